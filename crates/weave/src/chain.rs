@@ -154,9 +154,9 @@ impl<'t> Chain<'t, '_> {
         } = step;
         report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
 
-        let links = links::apply(cut, write, versions)?;
-        report.links_added = links.iter().filter(|l| l.added).count() as u64;
-        report.links_removed = links.iter().filter(|l| !l.added).count() as u64;
+        let links = links::apply(cut, write, totals.epoch.next(), versions)?;
+        report.links_added = links.changes.iter().filter(|l| l.added).count() as u64;
+        report.links_removed = links.changes.iter().filter(|l| !l.added).count() as u64;
         totals.links = moved("links", totals.links, report.links_added, report.links_removed)?;
         clock.end("links");
 
@@ -211,7 +211,7 @@ impl<'t> Step<'t> {
         let mut write = None;
         // Rows decide, not the batch: captures that were all known change nothing and make no epoch.
         if self.write.len() > 0 {
-            self.totals.epoch.0 += 1;
+            self.totals.epoch = self.totals.epoch.next();
             self.report.epoch = self.totals.epoch;
             (self.report.page_changes, self.report.pages) = page_changes(versions, uris, inputs);
             changes::apply(&mut self.write, self.totals.epoch, &self.report.page_changes);

@@ -13,8 +13,16 @@
 //! | `take_back.before_sync` | the step in the journal, perhaps not yet durable | rows, views and position leave together or not at all; in either case the caller goes on from what the ledger says |
 //! | `take_back.before_publish` | the step, durable | opening shows it; the caller goes on from what the ledger says |
 //! | `apply.before_publish` | the epoch, durable | opening shows it; the captures, should they come again, are known |
+//!
+//! An index of an older format passes [`RENUMBERING_CRASH_POINTS`] when it is opened:
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `renumber.after_batch` | some rows are of the new kind | opening begins again: it finds which ones by themselves, because each says of what kind it is |
+//! | `renumber.after_links` | all sources have numbers | as before |
+//! | `renumber.before_end` | all rows are of the new kind | opening finds nothing to do, and says so in row `renumbering` |
 
-/// Names of all crash points.
+/// Names of the crash points of a load.
 pub const CRASH_POINTS: [&str; 11] = [
     "create.before_rename",
     "create.after_rename",
@@ -29,7 +37,18 @@ pub const CRASH_POINTS: [&str; 11] = [
     "take_back.before_publish",
 ];
 
+/// Names of the crash points of opening an index of an older format.
+pub(crate) const RENUMBERING_CRASH_POINTS: [&str; 3] = [
+    "renumber.after_batch",
+    "renumber.after_links",
+    "renumber.before_end",
+];
+
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {
-    crashpoint::pass(&CRASH_POINTS, name);
+    let names = match name.starts_with("renumber.") {
+        true => &RENUMBERING_CRASH_POINTS[..],
+        false => &CRASH_POINTS[..],
+    };
+    crashpoint::pass(names, name);
 }

@@ -35,6 +35,7 @@ mod page_changes;
 mod place;
 mod progress;
 mod recount;
+mod renumber;
 mod rows;
 mod settings;
 mod shown;

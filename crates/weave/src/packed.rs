@@ -15,6 +15,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use zstd::zstd_safe::CParameter;
+
 use crate::codec::{self, Corrupt, Reader};
 
 /// First byte of a packed row; no row that is packed begins with it.
@@ -84,23 +86,28 @@ pub(crate) struct Packer(Option<zstd::bulk::Compressor<'static>>);
 
 impl Packer {
     pub(crate) fn new(dictionary: Option<&Dictionary>) -> Packer {
-        let packer =
-            dictionary.map(|dictionary| zstd::bulk::Compressor::with_dictionary(LEVEL, dictionary.bytes()));
+        let packer = dictionary.map(|dictionary| {
+            let mut packer = zstd::bulk::Compressor::with_dictionary(LEVEL, dictionary.bytes())?;
+            // Both are known without the frame's head: 6 bytes of it in every row.
+            packer.set_parameter(CParameter::DictIdFlag(false))?;
+            packer.set_parameter(CParameter::ContentSizeFlag(false))?;
+            Ok::<_, std::io::Error>(packer)
+        });
         // Without memory for it, rows are kept as they are.
         Packer(packer.and_then(Result::ok))
     }
 
-    /// The row to be written: packed, where that is shorter.
-    pub(crate) fn pack(&mut self, row: Vec<u8>) -> Vec<u8> {
-        let packed = self.0.as_mut().and_then(|zstd| zstd.compress(&row).ok());
-        let Some(packed) = packed.filter(|packed| packed.len() + 4 < row.len()) else {
-            return row;
-        };
-        let mut out = Vec::with_capacity(packed.len() + 4);
-        out.push(PACKED);
-        codec::put_varint(&mut out, row.len() as u64);
-        out.extend_from_slice(&packed);
-        out
+    /// Appends the row as it is to be written: packed, where that is shorter.
+    pub(crate) fn pack(&mut self, row: &[u8], out: &mut Vec<u8>) {
+        let packed = self.0.as_mut().and_then(|zstd| zstd.compress(row).ok());
+        match packed {
+            Some(packed) if packed.len() + 4 < row.len() => {
+                out.push(PACKED);
+                codec::put_varint(out, row.len() as u64);
+                out.extend_from_slice(&packed);
+            }
+            _ => out.extend_from_slice(row),
+        }
     }
 }
 
@@ -158,6 +165,12 @@ mod tests {
         (0..200).map(row).collect()
     }
 
+    fn pack(packer: &mut Packer, row: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        packer.pack(row, &mut out);
+        out
+    }
+
     #[test]
     fn rows_come_back_and_are_smaller() {
         let rows = rows();
@@ -166,7 +179,7 @@ mod tests {
         let other = Dictionary::new(dictionary.bytes().to_vec());
         let (mut before, mut after) = (0, 0);
         for row in rows {
-            let packed = packer.pack(row.clone());
+            let packed = pack(&mut packer, &row);
             (before, after) = (before + row.len(), after + packed.len());
             for dictionary in [&dictionary, &other] {
                 assert_eq!(unpack(Some(dictionary), &packed).as_deref(), Ok(row.as_slice()));
@@ -183,7 +196,7 @@ mod tests {
     fn few_rows_make_no_dictionary() {
         assert!(Dictionary::train(rows()[..10].iter().map(Vec::as_slice)).is_none());
         let row = vec![1, 7, 7];
-        assert_eq!(Packer::new(None).pack(row.clone()), row);
+        assert_eq!(pack(&mut Packer::new(None), &row), row);
         assert_eq!(unpack(None, &row).as_deref(), Ok(row.as_slice()));
     }
 
@@ -191,7 +204,7 @@ mod tests {
     fn damaged_rows_are_errors() {
         let rows = rows();
         let dictionary = Dictionary::train(rows.iter().map(Vec::as_slice));
-        let packed = Packer::new(dictionary.as_deref()).pack(rows[3].clone());
+        let packed = pack(&mut Packer::new(dictionary.as_deref()), &rows[3]);
         for end in 0..packed.len() {
             assert!(unpack(dictionary.as_deref(), &packed[..end]).is_err());
         }

@@ -3,9 +3,9 @@
 //! A new index is made complete under a temporary name and then renamed, so that a directory of the right name
 //! is always a whole index. Row `format` in table `meta` says how rows are to be read.
 //!
-//! An index of an older format is read, and becomes one of this format when it is opened: programs that cannot read
-//! the rows that are written from now on refuse it by name. What its old rows do not say stays unknown, which is
-//! told at each opening.
+//! An index of an older format becomes one of this format when it is opened: programs that cannot read the rows that
+//! are written from now on refuse it by name. Before format 4 this means to write many rows anew ([`renumber`]). What
+//! its old rows do not say stays unknown, which is told at each opening.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,18 +18,19 @@ use crate::crash;
 use crate::cut::Cut;
 use crate::error::OpenError;
 use crate::packed::Dictionary;
+use crate::renumber::{self, RENUMBERING_ROW};
 use crate::settings::Settings;
 use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
 use crate::write::Write;
 
 /// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
-/// Since 3, rows of links may be packed.
-const FORMAT: u64 = 3;
+/// Since 3, rows of links may be packed. Since 4, URIs name their sources by number.
+const FORMAT: u64 = 4;
 
 /// Older rows do not say whether a capture is a redirect to its own key.
 const FORMAT_WITH_REDIRECTS: u64 = 2;
-const FORMAT_ROW: &str = "format";
-const MAGIC: &[u8] = b"weft index";
+pub(crate) const FORMAT_ROW: &str = "format";
+pub(crate) const MAGIC: &[u8] = b"weft index";
 
 /// Opens the index in `dir`, creating it where there is nothing.
 pub(crate) fn open(
@@ -54,10 +55,10 @@ pub(crate) fn open(
     if let Some(dictionary) = cut.get(Table::Meta, LINK_DICTIONARY_ROW.as_bytes())? {
         tables.use_link_dictionary(Dictionary::new(dictionary.to_vec()));
     }
-    // Only the number is written: rows of the older format stay as they are, and are read as such.
     if format.written < FORMAT {
         upgrade(&tables, &format).map_err(|e| OpenError::engine("open", dir, &e))?;
     }
+    renumber::finish(&tables, dir)?;
     if format.oldest < FORMAT_WITH_REDIRECTS {
         tracing::warn!(
             dir = %dir.display(),
@@ -97,7 +98,7 @@ fn create(dir: &Path, links: LinkScope, settings: &Settings) -> Result<(), OpenE
         std::fs::remove_dir_all(&making).map_err(failed)?;
     }
     fill(&making, links, settings).map_err(|e| OpenError::engine("create", dir, &e))?;
-    // The rows were synced by `write_format`: what is renamed is complete.
+    // The rows were synced by `fill`: what is renamed is complete.
     crash::point("create.before_rename");
     // Also replaces an empty directory.
     std::fs::rename(&making, dir).map_err(failed)?;
@@ -116,14 +117,16 @@ fn making_dir(dir: &Path) -> PathBuf {
 
 fn fill(making: &Path, links: LinkScope, settings: &Settings) -> fjall::Result<()> {
     let tables = Tables::open(making, settings)?;
-    write_format(
-        &tables,
-        &Format {
-            written: FORMAT,
-            links,
-            oldest: FORMAT,
-        },
-    )
+    let format = Format {
+        written: FORMAT,
+        links,
+        oldest: FORMAT,
+    };
+    let mut write = Write::new(&tables);
+    put_format(&mut write, &format);
+    write.commit()?;
+    // Before the rename, or after a crash the directory could have its name without its format row.
+    tables.db.persist(PersistMode::SyncAll)
 }
 
 /// What row `format` says.
@@ -136,16 +139,20 @@ struct Format {
     oldest: u64,
 }
 
+/// Writes the new number, and that there are rows to be written anew.
 fn upgrade(tables: &Tables, format: &Format) -> fjall::Result<()> {
     let now = Format {
         written: FORMAT,
         ..format.clone()
     };
-    write_format(tables, &now)
+    let mut write = Write::new(tables);
+    put_format(&mut write, &now);
+    write.put(Table::Meta, RENUMBERING_ROW, []);
+    write.commit()?;
+    tables.db.persist(PersistMode::SyncAll)
 }
 
-fn write_format(tables: &Tables, format: &Format) -> fjall::Result<()> {
-    let mut write = Write::new(tables);
+fn put_format(write: &mut Write<'_>, format: &Format) {
     let mut row = MAGIC.to_vec();
     codec::put_varint(&mut row, format.written);
     row.push(match format.links {
@@ -154,9 +161,6 @@ fn write_format(tables: &Tables, format: &Format) -> fjall::Result<()> {
     });
     codec::put_varint(&mut row, format.oldest);
     write.put(Table::Meta, FORMAT_ROW, row);
-    write.commit()?;
-    // Before the rename, or after a crash the directory could have its name without its format row.
-    tables.db.persist(PersistMode::SyncAll)
 }
 
 fn read_format(dir: &Path, cut: &Cut) -> Result<Format, OpenError> {
@@ -225,8 +229,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 4,
-                    supported: 3,
+                    found: 5,
+                    supported: 4,
                     ..
                 }
             ),
@@ -245,6 +249,7 @@ mod tests {
         check_older(b"weft index\x01\x01", 1);
         check_older(b"weft index\x02\x01\x02", 2);
         check_older(b"weft index\x02\x01\x01", 1);
+        check_older(b"weft index\x03\x01\x03", 3);
     }
 
     /// Opens an index whose row `format` is as an older program wrote it.

@@ -26,8 +26,10 @@ pub(crate) enum Table {
     Links,
     /// URL key -> counts and the first in-links.
     Uris,
-    /// Target number, source key -> in-links of URIs that have many.
+    /// Target number, epoch -> sources numbered in that epoch, for URIs with many in-links.
     Inlinks,
+    /// Epoch, place -> keys of sources.
+    Sources,
     /// Domain -> counts.
     Domains,
     /// Scope, bucket, URL key -> nothing.
@@ -47,12 +49,13 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 13] = [
+    pub(crate) const ALL: [Table; 14] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
         Table::Uris,
         Table::Inlinks,
+        Table::Sources,
         Table::Domains,
         Table::Rankings,
         Table::Texts,
@@ -70,6 +73,7 @@ impl Table {
             Table::Links => "links",
             Table::Uris => "uris",
             Table::Inlinks => "inlinks",
+            Table::Sources => "sources",
             Table::Domains => "domains",
             Table::Rankings => "rankings",
             Table::Texts => "texts",
@@ -84,10 +88,11 @@ impl Table {
     /// Share of [`Settings::memtable_size_bytes`], in 64ths (they add up to 64).
     fn memtable_share(self) -> u64 {
         match self {
-            Table::Uris => 20,
+            Table::Uris => 18,
             Table::Links => 12,
             Table::Texts | Table::Inlinks => 8,
-            Table::Captures | Table::Versions | Table::Domains => 4,
+            Table::Captures | Table::Versions => 4,
+            Table::Domains => 3,
             _ => 1,
         }
     }

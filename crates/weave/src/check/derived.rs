@@ -10,6 +10,7 @@ use crate::snapshot::Snapshot;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
 use crate::views::rankings::{RankingState, Recomputed, Scope};
+use crate::views::sources::SourceKeys;
 use crate::views::uris::{self, Counts};
 use crate::views::{domains, links, totals};
 
@@ -17,6 +18,7 @@ use crate::views::{domains, links, totals};
 pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let mut expected = Expected::of(snapshot, links_by_target(snapshot)?)?;
+    let mut keys = SourceKeys::of(cut);
     let (mut domain_of_target, mut domain_of_source) = (DomainOf::default(), DomainOf::default());
     for row in uris::scan(cut) {
         let (key, value) = row?;
@@ -24,7 +26,7 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
         let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
         let domain = domain_of_target.get(&url_key);
         let mut counts = Counts::default();
-        for source in uris::sources(cut, &uri, None) {
+        for source in uris::sources(&mut keys, &uri, None)? {
             let source = source?;
             if !expected.take(&pair(&url_key, &source))? {
                 return Ok(difference(

@@ -9,6 +9,7 @@ use crate::error::SnapshotError;
 use crate::fingerprint::{DomainCounts, DomainHashes, Fingerprint, RowHasher, key_hash, text_hash};
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
+use crate::views::sources::SourceKeys;
 use crate::views::uris::Counts;
 use crate::views::version_row;
 use crate::views::{captures, domains, links, texts, uris};
@@ -109,23 +110,24 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
     };
     let (mut domain_of_target, mut domain_of_source) = (DomainOf::default(), DomainOf::default());
     let mut hashes = DomainsInTurn::default();
+    let mut keys = SourceKeys::of(cut);
     for row in uris::scan(cut) {
         let (key, value) = row?;
         let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
         let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
         let (target, domain) = (key_hash(&key), domain_of_target.get(&url_key));
         let mut counts = Counts::default();
-        for source in uris::sources(cut, &uri, None) {
-            let source = source?;
-            found.pairs.add(hasher.pair(key_hash(&source), target));
+        for id in uris::source_ids(cut, &uri)? {
+            let source = keys.get(id)?;
+            found.pairs.add(hasher.pair(key_hash(source), target));
             counts.inlinks += 1;
-            counts.inlinks_external += u64::from(domain_of_source.get(&source) != domain);
+            counts.inlinks_external += u64::from(domain_of_source.get(source) != domain);
         }
         found.counts_agree &= counts == uri.counts;
         found.rows += 1;
         if uri.captured {
             found.captured.add(target);
-        } else if counts.inlinks == 0 && found.stray.is_none() {
+        } else if uri.counts.inlinks == 0 && found.stray.is_none() {
             let detail = format!("{url_key} is neither captured nor linked to");
             found.stray = Some(Damage::of(Table::Uris, detail));
         }

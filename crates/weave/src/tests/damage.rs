@@ -66,6 +66,7 @@ fn a_damaged_file_is_found_and_its_table_named() {
         Table::Links,
         Table::Uris,
         Table::Inlinks,
+        Table::Sources,
         Table::Domains,
         Table::Rankings,
         Table::Texts,

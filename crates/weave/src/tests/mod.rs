@@ -7,6 +7,7 @@ mod full_disk;
 mod histories;
 mod known_errors;
 mod ledger;
+mod older_format;
 mod packed;
 mod snapshots;
 mod support;

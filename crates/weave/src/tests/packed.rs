@@ -4,6 +4,7 @@ use crate::cut::Cut;
 use crate::packed;
 use crate::tables::Table;
 use crate::tests::support::{Pair, page};
+use crate::views::links;
 
 /// Links that have much in common, from page to page and not within one.
 fn links(source: usize) -> Vec<(String, String)> {
@@ -27,7 +28,8 @@ fn page_of(source: usize, time: i64, keep: usize) -> extract::Capture {
 /// How many rows of links are stored packed, and how many are not.
 fn stored(cut: &Cut) -> (usize, usize) {
     let rows = cut.iter(Table::Links).map(|row| row.unwrap().1);
-    let (packed, plain): (Vec<_>, Vec<_>) = rows.partition(|row| row[0] == packed::PACKED);
+    let (packed, plain): (Vec<_>, Vec<_>) =
+        rows.partition(|row| links::split_head(row).unwrap().unwrap().1[0] == packed::PACKED);
     (packed.len(), plain.len())
 }
 

@@ -64,8 +64,12 @@ impl Pair {
         self.weave().snapshot()
     }
 
-    pub(crate) fn reopen(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.weave = None;
+    }
+
+    pub(crate) fn reopen(&mut self) {
+        self.close();
         self.weave = Some(Weave::open(&self.dir(), None, settings()).unwrap());
     }
 

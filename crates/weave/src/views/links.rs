@@ -4,11 +4,18 @@
 //! one row per source with all its links, sorted by target and front-coded: a page crawled again is compared
 //! by merging two lists, and links that stay cost nothing more.
 //!
-//! The row may be packed, see [`crate::packed`]; unpacked it is:
+//! The row begins with the number of its source, see [`crate::views::sources`]:
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | version |
+//! | 1 | 3 |
+//! | varint, varint | the source's number: epoch, place |
+//!
+//! What follows may be packed, see [`crate::packed`]; unpacked it is:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version: 1 |
 //! | varint | number of links |
 //! | for each: varint, varint, n | target key: bytes shared with the key before, length of the rest, rest |
 //! | | target URL, see `url_code`; bit 4: nofollow, bit 5: an anchor follows |
@@ -22,12 +29,16 @@ use extract::Link;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
+use crate::ids::Epoch;
 use crate::packed::{self, Dictionary, Packer};
 use crate::tables::Table;
 use crate::url_code;
+use crate::views::sources::{self, Numbering, SourceId};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
+/// First byte of a row: the number of its source follows. Rows of format 3 and before have none.
+const NUMBERED: u8 = 3;
 const ROW_VERSION: u8 = 1;
 const NOFOLLOW: u8 = 0x10;
 const HAS_ANCHOR: u8 = 0x20;
@@ -41,14 +52,26 @@ pub(crate) struct LinkChange {
     pub(crate) added: bool,
 }
 
-/// Compares old and new links of every replaced version, writes the new rows, and gives what was gained and
-/// lost, sorted by target and source.
+/// What became of the links of replaced versions.
+pub(crate) struct Relinked {
+    /// The epoch in which sources that had no links before were numbered.
+    pub(crate) epoch: Epoch,
+    /// What was gained and lost, sorted by target and source.
+    pub(crate) changes: Vec<LinkChange>,
+    /// The number of each version change that is the source of any of these.
+    pub(crate) sources: Vec<SourceId>,
+}
+
+/// Compares old and new links of every replaced version, and writes the new rows in epoch `epoch`.
 pub(crate) fn apply(
     cut: &Cut,
     write: &mut Write<'_>,
+    epoch: Epoch,
     versions: &mut [VersionChange],
-) -> Result<Vec<LinkChange>, SnapshotError> {
+) -> Result<Relinked, SnapshotError> {
     let (mut changes, mut rows) = (Vec::new(), Vec::new());
+    let mut sources = vec![SourceId::default(); versions.len()];
+    let (mut numbering, mut gone) = (Numbering::of(epoch), Vec::new());
     for (source, version) in (0u32..).zip(versions.iter_mut()) {
         let Some(links) = version.links.take() else {
             continue;
@@ -60,25 +83,38 @@ pub(crate) fn apply(
         };
         let before = stored.as_deref().map(|row| unpack(cut, key, row)).transpose()?;
         let after = encode(&links);
-        match &before {
+        let id = match &before {
             None if links.is_empty() => continue,
             // Crawled again with the same links: nothing is written, nothing follows.
-            Some(before) if **before == *after => continue,
-            Some(_) if links.is_empty() => write.remove(Table::Links, key),
-            _ => rows.push((source, after)),
+            Some((_, before)) if **before == *after => continue,
+            Some((id, _)) => *id,
+            None => numbering.give(write, &version.url_key),
+        };
+        sources[source as usize] = id;
+        if links.is_empty() {
+            write.remove(Table::Links, key);
+            gone.push(id);
+        } else {
+            rows.push((source, after));
         }
         let old = match &before {
-            Some(row) => cut.decode(Table::Links, key, decode_targets(row))?,
+            Some((_, row)) => cut.decode(Table::Links, key, decode_targets(row))?,
             None => Vec::new(),
         };
         diff(source, old, links, &mut changes);
     }
-    put(cut, write, versions, rows);
+    numbering.finish(write);
+    sources::forget(cut, write, gone)?;
+    put(cut, write, versions, &sources, rows);
     // By target, so that `uris` reads and writes each row once, in key order.
     changes.sort_unstable_by(|a, b| {
         (a.target_key.as_bytes(), a.source).cmp(&(b.target_key.as_bytes(), b.source))
     });
-    Ok(changes)
+    Ok(Relinked {
+        epoch,
+        changes,
+        sources,
+    })
 }
 
 /// Merges two lists sorted by target.
@@ -141,8 +177,15 @@ fn decode_targets(row: &[u8]) -> Result<Vec<String>, Corrupt> {
     Ok(targets)
 }
 
-/// Writes rows, packed where the archive has a dictionary for them or there are enough to make one.
-fn put(cut: &Cut, write: &mut Write<'_>, versions: &[VersionChange], rows: Vec<(u32, Vec<u8>)>) {
+/// Writes rows with the numbers of their sources, packed where the archive has a dictionary for them or there are
+/// enough to make one.
+fn put(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    versions: &[VersionChange],
+    sources: &[SourceId],
+    rows: Vec<(u32, Vec<u8>)>,
+) {
     let mut dictionary = cut.link_dictionary().cloned();
     if dictionary.is_none() {
         dictionary = Dictionary::train(rows.iter().map(|(_, row)| row.as_slice()));
@@ -153,14 +196,37 @@ fn put(cut: &Cut, write: &mut Write<'_>, versions: &[VersionChange], rows: Vec<(
     let mut packer = Packer::new(dictionary.as_deref());
     for (source, row) in rows {
         let key = versions[source as usize].url_key.as_str();
-        write.put(Table::Links, key, packer.pack(row));
+        let mut stored = head(sources[source as usize]);
+        packer.pack(&row, &mut stored);
+        write.put(Table::Links, key, stored);
     }
 }
 
-/// A stored row as [`encode`] made it.
-fn unpack<'r>(cut: &Cut, key: &[u8], stored: &'r [u8]) -> Result<Cow<'r, [u8]>, SnapshotError> {
+/// What a stored row begins with.
+pub(crate) fn head(source: SourceId) -> Vec<u8> {
+    let mut out = vec![NUMBERED];
+    source.put(&mut out);
+    out
+}
+
+/// The number of the source of a stored row, and what follows it; `None` for a row of format 3 and before.
+pub(crate) fn split_head(stored: &[u8]) -> Result<Option<(SourceId, &[u8])>, Corrupt> {
+    let Some((&NUMBERED, rest)) = stored.split_first() else {
+        return Ok(None);
+    };
+    let mut r = Reader::new(rest);
+    let source = SourceId::get(&mut r)?;
+    Ok(Some((source, r.rest())))
+}
+
+/// Number of the source, and the row as [`encode`] made it.
+fn unpack<'r>(cut: &Cut, key: &[u8], stored: &'r [u8]) -> Result<(SourceId, Cow<'r, [u8]>), SnapshotError> {
     let dictionary = cut.link_dictionary().map(Arc::as_ref);
-    cut.decode(Table::Links, key, packed::unpack(dictionary, stored))
+    let unpacked = split_head(stored).and_then(|split| {
+        let (source, row) = split.ok_or(Corrupt("row without the number of its source"))?;
+        Ok((source, packed::unpack(dictionary, row)?))
+    });
+    cut.decode(Table::Links, key, unpacked)
 }
 
 /// All links of a stored row for which `wanted` (of the target key) holds.
@@ -170,7 +236,7 @@ pub(crate) fn read_row(
     stored: &[u8],
     wanted: impl FnMut(&[u8]) -> bool,
 ) -> Result<Vec<Link>, SnapshotError> {
-    let row = unpack(cut, key, stored)?;
+    let (_, row) = unpack(cut, key, stored)?;
     cut.decode(Table::Links, key, decode(&row, wanted))
 }
 

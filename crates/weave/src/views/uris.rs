@@ -4,9 +4,9 @@
 //! links to it, `inlinks_external` of those in another domain. A key neither captured nor linked to has no row.
 //!
 //! Most URIs have one or two in-links: their sources stand in the row itself, which must be read and written for
-//! its counts anyway. Beyond [`INLINE_MAX`] the URI gets a number, and its sources a row each in table
-//! `inlinks` under that number, sorted by source. Numbers are never seen outside: views stay a pure function
-//! of the captures.
+//! its counts anyway. Beyond [`INLINE_MAX`] the URI gets a number, and its sources stand in table `inlinks` under that
+//! number, a row for each epoch in which they were given theirs ([`crate::views::sources`]). No number is ever seen
+//! outside: views stay a pure function of the captures.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -14,8 +14,13 @@
 //! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks` |
 //! | varint, varint | inlinks, inlinks_external |
 //! | varint | with bit 2: number of the URI |
-//! | for each in-link: varint, n | without bit 2: source key |
+//! | for each in-link: varint, varint | without bit 2: number of the source: epochs since that of the one before, place |
+//!
+//! Rows of `inlinks`: key is the number of the URI and the epoch (8 bytes each, big-endian); the value is the places of
+//! the sources, sorted, each as a varint less the one before.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use invariant::holds;
@@ -24,18 +29,21 @@ use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Rows};
 use crate::domain_of::DomainOf;
 use crate::error::SnapshotError;
+use crate::ids::Epoch;
 use crate::tables::Table;
-use crate::views::links::LinkChange;
+use crate::views::links::{LinkChange, Relinked};
+use crate::views::sources::{SourceId, SourceKeys};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
-const ROW_VERSION: u8 = 1;
+/// Version 1, of format 3 and before, has keys of sources in place of their numbers.
+const ROW_VERSION: u8 = 2;
 const CAPTURED: u8 = 1;
 const IS_PAGE: u8 = 2;
 const SPILLED: u8 = 4;
 
 /// In-links kept in the row itself.
-const INLINE_MAX: usize = 4;
+const INLINE_MAX: usize = 8;
 
 /// In-link counts of a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,23 +54,23 @@ pub(crate) struct Counts {
 
 /// A URI row taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct UriState<'a> {
+pub(crate) struct UriState {
     pub(crate) captured: bool,
     pub(crate) is_page: bool,
     pub(crate) counts: Counts,
-    sources: Sources<'a>,
+    pub(crate) sources: Sources,
 }
 
 /// The sources that link to a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Sources<'a> {
-    /// All of them, sorted; at most [`INLINE_MAX`].
-    Inline(Vec<&'a str>),
+pub(crate) enum Sources {
+    /// All of them, sorted by number; at most [`INLINE_MAX`].
+    Inline(Vec<SourceId>),
     /// In table `inlinks` under this number.
     Spilled(u64),
 }
 
-impl Default for Sources<'_> {
+impl Default for Sources {
     fn default() -> Self {
         Sources::Inline(Vec::new())
     }
@@ -88,13 +96,18 @@ pub(crate) fn apply(
     write: &mut Write<'_>,
     domain_of: &mut DomainOf,
     versions: &[VersionChange],
-    mut links: Vec<LinkChange>,
+    links: Relinked,
     next_number: &mut u64,
 ) -> Result<Vec<UriChange>, SnapshotError> {
     debug_assert!(
         versions.is_sorted_by(|a, b| a.url_key < b.url_key),
         "versions are decided once a key, in order"
     );
+    let Relinked {
+        epoch,
+        changes: mut links,
+        sources,
+    } = links;
     debug_assert!(
         links.is_sorted_by(|a, b| a.target_key <= b.target_key),
         "changed links are in order of their targets"
@@ -107,6 +120,12 @@ pub(crate) fn apply(
         .peekable();
     let mut groups = links.chunk_by_mut(|a, b| a.target_key == b.target_key).peekable();
     let mut incoming = Vec::new();
+    let mut step = Step {
+        cut,
+        write,
+        epoch,
+        next_number,
+    };
     loop {
         let target = groups.peek().map(|group| group[0].target_key.as_str());
         let version = captured.next_if(|v| target.is_none_or(|target| *v.url_key <= *target));
@@ -118,7 +137,7 @@ pub(crate) fn apply(
         let url_key = match (group, version) {
             (Some(group), _) => {
                 incoming.extend(group.iter().map(|link| Incoming {
-                    source_key: &versions[link.source as usize].url_key,
+                    source: sources[link.source as usize],
                     source_domain: &source_domains[link.source as usize],
                     added: link.added,
                 }));
@@ -127,11 +146,12 @@ pub(crate) fn apply(
             (None, Some(version)) => version.url_key.clone(),
             (None, None) => return Ok(changes),
         };
+        incoming.sort_unstable_by_key(|link| link.source);
         let row = cut.get(Table::Uris, url_key.as_bytes())?;
         let was = row.as_deref().map(decode).transpose();
         let was = cut.decode(Table::Uris, url_key.as_bytes(), was)?;
         let domain = domain_of.get(&url_key);
-        let change = fold(write, url_key, domain, was, version, &incoming, next_number)?;
+        let change = step.fold(url_key, domain, was, version, &incoming)?;
         changes.extend(change);
     }
 }
@@ -155,55 +175,133 @@ fn domains_of_sources(
 
 /// A link to the URI at hand, gained or lost.
 struct Incoming<'a> {
-    source_key: &'a str,
+    source: SourceId,
     source_domain: &'a Arc<str>,
     added: bool,
 }
 
-/// One URI: its row before, what happens to it, its row after.
-fn fold<'a>(
-    write: &mut Write<'_>,
-    url_key: String,
-    domain: Arc<str>,
-    was: Option<UriState<'a>>,
-    version: Option<&VersionChange>,
-    incoming: &[Incoming<'a>],
-    next_number: &mut u64,
-) -> Result<Option<UriChange>, SnapshotError> {
-    let existed = was.is_some();
-    let old = was.unwrap_or_default();
-    let captured = version.map_or(old.captured, |v| !v.is_uncaptured);
-    let is_page = version.map_or(old.is_page, |v| v.is_page);
-    // The row would be the same: most captures of known pages end here, without a write.
-    if incoming.is_empty() && existed && captured == old.captured && is_page == old.is_page {
-        return Ok(None);
+/// URIs being folded.
+struct Step<'s, 'w> {
+    cut: &'s Cut,
+    write: &'s mut Write<'w>,
+    /// The one that is being made.
+    epoch: Epoch,
+    next_number: &'s mut u64,
+}
+
+impl Step<'_, '_> {
+    /// One URI: its row before, what happens to it, its row after.
+    fn fold(
+        &mut self,
+        url_key: String,
+        domain: Arc<str>,
+        was: Option<UriState>,
+        version: Option<&VersionChange>,
+        incoming: &[Incoming<'_>],
+    ) -> Result<Option<UriChange>, SnapshotError> {
+        let existed = was.is_some();
+        let old = was.unwrap_or_default();
+        let captured = version.map_or(old.captured, |v| !v.is_uncaptured);
+        let is_page = version.map_or(old.is_page, |v| v.is_page);
+        // The row would be the same: most captures of known pages end here, without a self.write.
+        if incoming.is_empty() && existed && captured == old.captured && is_page == old.is_page {
+            return Ok(None);
+        }
+        let counts = count(&url_key, old.counts, &domain, incoming)?;
+        let now = UriState {
+            captured,
+            is_page,
+            counts,
+            sources: self.move_sources(old.sources, incoming)?,
+        };
+        let stays = captured || counts.inlinks > 0;
+        if stays {
+            self.write.put(Table::Uris, url_key.as_str(), encode(&now));
+        } else if existed {
+            self.write.remove(Table::Uris, url_key.as_str());
+        }
+        holds!(
+            "weave.pages",
+            stays || !is_page,
+            "{url_key} is a page, but neither captured nor linked to"
+        );
+        Ok(Some(UriChange {
+            url_key,
+            domain,
+            before: existed.then_some(old.counts),
+            after: stays.then_some(counts),
+            was_page: old.is_page,
+            is_page,
+        }))
     }
-    let counts = count(&url_key, old.counts, &domain, incoming)?;
-    let now = UriState {
-        captured,
-        is_page,
-        counts,
-        sources: move_sources(write, old.sources, incoming, next_number),
-    };
-    let stays = captured || counts.inlinks > 0;
-    if stays {
-        write.put(Table::Uris, url_key.as_str(), encode(&now));
-    } else if existed {
-        write.remove(Table::Uris, url_key.as_str());
+
+    /// Adds and removes sources: in the row as long as there are few, then as rows of their own.
+    fn move_sources(&mut self, before: Sources, incoming: &[Incoming<'_>]) -> Result<Sources, SnapshotError> {
+        let mut inline = match before {
+            Sources::Spilled(number) => {
+                for of_epoch in incoming.chunk_by(|a, b| a.source.epoch == b.source.epoch) {
+                    self.move_spilled(number, of_epoch)?;
+                }
+                return Ok(Sources::Spilled(number));
+            }
+            Sources::Inline(inline) => inline,
+        };
+        for link in incoming {
+            match inline.binary_search(&link.source) {
+                Err(place) if link.added => inline.insert(place, link.source),
+                Ok(place) if !link.added => {
+                    inline.remove(place);
+                }
+                _ => {}
+            }
+        }
+        if inline.len() <= INLINE_MAX {
+            return Ok(Sources::Inline(inline));
+        }
+        let number = *self.next_number;
+        // Never given twice: the number goes into the totals row, in the same batch.
+        *self.next_number += 1;
+        for of_epoch in inline.chunk_by(|a, b| a.epoch == b.epoch) {
+            put_inlinks(
+                self.write,
+                number,
+                of_epoch[0].epoch,
+                of_epoch.iter().map(|source| source.place),
+            );
+        }
+        Ok(Sources::Spilled(number))
     }
-    holds!(
-        "weave.pages",
-        stays || !is_page,
-        "{url_key} is a page, but neither captured nor linked to"
-    );
-    Ok(Some(UriChange {
-        url_key,
-        domain,
-        before: existed.then_some(old.counts),
-        after: stays.then_some(counts),
-        was_page: old.is_page,
-        is_page,
-    }))
+
+    /// Adds and removes sources (sorted, all of one epoch) of a URI that has many.
+    fn move_spilled(&mut self, number: u64, incoming: &[Incoming<'_>]) -> Result<(), SnapshotError> {
+        let epoch = incoming[0].source.epoch;
+        let key = inlinks_key(number, epoch);
+        // Nothing is there of sources that are numbered in this very epoch.
+        let stored = match epoch == self.epoch {
+            true => None,
+            false => self.cut.get(Table::Inlinks, &key)?,
+        };
+        let mut places = match stored {
+            Some(row) => self.cut.decode(Table::Inlinks, &key, decode_places(&row))?,
+            None => Vec::new(),
+        };
+        for link in incoming {
+            let place = link.source.place;
+            match places.binary_search(&place) {
+                Err(at) if link.added => places.insert(at, place),
+                Ok(at) if !link.added => {
+                    places.remove(at);
+                }
+                _ => {}
+            }
+        }
+        if places.is_empty() {
+            self.write.remove(Table::Inlinks, key);
+        } else {
+            put_inlinks(self.write, number, epoch, places);
+        }
+        Ok(())
+    }
 }
 
 fn count(
@@ -231,58 +329,40 @@ fn count(
     })
 }
 
-/// Adds and removes sources: in the row as long as there are few, then as rows of their own.
-fn move_sources<'a>(
+/// Writes the sources of a URI that were numbered in one epoch; their places are sorted.
+pub(crate) fn put_inlinks(
     write: &mut Write<'_>,
-    before: Sources<'a>,
-    incoming: &[Incoming<'a>],
-    next_number: &mut u64,
-) -> Sources<'a> {
-    let mut inline = match before {
-        Sources::Spilled(number) => {
-            for link in incoming {
-                let key = inlink_key(number, link.source_key);
-                if link.added {
-                    write.put(Table::Inlinks, key, []);
-                } else {
-                    write.remove(Table::Inlinks, key);
-                }
-            }
-            return Sources::Spilled(number);
-        }
-        Sources::Inline(inline) => inline,
-    };
-    for link in incoming {
-        match inline.binary_search(&link.source_key) {
-            // Sorted, so that the row's bytes depend on the sources and not on the order in which they came.
-            Err(place) if link.added => inline.insert(place, link.source_key),
-            Ok(place) if !link.added => {
-                inline.remove(place);
-            }
-            _ => {}
-        }
+    number: u64,
+    epoch: Epoch,
+    places: impl IntoIterator<Item = u32>,
+) {
+    let (mut row, mut before) = (Vec::new(), 0);
+    for place in places {
+        codec::put_varint(&mut row, u64::from(place - before));
+        before = place;
     }
-    if inline.len() <= INLINE_MAX {
-        return Sources::Inline(inline);
-    }
-    let number = *next_number;
-    // Never given twice: the number goes into the totals row, in the same batch.
-    *next_number += 1;
-    for source_key in inline {
-        write.put(Table::Inlinks, inlink_key(number, source_key), []);
-    }
-    Sources::Spilled(number)
+    write.put(Table::Inlinks, inlinks_key(number, epoch), row);
 }
 
-fn inlink_key(number: u64, source_key: &str) -> Vec<u8> {
-    let mut key = Vec::with_capacity(8 + source_key.len());
-    key.extend_from_slice(&number.to_be_bytes());
-    key.extend_from_slice(source_key.as_bytes());
+fn inlinks_key(number: u64, epoch: Epoch) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    key[8..].copy_from_slice(&epoch.0.to_be_bytes());
     key
 }
 
-fn encode(uri: &UriState<'_>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64);
+fn decode_places(row: &[u8]) -> Result<Vec<u32>, Corrupt> {
+    let (mut r, mut places, mut place) = (Reader::new(row), Vec::new(), 0u32);
+    while !r.is_empty() {
+        let more = r.varint_u32()?;
+        place = place.checked_add(more).ok_or(Corrupt("place too large"))?;
+        places.push(place);
+    }
+    Ok(places)
+}
+
+pub(crate) fn encode(uri: &UriState) -> Vec<u8> {
+    let mut out = Vec::with_capacity(24);
     out.push(ROW_VERSION);
     let spilled = matches!(uri.sources, Sources::Spilled(_));
     out.push(
@@ -293,15 +373,18 @@ fn encode(uri: &UriState<'_>) -> Vec<u8> {
     match &uri.sources {
         Sources::Spilled(number) => codec::put_varint(&mut out, *number),
         Sources::Inline(sources) => {
+            let mut before = Epoch(0);
             for source in sources {
-                codec::put_bytes(&mut out, source.as_bytes());
+                codec::put_varint(&mut out, source.epoch.0 - before.0);
+                codec::put_varint(&mut out, u64::from(source.place));
+                before = source.epoch;
             }
         }
     }
     out
 }
 
-pub(crate) fn decode(row: &[u8]) -> Result<UriState<'_>, Corrupt> {
+pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let flags = r.u8()?;
     let counts = Counts {
@@ -311,9 +394,14 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState<'_>, Corrupt> {
     let sources = if flags & SPILLED != 0 {
         Sources::Spilled(r.varint()?)
     } else {
-        let mut sources = Vec::with_capacity(INLINE_MAX + 1);
+        let (mut sources, mut epoch) = (Vec::with_capacity(INLINE_MAX + 1), 0u64);
         while !r.is_empty() {
-            sources.push(r.str()?);
+            let more = r.varint()?;
+            epoch = epoch.checked_add(more).ok_or(Corrupt("epoch too large"))?;
+            sources.push(SourceId {
+                epoch: Epoch(epoch),
+                place: r.varint_u32()?,
+            });
         }
         Sources::Inline(sources)
     };
@@ -326,7 +414,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState<'_>, Corrupt> {
 }
 
 /// Flags and counts of a row, without its sources.
-pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState<'static>, Corrupt> {
+pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let flags = r.u8()?;
     Ok(UriState {
@@ -341,7 +429,7 @@ pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState<'static>, Corrupt> {
 }
 
 /// Flags and counts of one URI.
-pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<UriState<'static>>, SnapshotError> {
+pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<UriState>, SnapshotError> {
     cut.get(Table::Uris, url_key.as_bytes())?
         .map(|row| cut.decode(Table::Uris, url_key.as_bytes(), decode_counts(&row)))
         .transpose()
@@ -358,32 +446,128 @@ pub(crate) fn read_sources(
         return Ok(Vec::new());
     };
     let uri = cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?;
-    sources(cut, &uri, after).take(limit).collect()
+    let mut keys = SourceKeys::of(cut);
+    sources(&mut keys, &uri, after)?.take(limit).collect()
 }
 
 /// Keys of the sources of a row from [`decode`], sorted, those after `after`.
-pub(crate) fn sources<'a>(
-    cut: &'a Cut,
-    uri: &UriState<'a>,
-    after: Option<&'a str>,
-) -> Box<dyn Iterator<Item = Result<String, SnapshotError>> + 'a> {
-    match &uri.sources {
+pub(crate) fn sources<'s, 'c>(
+    keys: &'s mut SourceKeys<'c>,
+    uri: &UriState,
+    after: Option<&str>,
+) -> Result<SortedSources<'s, 'c>, SnapshotError> {
+    let mut sorted = SortedSources {
+        epochs: of_epochs(keys.cut(), &uri.sources)?,
+        heads: BinaryHeap::new(),
+        keys,
+    };
+    for epoch in 0..sorted.epochs.len() {
+        if let Some(after) = after {
+            sorted.pass(epoch, after)?;
+        }
+        sorted.pull(epoch)?;
+    }
+    Ok(sorted)
+}
+
+/// Numbers of the sources of a row from [`decode`], in no order that means anything.
+pub(crate) fn source_ids(cut: &Cut, uri: &UriState) -> Result<impl Iterator<Item = SourceId>, SnapshotError> {
+    let ids = |of: OfEpoch| {
+        of.places.into_iter().map(move |place| SourceId {
+            epoch: of.epoch,
+            place,
+        })
+    };
+    Ok(of_epochs(cut, &uri.sources)?.into_iter().flat_map(ids))
+}
+
+/// Sources that were numbered in one epoch: sorted by key, because they are by place.
+struct OfEpoch {
+    epoch: Epoch,
+    places: Vec<u32>,
+    /// How many are passed.
+    passed: usize,
+}
+
+fn of_epochs(cut: &Cut, sources: &Sources) -> Result<Vec<OfEpoch>, SnapshotError> {
+    let of = |epoch, places| OfEpoch {
+        epoch,
+        places,
+        passed: 0,
+    };
+    match sources {
         Sources::Inline(sources) => {
-            let wanted = sources.clone().into_iter();
-            let wanted = wanted.filter(move |source| after.is_none_or(|after| *source > after));
-            Box::new(wanted.map(|source| Ok(source.to_owned())))
+            let epochs = sources.chunk_by(|a, b| a.epoch == b.epoch);
+            Ok(epochs
+                .map(|sources| of(sources[0].epoch, sources.iter().map(|s| s.place).collect()))
+                .collect())
         }
         Sources::Spilled(number) => {
-            let mut from = inlink_key(*number, after.unwrap_or(""));
-            if after.is_some() {
-                from.push(0);
-            }
-            let rows = cut.range(Table::Inlinks, &from, &inlink_key(number + 1, ""));
-            Box::new(rows.map(|row| {
-                let (key, _) = row?;
-                cut.decode(Table::Inlinks, &key, codec::to_text(&key[8.min(key.len())..]))
-            }))
+            let rows = cut.prefix(Table::Inlinks, &number.to_be_bytes());
+            rows.map(|row| {
+                let (key, value) = row?;
+                let epoch = key.last_chunk().filter(|_| key.len() == 16);
+                let decoded = epoch
+                    .ok_or(Corrupt("key of another length"))
+                    .and_then(|epoch| Ok(of(Epoch(u64::from_be_bytes(*epoch)), decode_places(&value)?)));
+                cut.decode(Table::Inlinks, &key, decoded)
+            })
+            .collect()
         }
+    }
+}
+
+/// Keys of sources in order, merged from the epochs in which they were numbered. Only what is given is looked up, and
+/// one more of every epoch.
+pub(crate) struct SortedSources<'s, 'c> {
+    keys: &'s mut SourceKeys<'c>,
+    epochs: Vec<OfEpoch>,
+    /// The next key of each epoch that has one.
+    heads: BinaryHeap<Reverse<(String, usize)>>,
+}
+
+impl SortedSources<'_, '_> {
+    fn key(&mut self, epoch: usize, at: usize) -> Result<Option<&str>, SnapshotError> {
+        let of = &self.epochs[epoch];
+        let Some(&place) = of.places.get(at) else {
+            return Ok(None);
+        };
+        let id = SourceId {
+            epoch: of.epoch,
+            place,
+        };
+        self.keys.get(id).map(Some)
+    }
+
+    /// Passes over the keys of an epoch that are not after `after`.
+    fn pass(&mut self, epoch: usize, after: &str) -> Result<(), SnapshotError> {
+        let (mut low, mut high) = (0, self.epochs[epoch].places.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.key(epoch, middle)?.is_some_and(|key| key <= after) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        self.epochs[epoch].passed = low;
+        Ok(())
+    }
+
+    /// Puts the next key of an epoch among the heads.
+    fn pull(&mut self, epoch: usize) -> Result<(), SnapshotError> {
+        let key = self.key(epoch, self.epochs[epoch].passed)?.map(str::to_owned);
+        self.epochs[epoch].passed += 1;
+        self.heads.extend(key.map(|key| Reverse((key, epoch))));
+        Ok(())
+    }
+}
+
+impl Iterator for SortedSources<'_, '_> {
+    type Item = Result<String, SnapshotError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Reverse((key, epoch)) = self.heads.pop()?;
+        Some(self.pull(epoch).map(|()| key))
     }
 }
 
@@ -398,9 +582,13 @@ mod tests {
 
     #[test]
     fn rows_come_back() {
+        let source = |epoch, place| SourceId {
+            epoch: Epoch(epoch),
+            place,
+        };
         for sources in [
             Sources::Inline(vec![]),
-            Sources::Inline(vec!["a", "b"]),
+            Sources::Inline(vec![source(1, 7), source(1, 300), source(u64::MAX, 0)]),
             Sources::Spilled(300),
         ] {
             let uri = UriState {

@@ -1,0 +1,216 @@
+//! Numbers of sources: what stands for a URL key that has links wherever a URI says who links to it.
+//!
+//! Most of what is kept of an in-link would be the key of its source, and the key of a source would be kept once for
+//! each of its links. So a source is given a number when it gets links, which stands in its row of `links`; table
+//! `sources` leads back from the number to the key. A source without links has no number; if it gets links again, it
+//! is given another one. Numbers are never seen outside: views stay a pure function of the captures.
+//!
+//! A number says in which epoch it was given and which place the source had among those that were given one in that
+//! epoch, in order of their keys. So sources of one epoch are sorted by key if they are sorted by number, and the
+//! in-links of a URI can be merged epoch by epoch without looking at all of them.
+//!
+//! Rows of `sources`: key is the epoch (8 bytes, big-endian) and the first place (4, big-endian) of [`GROUP`] places;
+//! the value has version 1 and front-coded keys, an empty one for a source that has lost its number.
+
+use fjall::Slice;
+use rustc_hash::FxHashMap;
+
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::Epoch;
+use crate::tables::Table;
+use crate::write::Write;
+
+const ROW_VERSION: u8 = 1;
+
+/// Sources in a row: enough for their keys to share most of their bytes, few enough to be passed over.
+const GROUP: u32 = 16;
+
+/// Number of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(crate) struct SourceId {
+    /// When it was given.
+    pub(crate) epoch: Epoch,
+    /// Place among those given in that epoch, from 0.
+    pub(crate) place: u32,
+}
+
+impl SourceId {
+    pub(crate) fn put(self, out: &mut Vec<u8>) {
+        codec::put_varint(out, self.epoch.0);
+        codec::put_varint(out, u64::from(self.place));
+    }
+
+    pub(crate) fn get(r: &mut Reader<'_>) -> Result<SourceId, Corrupt> {
+        Ok(SourceId {
+            epoch: Epoch(r.varint()?),
+            place: r.varint_u32()?,
+        })
+    }
+
+    /// Key of the row in `sources` that has its key.
+    fn row_key(self) -> [u8; 12] {
+        row_key(self.epoch, self.place / GROUP * GROUP)
+    }
+}
+
+fn row_key(epoch: Epoch, first: u32) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&epoch.0.to_be_bytes());
+    key[8..].copy_from_slice(&first.to_be_bytes());
+    key
+}
+
+/// Gives numbers to sources, in order of their keys.
+pub(crate) struct Numbering {
+    next: SourceId,
+    /// The last key of the row at hand.
+    previous: Vec<u8>,
+    row: Vec<u8>,
+}
+
+impl Numbering {
+    /// The numbers that `epoch` gives.
+    pub(crate) fn of(epoch: Epoch) -> Numbering {
+        Numbering::from(SourceId { epoch, place: 0 })
+    }
+
+    /// Goes on behind numbers that were given; `next` begins a row.
+    pub(crate) fn from(next: SourceId) -> Numbering {
+        debug_assert!(next.place.is_multiple_of(GROUP), "rows are written whole");
+        Numbering {
+            next,
+            previous: Vec::new(),
+            row: Vec::new(),
+        }
+    }
+
+    /// A number for a source; its key is greater than all before it.
+    pub(crate) fn give(&mut self, write: &mut Write<'_>, key: &str) -> SourceId {
+        let id = self.next;
+        if self.row.is_empty() {
+            self.row.push(ROW_VERSION);
+            self.previous.clear();
+        }
+        debug_assert!(
+            self.previous.as_slice() < key.as_bytes(),
+            "numbers are given in order of keys"
+        );
+        codec::put_front_coded(&mut self.row, &self.previous, key.as_bytes());
+        self.previous.clear();
+        self.previous.extend_from_slice(key.as_bytes());
+        self.next.place += 1;
+        if self.next.place.is_multiple_of(GROUP) {
+            self.finish(write);
+        }
+        id
+    }
+
+    /// Writes the row at hand.
+    pub(crate) fn finish(&mut self, write: &mut Write<'_>) {
+        if !self.row.is_empty() {
+            let first = (self.next.place - 1) / GROUP * GROUP;
+            let row = std::mem::take(&mut self.row);
+            write.put(Table::Sources, row_key(self.next.epoch, first), row);
+        }
+    }
+}
+
+/// Takes the numbers of sources away that have no links any more. Numbers given in this epoch are not among them.
+pub(crate) fn forget(cut: &Cut, write: &mut Write<'_>, mut gone: Vec<SourceId>) -> Result<(), SnapshotError> {
+    gone.sort_unstable();
+    for group in gone.chunk_by(|a, b| a.row_key() == b.row_key()) {
+        let row_key = group[0].row_key();
+        let Some(row) = cut.get(Table::Sources, &row_key)? else {
+            continue;
+        };
+        let mut keys = cut.decode(Table::Sources, &row_key, decode(&row))?;
+        for id in group {
+            if let Some(key) = keys.get_mut((id.place % GROUP) as usize) {
+                key.clear();
+            }
+        }
+        if keys.iter().all(Vec::is_empty) {
+            write.remove(Table::Sources, row_key);
+        } else {
+            write.put(Table::Sources, row_key, encode(&keys));
+        }
+    }
+    Ok(())
+}
+
+fn encode(keys: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = vec![ROW_VERSION];
+    let mut previous: &[u8] = b"";
+    for key in keys {
+        codec::put_front_coded(&mut out, previous, key);
+        previous = key;
+    }
+    out
+}
+
+fn decode(row: &[u8]) -> Result<Vec<Vec<u8>>, Corrupt> {
+    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    let (mut keys, mut key) = (Vec::with_capacity(GROUP as usize), Vec::new());
+    while !r.is_empty() {
+        r.front_coded(&mut key)?;
+        keys.push(key.clone());
+    }
+    Ok(keys)
+}
+
+/// The key at a place of a row, into `key`.
+fn decode_one(row: &[u8], place: u32, key: &mut Vec<u8>) -> Result<(), Corrupt> {
+    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    key.clear();
+    for _ in 0..=place {
+        r.front_coded(key)?;
+    }
+    if key.is_empty() {
+        return Err(Corrupt("number of a source that has none any more"));
+    }
+    Ok(())
+}
+
+/// Rows of [`SourceKeys`] that are kept: some 30 MiB.
+const KEPT_MAX: usize = 1 << 15;
+
+/// Leads from numbers to keys; remembers the rows it has read.
+pub(crate) struct SourceKeys<'c> {
+    cut: &'c Cut,
+    rows: FxHashMap<[u8; 12], Slice>,
+    key: Vec<u8>,
+}
+
+impl<'c> SourceKeys<'c> {
+    pub(crate) fn of(cut: &'c Cut) -> SourceKeys<'c> {
+        SourceKeys {
+            cut,
+            rows: FxHashMap::default(),
+            key: Vec::new(),
+        }
+    }
+
+    pub(crate) fn cut(&self) -> &'c Cut {
+        self.cut
+    }
+
+    /// Key of a source.
+    pub(crate) fn get(&mut self, id: SourceId) -> Result<&str, SnapshotError> {
+        let row_key = id.row_key();
+        if !self.rows.contains_key(&row_key) {
+            if self.rows.len() >= KEPT_MAX {
+                self.rows.clear();
+            }
+            let row = self.cut.get(Table::Sources, &row_key)?;
+            let row = row.ok_or(Corrupt("row of a source's number is not there"));
+            let row = self.cut.decode(Table::Sources, &row_key, row)?;
+            self.rows.insert(row_key, row);
+        }
+        let row = &self.rows[&row_key];
+        let found = decode_one(row, id.place % GROUP, &mut self.key)
+            .and_then(|()| std::str::from_utf8(&self.key).map_err(|_| Corrupt("text is not UTF-8")));
+        self.cut.decode(Table::Sources, &row_key, found)
+    }
+}
