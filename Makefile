@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo install install-files test test-absences bench fuzz simulate screenshots lint lint-format lint-code \
+.PHONY: help demo install install-files test test-absences bench bench-full fuzz simulate screenshots lint lint-format lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-s3cmd need-rclone
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
+	@echo 'make bench-full   the same at full size: two hours, 45 GB of disk'
 	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
 	@echo 'make simulate     the store and the index with faults and crashes, seed after seed; SIMULATE_FLAGS=--help tells more'
 	@echo 'make screenshots  pictures of every page of the web interface'
@@ -59,10 +60,17 @@ test: need-cargo need-chromium need-clients test-absences
 test-absences: need-cargo
 	CARGO="$(CARGO)" .ci/absences
 
-# Modest sizes, some minutes; each program says with --help how to measure at full size.
+# Modest sizes, some minutes.
 bench: need-cargo
 	$(CARGO) build --release -p weft -p bench
 	@for program in read load search store 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
+	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
+	done
+
+# At the sizes of docs/performance.md, which gets a row for each load: two hours, and 45 GB of disk below TMPDIR.
+bench-full: need-cargo
+	$(CARGO) build --release -p weft -p bench
+	@for program in read 'load --full --record docs/performance.md' 'weave --full' 'search --full'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
 

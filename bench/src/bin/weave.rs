@@ -1,29 +1,74 @@
 //! The index alone: made-up captures of a WAT-like web straight into `Weave::apply`, as fast as they go.
 //!
-//! `cargo run --release -p bench --bin weave -- [PAGES] [PAGES_PER_EPOCH] [DIR]` prints, for every tenth of the
-//! load, pages and links a second and where the time went, then bytes on disk per table. Making the captures is
-//! not counted. Targets are half Zipf, half even over twenty times as many URLs as pages, about 13 a page, so
+//! `cargo run --release -p bench --bin weave -- [--pages 200000] [--pages-per-epoch 5000]` prints, for every tenth of the
+//! load, pages and links a second and where the time went, then bytes on disk per table. `--full` does so with
+//! 100,000 and with 10,000,000 pages (25 GB of disk, an hour), and compares the rates. Making the captures is not counted. Targets are half Zipf, half even over twenty times as many URLs as pages, about 13 a page, so
 //! that every second link leads to a URL never seen before: what a fresh crawl looks like.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use clap::Parser;
 use extract::{Capture, CaptureKind, Link, LinkScope, Page};
 use weave::{Batch, InputId, InputProgress, InputState, LedgerEntry, Settings, Weave};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Measures the index alone.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Pages of the made-up web
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pages: u64,
+    /// Pages that are woven in one step; a large load has some 25,000
+    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    pages_per_epoch: u64,
+    /// 100,000 pages, then 10,000,000, each in steps of 25,000, and how the rates compare
+    #[arg(long, conflicts_with_all = ["pages", "pages_per_epoch"])]
+    full: bool,
+    /// Folder for the index, kept [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Pages and pages an epoch of a full run.
+const FULL_PAGES: [u64; 2] = [100_000, 10_000_000];
+const FULL_PAGES_PER_EPOCH: u64 = 25_000;
+
+/// What the project aims at: the rate over ten million pages, as a share of that over a hundred thousand.
+const AIM_OF_RATE: f64 = 0.60;
+
 fn main() -> anyhow::Result<()> {
-    let mut args = std::env::args().skip(1);
-    let pages: u64 = args.next().map_or(Ok(200_000), |a| a.parse()).context("PAGES")?;
-    let per_epoch: u64 = args
-        .next()
-        .map_or(Ok(5_000), |a| a.parse())
-        .context("PAGES_PER_EPOCH")?;
+    let args = Args::parse();
     let home = tempfile::tempdir()?;
-    let dir = args.next().map_or(home.path().join("index"), Into::into);
-    let weave = Weave::open(&dir, Some(LinkScope::External), Settings::default())?;
+    let dir = args.dir.unwrap_or_else(|| home.path().join("index"));
+    if !args.full {
+        weave_web(&dir, args.pages, args.pages_per_epoch)?;
+        return Ok(());
+    }
+    let mut rates = Vec::new();
+    for pages in FULL_PAGES {
+        rates.push(weave_web(
+            &dir.with_extension(pages.to_string()),
+            pages,
+            FULL_PAGES_PER_EPOCH,
+        )?);
+    }
+    println!(
+        "{} pages at {:.0} % of the rate of {} (aim: {:.0} %)",
+        FULL_PAGES[1],
+        100.0 * rates[1] / rates[0],
+        FULL_PAGES[0],
+        100.0 * AIM_OF_RATE
+    );
+    Ok(())
+}
+
+/// Weaves a web, prints what was measured, and gives the pages a second.
+fn weave_web(dir: &Path, pages: u64, per_epoch: u64) -> anyhow::Result<f64> {
+    let weave = Weave::open(dir, Some(LinkScope::External), Settings::default())?;
     let (input, _) = weave.register_input(ledger_entry(), None)?;
     let mut run = Run {
         weave,
@@ -35,23 +80,23 @@ fn main() -> anyhow::Result<()> {
     println!("pages {pages}, {per_epoch} an epoch");
     let mut rates = Vec::new();
     let (mut spent, mut links) = (Duration::ZERO, 0);
-    for _ in 0..10 {
-        let tenth = run.weave_pages(pages / 10, per_epoch)?;
+    while run.woven < pages {
+        let tenth = run.weave_pages((pages / 10).max(1), per_epoch)?;
         tenth.print(run.woven);
         rates.push(tenth.pages as f64 / tenth.time.as_secs_f64());
         spent += tenth.time;
         links += tenth.links;
     }
+    let rate = run.woven as f64 / spent.as_secs_f64();
     println!(
-        "all: {:.0} pages/s, {:.0} links/s; last tenth at {:.0} % of the first; memory at most {} MiB",
-        pages as f64 / spent.as_secs_f64(),
+        "all: {rate:.0} pages/s, {:.0} links/s; last tenth at {:.0} % of the first; memory at most {} MiB",
         links as f64 / spent.as_secs_f64(),
-        100.0 * rates[9] / rates[0],
-        memory_mib_max(),
+        100.0 * rates.last().unwrap_or(&0.0) / rates.first().unwrap_or(&1.0),
+        bench::process::memory_bytes_max(std::process::id()).unwrap_or_default() >> 20,
     );
     print_disk(&run.weave, run.woven, links);
     print_reads(&run.weave)?;
-    Ok(())
+    Ok(rate)
 }
 
 fn ledger_entry() -> LedgerEntry {
@@ -319,13 +364,4 @@ fn cpu_times() -> [Duration; 2] {
         .flatten();
     let all: Duration = tasks.map(|task| run_time(&task.path().join("schedstat"))).sum();
     [own, all.saturating_sub(own)]
-}
-
-/// Peak resident memory, from the kernel's account of this process.
-fn memory_mib_max() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok())
-        .unwrap_or(0)
-        / 1024
 }

@@ -5,6 +5,9 @@
 //! and the last tenth, bytes on disk, and peak memory. WAT is loaded as WebIndex loaded it: links to other
 //! domains only. WARC is loaded with HTML parsed, all links, and full-text search.
 //!
+//! `--full` loads all sizes that docs/performance.md has rows for; `--record docs/performance.md` adds the rows. It needs
+//! 45 GB of disk and half an hour.
+//!
 //! Making the web is not part of the measurement.
 
 use std::path::{Path, PathBuf};
@@ -15,6 +18,7 @@ use clap::{Parser, ValueEnum};
 
 mod disk;
 mod measured;
+mod record;
 mod report;
 
 use measured::{Measured, load};
@@ -28,6 +32,12 @@ struct Args {
     /// What is loaded
     #[arg(long, value_enum, default_value_t = Mode::Both)]
     mode: Mode,
+    /// WAT of 200,000, 1,000,000 and 3,000,000 pages, and WARC of 100,000
+    #[arg(long, conflicts_with_all = ["pages", "mode"])]
+    full: bool,
+    /// Add a row for each load to the table at the end of this file
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// The program to measure [default: beside this one]
     #[arg(long, value_name = "FILE", env = "WEFT")]
     weft: Option<PathBuf>,
@@ -62,6 +72,26 @@ enum Form {
     Warc,
 }
 
+/// The loads of a full run.
+const FULL: [(Form, u64); 4] = [
+    (Form::Wat, 200_000),
+    (Form::Wat, 1_000_000),
+    (Form::Wat, 3_000_000),
+    (Form::Warc, 100_000),
+];
+
+impl Args {
+    fn loads(&self) -> Vec<(Form, u64)> {
+        let forms: &[Form] = match self.mode {
+            _ if self.full => return FULL.to_vec(),
+            Mode::Wat => &[Form::Wat],
+            Mode::Warc => &[Form::Warc],
+            Mode::Both => &[Form::Wat, Form::Warc],
+        };
+        forms.iter().map(|&form| (form, self.pages)).collect()
+    }
+}
+
 impl Form {
     fn word(self) -> &'static str {
         match self {
@@ -83,23 +113,21 @@ fn main() -> anyhow::Result<()> {
     let weft = bench::program::weft(args.weft.as_ref())?;
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
-    let forms: &[Form] = match args.mode {
-        Mode::Wat => &[Form::Wat],
-        Mode::Warc => &[Form::Warc],
-        Mode::Both => &[Form::Wat, Form::Warc],
-    };
-    for &form in forms {
-        let measured = measure(&args, &weft, &dir, form)?;
+    for (form, pages) in args.loads() {
+        let measured = measure(&args, &weft, &dir, form, pages)?;
         report::print(form, &measured);
+        if let Some(file) = &args.record {
+            record::add(file, form, &measured)?;
+        }
     }
     Ok(())
 }
 
-fn measure(args: &Args, weft: &Path, dir: &Path, form: Form) -> anyhow::Result<Measured> {
-    let folder = dir.join(format!("{}-{}-{}", form.word(), args.pages, args.seed));
+fn measure(args: &Args, weft: &Path, dir: &Path, form: Form, pages: u64) -> anyhow::Result<Measured> {
+    let folder = dir.join(format!("{}-{pages}-{}", form.word(), args.seed));
     let web = folder.join("web");
     if !web.exists() {
-        make_web(args, weft, &web, form)?;
+        make_web(args, weft, &web, form, pages)?;
     }
     let archive = folder.join("archive");
     if archive.exists() {
@@ -114,10 +142,9 @@ fn measure(args: &Args, weft: &Path, dir: &Path, form: Form) -> anyhow::Result<M
     let mut measured = load(command)?;
     measured.input_bytes = disk::bytes(&web)?;
     measured.parts = disk::parts(&archive)?;
-    let expected = args.pages;
     ensure!(
-        measured.captures() == expected,
-        "{} captures, expected {expected}",
+        measured.captures() == pages,
+        "{} captures, expected {pages}",
         measured.captures()
     );
     if args.dir.is_none() {
@@ -127,17 +154,12 @@ fn measure(args: &Args, weft: &Path, dir: &Path, form: Form) -> anyhow::Result<M
 }
 
 /// Writes the web beside its place and moves it there, so that a broken off run leaves no half of one.
-fn make_web(args: &Args, weft: &Path, web: &Path, form: Form) -> anyhow::Result<()> {
+fn make_web(args: &Args, weft: &Path, web: &Path, form: Form, pages: u64) -> anyhow::Result<()> {
     let draft = web.with_extension("draft");
     std::fs::create_dir_all(&draft).context("make a folder for the web")?;
     let status = Command::new(weft)
         .args(["synth", "--format", form.word()])
-        .args([
-            "--pages",
-            &args.pages.to_string(),
-            "--seed",
-            &args.seed.to_string(),
-        ])
+        .args(["--pages", &pages.to_string(), "--seed", &args.seed.to_string()])
         .args(["--files", &args.files.to_string()])
         .args(["--recrawls-permille", &args.recrawls_permille.to_string()])
         .arg(draft.join(format!("web.{}.gz", form.word())))

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use bench::process;
 use serde_json::Value;
 
 use crate::disk::Part;
 
-/// Time between two looks at the memory of the child.
+/// Time between two looks at the child.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The progress of a load at one moment.
@@ -22,6 +23,17 @@ pub(crate) struct Sample {
     pub(crate) pages: f64,
 }
 
+/// What a process has taken. None of it ever falls, so the last look is at most an interval short.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Seen {
+    /// Peak resident memory.
+    pub(crate) memory_bytes: u64,
+    /// Processor time of all threads.
+    pub(crate) cpu_seconds: f64,
+    /// Given to the disk.
+    pub(crate) written_bytes: u64,
+}
+
 /// The measurements of one load.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
@@ -31,8 +43,8 @@ pub(crate) struct Measured {
     pub(crate) job: Value,
     /// From the start of the process to its end.
     pub(crate) wall: Duration,
-    /// Peak resident memory in bytes, as far as it was sampled.
-    pub(crate) memory_bytes: u64,
+    /// What the kernel accounts to the process, as far as it was sampled.
+    pub(crate) seen: Seen,
     /// Length of the files loaded, in bytes.
     pub(crate) input_bytes: u64,
     /// The entries of the archive's folder.
@@ -48,6 +60,16 @@ impl Measured {
     /// Captures found in the files.
     pub(crate) fn captures(&self) -> u64 {
         self.number("captures")
+    }
+
+    /// Processor time of all threads for a capture, in microseconds.
+    pub(crate) fn cpu_us_per_page(&self) -> f64 {
+        self.seen.cpu_seconds * 1e6 / self.captures().max(1) as f64
+    }
+
+    /// Size of the archive, in bytes.
+    pub(crate) fn archive_bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.bytes).sum()
     }
 
     /// Time until the views held everything.
@@ -88,11 +110,11 @@ pub(crate) fn load(mut command: Command) -> anyhow::Result<Measured> {
     let ended = AtomicBool::new(false);
     let mut measured = Measured::default();
     std::thread::scope(|scope| {
-        let memory = scope.spawn(|| watch_memory(pid, &ended));
+        let seen = scope.spawn(|| watch(pid, &ended));
         let read = read_lines(BufReader::new(stdout), &mut measured);
         let waited = wait(&mut child);
         ended.store(true, Ordering::Relaxed);
-        measured.memory_bytes = memory.join().unwrap_or_default();
+        measured.seen = seen.join().unwrap_or_default();
         read.and(waited)
     })?;
     measured.wall = begin.elapsed();
@@ -121,20 +143,19 @@ fn read_lines(lines: impl BufRead, measured: &mut Measured) -> anyhow::Result<()
     Ok(())
 }
 
-/// The high-water mark of a process's memory, looked at until it has ended. It never falls, so the last
-/// look is at most an interval short.
-fn watch_memory(pid: u32, ended: &AtomicBool) -> u64 {
-    let mut bytes = 0;
+fn watch(pid: u32, ended: &AtomicBool) -> Seen {
+    let mut seen = Seen::default();
     while !ended.load(Ordering::Relaxed) {
-        bytes = bytes.max(memory_bytes_max(pid).unwrap_or_default());
+        seen = Seen {
+            memory_bytes: process::memory_bytes_max(pid).unwrap_or(seen.memory_bytes),
+            cpu_seconds: process::cpu_seconds(pid)
+                .unwrap_or_default()
+                .max(seen.cpu_seconds),
+            written_bytes: process::written_bytes(pid)
+                .unwrap_or_default()
+                .max(seen.written_bytes),
+        };
         std::thread::sleep(LOOK_INTERVAL);
     }
-    bytes
-}
-
-fn memory_bytes_max(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+    seen
 }

@@ -30,15 +30,21 @@ const CLIENTS: [usize; 6] = [1, 5, 10, 25, 50, 100];
 /// Pages changed each second in the mixed test.
 const UPDATES_PER_S: &str = "10";
 
+/// Pages of the web in a full run.
+const FULL_PAGES: u64 = 1_000_000;
+
 /// Files of the made-up web; the last is for the updates.
 const FILES: u64 = 21;
 
 /// Measures searching.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Pages of the made-up web; a full run has 1,000,000
+    /// Pages of the made-up web
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pages: u64,
+    /// A web of 1,000,000 pages, as in the published test (25 GB of disk, half an hour)
+    #[arg(long, conflicts_with = "pages")]
+    full: bool,
     /// Seed of the made-up web and of the queries
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -69,7 +75,10 @@ struct Subject {
 }
 
 fn main() -> anyhow::Result<()> {
-    let args = Args::parse();
+    let mut args = Args::parse();
+    if args.full {
+        args.pages = FULL_PAGES;
+    }
     let weft = bench::program::weft(args.weft.as_ref())?;
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());

@@ -31,7 +31,7 @@ pub(crate) fn subject(server: &Server, queries: &Queries) -> anyhow::Result<()> 
          {PUBLISHED_MEAN_S} s, untuned {PUBLISHED_MEAN_UNTUNED_S} s"
     );
     if status["search_documents"].as_u64() < Some(PUBLISHED_DOCUMENTS) {
-        println!("(fewer documents than theirs: the ratios compare unlike things; take --pages 1000000)");
+        println!("(fewer documents than theirs: the ratios compare unlike things; take --full)");
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use bench::process;
 use bench::s3::{client, make_bucket};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -16,7 +17,7 @@ use object_store::aws::AmazonS3;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStoreExt, PutPayload};
 
-use crate::{Shape, Took, cpu};
+use crate::{Shape, Took};
 
 /// A server that has not answered after this time is broken.
 const START: Duration = Duration::from_secs(30);
@@ -32,7 +33,7 @@ pub(crate) async fn measure(weft: &Path, dir: &Path, content: &Bytes, shape: Sha
     let client = client(&format!("http://127.0.0.1:{port}"), "bench")?;
     make_bucket(&client).await?;
 
-    let cpu = cpu::seconds(process)?;
+    let cpu = process::cpu_seconds(process)?;
     let started = Instant::now();
     let puts = stream::iter(0..shape.objects)
         .map(|object| tokio::spawn(put(client.clone(), content.clone(), object)));
@@ -40,9 +41,12 @@ pub(crate) async fn measure(weft: &Path, dir: &Path, content: &Bytes, shape: Sha
         .map(|done| done?)
         .try_collect::<()>()
         .await?;
-    let (put_seconds, put_cpu_seconds) = (started.elapsed().as_secs_f64(), cpu::seconds(process)? - cpu);
+    let (put_seconds, put_cpu_seconds) = (
+        started.elapsed().as_secs_f64(),
+        process::cpu_seconds(process)? - cpu,
+    );
 
-    let cpu = cpu::seconds(process)?;
+    let cpu = process::cpu_seconds(process)?;
     let started = Instant::now();
     let gets =
         stream::iter(0..shape.objects).map(|object| tokio::spawn(get(client.clone(), content.len(), object)));
@@ -50,7 +54,10 @@ pub(crate) async fn measure(weft: &Path, dir: &Path, content: &Bytes, shape: Sha
         .map(|done| done?)
         .try_collect::<()>()
         .await?;
-    let (get_seconds, get_cpu_seconds) = (started.elapsed().as_secs_f64(), cpu::seconds(process)? - cpu);
+    let (get_seconds, get_cpu_seconds) = (
+        started.elapsed().as_secs_f64(),
+        process::cpu_seconds(process)? - cpu,
+    );
     Ok(Took {
         put_seconds,
         get_seconds,

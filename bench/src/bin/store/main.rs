@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Parser;
 
-mod cpu;
 mod face;
 mod ours;
 mod plain;

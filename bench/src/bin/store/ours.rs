@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use bench::process;
 use bytes::Bytes;
 use cluster::{NodeSettings, VolumeSettings};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use store::{ByteStream, Key, Put, Store};
 
-use crate::{Shape, Took, cpu};
+use crate::{Shape, Took};
 
 /// Bytes that content arrives in, as from a connection.
 const PIECE_BYTES: usize = 64 << 10;
@@ -23,7 +24,7 @@ pub(crate) async fn measure(dir: &Path, content: &Bytes, shape: Shape) -> anyhow
         .context("start the store")?;
     let store = Arc::new(node.store());
 
-    let cpu = cpu::own_seconds()?;
+    let cpu = process::own_cpu_seconds()?;
     let started = Instant::now();
     let puts = stream::iter(0..shape.objects)
         .map(|object| tokio::spawn(put(store.clone(), content.clone(), object)));
@@ -31,9 +32,9 @@ pub(crate) async fn measure(dir: &Path, content: &Bytes, shape: Shape) -> anyhow
         .map(|done| done?)
         .try_collect::<()>()
         .await?;
-    let (put_seconds, put_cpu_seconds) = (started.elapsed().as_secs_f64(), cpu::own_seconds()? - cpu);
+    let (put_seconds, put_cpu_seconds) = (started.elapsed().as_secs_f64(), process::own_cpu_seconds()? - cpu);
 
-    let cpu = cpu::own_seconds()?;
+    let cpu = process::own_cpu_seconds()?;
     let started = Instant::now();
     let gets =
         stream::iter(0..shape.objects).map(|object| tokio::spawn(get(store.clone(), content.len(), object)));
@@ -41,7 +42,7 @@ pub(crate) async fn measure(dir: &Path, content: &Bytes, shape: Shape) -> anyhow
         .map(|done| done?)
         .try_collect::<()>()
         .await?;
-    let (get_seconds, get_cpu_seconds) = (started.elapsed().as_secs_f64(), cpu::own_seconds()? - cpu);
+    let (get_seconds, get_cpu_seconds) = (started.elapsed().as_secs_f64(), process::own_cpu_seconds()? - cpu);
     node.shutdown().await;
     Ok(Took {
         put_seconds,

@@ -8,12 +8,13 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::ensure;
+use bench::process;
 use bytes::Bytes;
 use md5::{Digest, Md5};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use sha2::Sha256;
 
-use crate::{Shape, Took, cpu};
+use crate::{Shape, Took};
 
 /// Random bytes: nothing below can shrink them.
 pub(crate) fn content(bytes: usize) -> Bytes {
@@ -57,10 +58,10 @@ pub(crate) fn measure(dir: &Path, content: &[u8], shape: Shape) -> anyhow::Resul
 
 /// Returns the wall and CPU seconds that some work takes.
 fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<(f64, f64)> {
-    let cpu = cpu::own_seconds()?;
+    let cpu = process::own_cpu_seconds()?;
     let started = Instant::now();
     work()?;
-    Ok((started.elapsed().as_secs_f64(), cpu::own_seconds()? - cpu))
+    Ok((started.elapsed().as_secs_f64(), process::own_cpu_seconds()? - cpu))
 }
 
 /// Runs some work for each object, several at once.
