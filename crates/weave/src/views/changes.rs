@@ -5,7 +5,8 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | version |
+//! | 1 | version: 2; 1, of older programs, is not packed |
+//! | n | a frame of zstd of the rest: |
 //! | for each change: 1 | 0 delete, 1 upsert, 2 bucket |
 //! | varint, varint, n | URL key, front-coded |
 //! | 1, if a bucket | the bucket |
@@ -19,7 +20,11 @@ use crate::tables::Table;
 use crate::views::version_row;
 use crate::write::Write;
 
-const ROW_VERSION: u8 = 1;
+const PLAIN: u8 = 1;
+const PACKED: u8 = 2;
+
+/// Level of compression: keys in order have so much in common that a higher one gains little.
+const LEVEL: i32 = 1;
 
 /// Rows kept; at 5,000 pages an epoch some 100 MiB on disk.
 const EPOCHS_KEPT: u64 = 1024;
@@ -73,8 +78,7 @@ pub(crate) fn read(
 }
 
 fn encode(changes: &[PageChange]) -> Vec<u8> {
-    let mut out = vec![ROW_VERSION];
-    let mut previous = "";
+    let (mut out, mut previous) = (Vec::new(), "");
     for change in changes {
         let (code, bucket) = match change {
             PageChange::Delete(_) => (0, None),
@@ -87,11 +91,27 @@ fn encode(changes: &[PageChange]) -> Vec<u8> {
         out.extend(bucket);
         previous = url_key;
     }
-    out
+    match zstd::bulk::compress(&out, LEVEL) {
+        Ok(packed) => [&[PACKED], packed.as_slice()].concat(),
+        // Without memory for it, the row is kept as it is.
+        Err(_) => [&[PLAIN], out.as_slice()].concat(),
+    }
 }
 
 fn decode(row: &[u8]) -> Result<Vec<PageChange>, Corrupt> {
-    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    let unpacked;
+    let plain = match row.split_first() {
+        Some((&PLAIN, plain)) => plain,
+        Some((&PACKED, packed)) => {
+            unpacked = zstd::decode_all(packed).map_err(|_| Corrupt("row does not unpack"))?;
+            &unpacked
+        }
+        _ => return Err(Corrupt("unknown row version")),
+    };
+    if plain.is_empty() {
+        return Err(Corrupt("row without changes"));
+    }
+    let mut r = Reader::new(plain);
     let mut changes = Vec::new();
     let mut key = Vec::new();
     while !r.is_empty() {
@@ -119,6 +139,13 @@ mod tests {
             PageChange::Bucket("aa".into(), 7),
             PageChange::Delete("ab".into()),
         ];
-        assert_eq!(decode(&encode(&changes)), Ok(changes));
+        let row = encode(&changes);
+        assert_eq!(decode(&row), Ok(changes.clone()));
+        for end in 0..row.len() {
+            assert!(decode(&row[..end]).is_err());
+        }
+        // As it was before it was packed.
+        let older = [&[PLAIN], zstd::decode_all(&row[1..]).unwrap().as_slice()].concat();
+        assert_eq!(decode(&older), Ok(changes));
     }
 }
