@@ -13,6 +13,13 @@ pub(crate) trait Decode: Send + Sync {
     /// room, it needs more input.
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Decoded;
 
+    /// Decodes a frame in one step, if all of it is in `input` and its content has room in `output`. Returns
+    /// how many bytes were consumed and produced. If it returns `None`, the frame has to be decoded by
+    /// [`Decode::decode`] from its start; `output` then has any content.
+    fn decode_whole(&mut self, _input: &[u8], _output: &mut [u8]) -> Option<(usize, usize)> {
+        None
+    }
+
     /// Number of bytes that follow the last decoded byte and belong to the frame.
     fn trailer_bytes(&self) -> usize {
         0

@@ -2,10 +2,16 @@
 //!
 //! The deflate stream is decoded raw, and header and trailer are read here. So a wrong checksum is
 //! distinguished from bytes that cannot be decoded, and the end of the member is known in both cases.
+//!
+//! Members that are in memory whole are decoded in one step by sirocco, which is quicker than zlib-rs. All
+//! others, and those that are damaged, are decoded by zlib-rs step by step: it alone decides what is wrong.
 
 use std::io::{self, BufRead, Read};
 
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, GzBuilder, Status};
+use memchr::memmem;
+use sirocco::Format;
+use sirocco::inflate::Decoder;
 
 use super::codec::{Decode, Decoded, Encode, FrameHeader, Trailer};
 use super::row::{Container, Row};
@@ -16,7 +22,7 @@ pub(super) const ROW: Row = Row {
     name: "gzip",
     extension: "gz",
     media_type: "application/gzip",
-    magic: &[0x1f, 0x8b, DEFLATE],
+    magic: MAGIC,
     begins,
     header_bytes: 512,
     header,
@@ -25,6 +31,8 @@ pub(super) const ROW: Row = Row {
 
 /// Compression method 8 is the only one that RFC 1952 defines.
 const DEFLATE: u8 = 8;
+
+const MAGIC: &[u8] = &[0x1f, 0x8b, DEFLATE];
 
 /// CRC-32 and length (ISIZE) after the deflate stream, 4 bytes each.
 const TRAILER_BYTES: usize = 8;
@@ -40,6 +48,8 @@ const SYSTEM_UNKNOWN: u8 = 255;
 const OWN_HEADER: [u8; 10] = [0x1f, 0x8b, DEFLATE, 0, 0, 0, 0, 0, 0, SYSTEM_UNKNOWN];
 
 struct Gzip {
+    /// Decodes whole members.
+    whole: Decoder,
     inflate: Decompress,
     crc: Crc,
 }
@@ -47,6 +57,7 @@ struct Gzip {
 impl Gzip {
     fn new() -> Gzip {
         Gzip {
+            whole: Decoder::new(Format::Deflate),
             inflate: Decompress::new(false),
             crc: Crc::new(),
         }
@@ -91,6 +102,19 @@ impl Decode for Gzip {
         }
     }
 
+    fn decode_whole(&mut self, input: &[u8], output: &mut [u8]) -> Option<(usize, usize)> {
+        if probable_length(input)? > output.len() {
+            return None;
+        }
+        self.whole.reset();
+        let progress = self.whole.decompress(input, output, true).ok()?;
+        if !progress.done {
+            return None;
+        }
+        self.crc.update(progress.output);
+        Some((progress.consumed, progress.output.len()))
+    }
+
     fn trailer_bytes(&self) -> usize {
         TRAILER_BYTES
     }
@@ -109,6 +133,15 @@ impl Decode for Gzip {
         }
         Trailer::Right
     }
+}
+
+/// Returns the length that the trailer declares for the content of the member whose deflate stream begins here.
+/// Its trailer is probably before the next member, or at the end of `bytes`. If it is elsewhere, the result is
+/// almost certainly too large to be tried.
+fn probable_length(bytes: &[u8]) -> Option<usize> {
+    let end = memmem::find(bytes, MAGIC).unwrap_or(bytes.len());
+    let length = bytes[..end].last_chunk()?;
+    usize::try_from(u32::from_le_bytes(*length)).ok()
 }
 
 /// The upper three flags are reserved and must be zero (RFC 1952, 2.3.1.2).
@@ -194,4 +227,79 @@ pub(crate) fn compressed(content: impl BufRead) -> impl Read {
     GzBuilder::new()
         .operating_system(SYSTEM_UNKNOWN)
         .buf_read(content, Compression::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::codec::Trailer;
+    use proptest::prelude::*;
+
+    /// What zlib-rs makes of a deflate stream: the bytes consumed, and the content.
+    fn in_steps(stream: &[u8]) -> Option<(usize, Vec<u8>)> {
+        let mut content = vec![0; 1 << 16];
+        let decoded = Gzip::new().decode(stream, &mut content);
+        content.truncate(decoded.produced);
+        decoded.finished.then_some((decoded.consumed, content))
+    }
+
+    fn whole(stream: &[u8]) -> Option<(usize, Vec<u8>)> {
+        let (mut gzip, mut content) = (Gzip::new(), vec![0; 1 << 16]);
+        let (consumed, produced) = gzip.decode_whole(stream, &mut content)?;
+        content.truncate(produced);
+        Some((consumed, content))
+    }
+
+    fn member(content: &[u8], level: u32) -> Vec<u8> {
+        let mut into = Vec::new();
+        Encoder::new(level).encode(content, &mut into).unwrap();
+        into
+    }
+
+    #[test]
+    fn members_are_decoded_whole_whatever_follows() {
+        let first = member(b"some content, some content", 6);
+        let consumed = first.len() - OWN_HEADER.len() - TRAILER_BYTES;
+        for next in [Vec::new(), member(b"", 0), member(&[7; 1000], 9)] {
+            let file = [first.clone(), next].concat();
+            let (mut gzip, mut content) = (Gzip::new(), [0; 100]);
+            let stream = &file[OWN_HEADER.len()..];
+            assert_eq!(gzip.decode_whole(stream, &mut content), Some((consumed, 26)));
+            assert_eq!(&content[..26], b"some content, some content");
+            assert!(matches!(
+                gzip.check_trailer(&stream[consumed..consumed + TRAILER_BYTES]),
+                Trailer::Right
+            ));
+            gzip.reset().unwrap();
+            assert_eq!(gzip.decode_whole(stream, &mut content[..25]), None);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn what_is_decoded_whole_is_decoded_alike_in_steps(
+            content in proptest::collection::vec(prop_oneof![0..4_u8, any::<u8>()], 0..600),
+            level in 0..10_u32,
+            changes in proptest::collection::vec((any::<proptest::sample::Index>(), 0..8_u32), 0..3),
+            random in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..60)),
+        ) {
+            let mut stream = member(&content, level)[OWN_HEADER.len()..].to_vec();
+            let end = stream.len() - TRAILER_BYTES;
+            if changes.is_empty() {
+                prop_assert_eq!(whole(&stream), Some((end, content)));
+            }
+            for (at, bit) in changes {
+                // The first bytes say how the rest is coded.
+                let at = at.index(end.min(100));
+                stream[at] ^= 1_u8 << bit;
+            }
+            if let Some(random) = random {
+                stream.splice(..end.min(random.len()), random);
+            }
+            if let Some(whole) = whole(&stream) {
+                prop_assert_eq!(Some(whole), in_steps(&stream));
+            }
+        }
+    }
 }

@@ -19,6 +19,7 @@ pub(crate) mod budget;
 pub(crate) mod open;
 pub(crate) mod search;
 pub(crate) mod source;
+mod whole;
 
 use std::collections::VecDeque;
 
@@ -85,6 +86,8 @@ pub(crate) struct Frames {
     window: Vec<u8>,
     window_head: usize,
     window_tail: usize,
+    /// Whether frames are decoded in steps even if one would do, so that their grains become known.
+    pub(crate) in_steps: bool,
     /// Limits how often damaged bytes are read again.
     budget: Budget,
     /// The end of unreadable bytes that begin at the position of the source, if a search found it already.
@@ -96,6 +99,10 @@ struct Frame {
     start: u64,
     /// Number of bytes decoded so far (not used for plain frames).
     decoded: u64,
+    /// Whether decoding the frame in one step is still to be tried.
+    may_be_whole: bool,
+    /// The frame was decoded in one step although it has more than one grain.
+    lacks_grains: bool,
     /// Number of bytes of the current grain that the decoder has not consumed yet.
     grain_left: usize,
     /// The decoder may hold output of the bytes consumed so far.
@@ -118,6 +125,7 @@ impl Frames {
             window: Vec::new(),
             window_head: 0,
             window_tail: 0,
+            in_steps: false,
             budget: Budget::default(),
             junk_end: None,
         }
@@ -239,6 +247,8 @@ impl Frames {
             container,
             start,
             decoded: 0,
+            may_be_whole: !self.in_steps,
+            lacks_grains: false,
             grain_left: GRAIN_BYTES,
             pending: false,
             grains: VecDeque::new(),
@@ -370,12 +380,17 @@ impl Frames {
 
     /// Returns the offset for a record that begins at the next byte of the open frame, after other bytes.
     /// `None` if as many records began here as the frame has stored bytes.
-    pub(crate) fn offset_within(&mut self) -> Option<u64> {
+    pub(crate) fn offset_within(&mut self) -> Result<Option<u64>, ReadError> {
+        if self.frame.as_ref().is_some_and(|frame| frame.lacks_grains) {
+            self.decode_again_in_steps()?;
+        }
         let stored = self.source.position();
         let ready = (self.window_tail - self.window_head) as u64;
-        let frame = self.frame.as_mut()?;
+        let Some(frame) = self.frame.as_mut() else {
+            return Ok(None);
+        };
         if frame.container == Container::Plain {
-            return Some(stored);
+            return Ok(Some(stored));
         }
         let position = frame.decoded - ready;
         // Grains before this position are not needed again, because positions only grow.
@@ -386,14 +401,17 @@ impl Frames {
         let offset = grain
             .map_or(frame.start, |grain| grain.1)
             .max(frame.offset_taken + 1);
-        (offset < stored).then(|| {
+        Ok((offset < stored).then(|| {
             frame.offset_taken = offset;
             offset
-        })
+        }))
     }
 
     /// Decodes some bytes of the open compressed frame. Returns 0 only at its end (or without room).
     fn decode(&mut self, output: &mut [u8]) -> Result<usize, ReadError> {
+        if let Some(produced) = self.decode_whole(output)? {
+            return Ok(produced);
+        }
         let Some(frame) = self.frame.as_mut().filter(|frame| frame.end.is_none()) else {
             return Ok(0);
         };

@@ -96,7 +96,7 @@ impl Reader {
             if self.frames.window().is_empty() {
                 break;
             }
-            if let Some(end) = self.frames.offset_within() {
+            if let Some(end) = self.frames.offset_within()? {
                 self.quarantine(end, defect);
                 return Ok(());
             }

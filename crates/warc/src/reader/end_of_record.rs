@@ -21,7 +21,7 @@ impl Reader {
         let end = loop {
             match self.look()? {
                 Start::Warc | Start::Arc | Start::Unsure => {
-                    if let Some(offset) = self.frames.offset_within() {
+                    if let Some(offset) = self.frames.offset_within()? {
                         break offset;
                     }
                     head.defects.push(Defect::new(

@@ -201,3 +201,6 @@ impl Reader {
         self.done
     }
 }
+
+#[cfg(test)]
+mod tests;
