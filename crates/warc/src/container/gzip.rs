@@ -286,7 +286,8 @@ mod tests {
         ) {
             let mut stream = member(&content, level)[OWN_HEADER.len()..].to_vec();
             let end = stream.len() - TRAILER_BYTES;
-            if changes.is_empty() {
+            // By chance a stream has the magic number, and is left to be decoded in steps.
+            if changes.is_empty() && memmem::find(&stream, MAGIC).is_none() {
                 prop_assert_eq!(whole(&stream), Some((end, content)));
             }
             for (at, bit) in changes {
