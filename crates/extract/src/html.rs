@@ -19,6 +19,7 @@ mod open;
 mod raw_links;
 pub(crate) mod refresh;
 mod scanner;
+mod source;
 mod tag;
 
 pub(crate) use document::{Document, TITLE_CHARS_MAX};
@@ -27,13 +28,14 @@ pub(crate) use document::{Document, TITLE_CHARS_MAX};
 pub use document::TEXT_BYTES_MAX;
 
 use scanner::Scanner;
+use source::Source;
 
 use crate::mime::{self, Markup};
 
 /// Reads a document. This never fails: the standard gives every input a meaning.
 pub(crate) fn read(html: &str, markup: Markup, wants_text: bool) -> Document {
     let mut document = Document::new(wants_text, markup == Markup::Xml);
-    let tokenizer = html5gum::Tokenizer::new_with_emitter(html, Scanner::new(&mut document));
+    let tokenizer = html5gum::Tokenizer::new_with_emitter(Source::new(html), Scanner::new(&mut document));
     // Reading from memory cannot fail.
     let Ok(()) = tokenizer.finish();
     document.finish();
