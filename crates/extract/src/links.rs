@@ -99,6 +99,15 @@ impl<'a> LinkSet<'a> {
         }
     }
 
+    /// Makes room for the links of `occurrences` occurrences: growing step by step would copy them several times.
+    pub(crate) fn reserve(&mut self, occurrences: usize) {
+        let count = occurrences.min(LINKS_MAX);
+        let links = &mut self.links;
+        links.reserve(count);
+        self.places
+            .reserve(count, |place| hash_of(&links[*place as usize]));
+    }
+
     /// Adds one occurrence. Occurrences must come in document order.
     pub(crate) fn add(&mut self, occurrence: Occurrence) {
         if let Some(target) = self.target_of(occurrence.reference) {
@@ -166,15 +175,18 @@ impl<'a> LinkSet<'a> {
             anchor: anchor_of(anchor),
             nofollow,
         });
-        self.places.insert_unique(hash, place, |place| {
-            FxBuildHasher.hash_one(links[*place as usize].url_key.as_str())
-        });
+        self.places
+            .insert_unique(hash, place, |place| hash_of(&links[*place as usize]));
     }
 
     /// Returns the links, and how many were not kept.
     pub(crate) fn finish(self) -> (Vec<Link>, u32) {
         (self.links, u32::try_from(self.overflow.len()).unwrap_or(u32::MAX))
     }
+}
+
+fn hash_of(link: &Link) -> u64 {
+    FxBuildHasher.hash_one(link.url_key.as_str())
 }
 
 impl ExternalOnly {

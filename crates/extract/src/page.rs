@@ -32,6 +32,7 @@ pub(crate) fn assemble(source: PageSource) -> Page {
     let mut page = Page::default();
     if let Some(resolver) = &resolver {
         let mut set = LinkSet::new(resolver, url_key, scope);
+        set.reserve(document.links_count());
         document.links().for_each(|occurrence| set.add(occurrence));
         (page.links, page.links_dropped) = set.finish();
         page.canonical = document

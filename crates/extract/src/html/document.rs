@@ -92,6 +92,11 @@ impl Document {
         self.links.iter()
     }
 
+    /// Number of [`Document::links`].
+    pub(crate) fn links_count(&self) -> usize {
+        self.links.count()
+    }
+
     /// Whether the current place is inside `svg` or `math`.
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign_depth > 0

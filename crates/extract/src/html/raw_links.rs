@@ -109,6 +109,11 @@ impl RawLinks {
         })
     }
 
+    /// Number of occurrences.
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
     pub(super) fn push(&mut self, reference: &str, anchor: &str, nofollow: bool) {
         let reference = self.keep(reference);
         let anchor = self.keep(anchor);
