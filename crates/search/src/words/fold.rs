@@ -25,6 +25,14 @@ pub(super) fn fold(c: char, word: &mut String) {
     }
 }
 
+/// Adds letters and digits of ASCII in lower case, as far as the word has room for them.
+pub(super) fn fold_ascii(letters: &str, word: &mut String) {
+    let start = word.len();
+    let room = WORD_BYTES_MAX.saturating_sub(start);
+    word.push_str(&letters[..letters.len().min(room)]);
+    word[start..].make_ascii_lowercase();
+}
+
 /// Adds a character, unless the word has its full length.
 pub(super) fn push(word: &mut String, c: char) {
     if word.len() + c.len_utf8() <= WORD_BYTES_MAX {

@@ -7,6 +7,7 @@
 //! - Most characters need no normalising; which ones is known here by their code (see the test).
 
 use std::iter::once;
+use std::ops::Range;
 
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
@@ -65,6 +66,34 @@ impl<'t> Letters<'t> {
     pub(super) fn take_ascii(&mut self) -> usize {
         self.next += 1;
         self.next
+    }
+
+    /// A part of the text.
+    pub(super) fn text(&self, range: &Range<usize>) -> &'t str {
+        &self.text[range.clone()]
+    }
+
+    /// Takes the next word where it is of ASCII alone and nothing behind it can join with it; returns its place. Else
+    /// only the ASCII in front of it that is between words is taken. May be called between words only.
+    pub(super) fn ascii_word(&mut self) -> Option<Range<usize>> {
+        if !self.waiting.is_empty() {
+            return None;
+        }
+        let is_gap = |byte: &&u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
+        let rest = &self.text.as_bytes()[self.next..];
+        let gap = rest.iter().take_while(is_gap).count();
+        let start = self.next + gap;
+        self.next = start;
+        let rest = &rest[gap..];
+        let length = rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
+        if length == 0 || rest.get(length).is_some_and(|byte| !byte.is_ascii()) {
+            return None;
+        }
+        self.next += length;
+        Some(start..self.next)
     }
 
     /// Passes over words that `firsts` does not want, as far as they are told without being read; returns how many.

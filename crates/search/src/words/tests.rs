@@ -113,6 +113,23 @@ proptest! {
     }
 
     #[test]
+    fn words_of_ascii_are_read_as_all_others(text in "([a-zA-Z0-9]{1,6}[ .,é\u{301}\u{ad}東½-]{1,2}){0,9}[a-zA-Z]{0,120}[é\u{301} ]{0,2}|\\PC{0,40}") {
+        let (mut reader, mut other) = (Words::new(&text), Words::new(&text));
+        let (mut word, mut other_word) = (String::new(), String::new());
+        loop {
+            let range = reader.next_as_written(&mut word);
+            other_word.clear();
+            let first = other.skip_gap();
+            prop_assert_eq!(&range, &first.map(|first| other.read(first, Some(&mut other_word))));
+            prop_assert_eq!(&word, &other_word);
+            prop_assert_eq!(reader.first_end(), other.first_end());
+            if range.is_none() {
+                break;
+            }
+        }
+    }
+
+    #[test]
     fn passing_over_words_changes_nothing_else(text in "[a-cxé\u{301}東 .]{0,40}|[a-ciesy ]{0,200}|\\PC{0,40}", end in 0..250_usize) {
         let all = words(&text);
         let wanted: Vec<String> = all.iter().step_by(3).cloned().collect();
