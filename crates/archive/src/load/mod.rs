@@ -48,7 +48,7 @@ use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
 
 /// An epoch closes after this many bytes of captures, unless the load asks for less.
-const EPOCH_BYTES: u64 = 64 << 20;
+const EPOCH_BYTES: u64 = 48 << 20;
 
 /// An epoch closes at this age, so that what was read becomes visible soon.
 const EPOCH_AGE: Duration = Duration::from_secs(2);
