@@ -2,22 +2,26 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+/// Unit of `st_blocks` (stat(2)).
+const BLOCK_BYTES: u64 = 512;
 
 /// One entry of an archive's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Its name.
     pub(crate) name: String,
-    /// Length of all files in it, in bytes.
+    /// What all files in it take, in bytes: less than their length where a journal is not filled yet.
     pub(crate) bytes: u64,
 }
 
-/// Returns the length of all files below `path`, or of `path` itself, in bytes.
+/// Returns what all files below `path`, or `path` itself, take on the disk, in bytes.
 pub(crate) fn bytes(path: &Path) -> io::Result<u64> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {
-        return Ok(metadata.len());
+        return Ok(metadata.blocks() * BLOCK_BYTES);
     }
     fs::read_dir(path)?.map(|entry| bytes(&entry?.path())).sum()
 }
