@@ -18,9 +18,10 @@ use crate::cut::{Cut, Row};
 use crate::error::{OpenError, SnapshotError};
 use crate::ids::Epoch;
 use crate::tables::{Table, Tables};
+use crate::views::inlinks::{self, Sources};
 use crate::views::links;
 use crate::views::sources::{Numbering, SourceId};
-use crate::views::uris::{self, Counts, Sources, UriState};
+use crate::views::uris::{self, Counts, UriState};
 use crate::write::Write;
 
 /// Key of the row in table `meta` that says that this has not gone through yet.
@@ -141,7 +142,7 @@ impl Renumbering<'_> {
         }
         let sources = numbers(cut, keys.iter().map(String::as_str))?;
         if !sources.is_empty() {
-            uris::put_inlinks(write, number, Epoch(0), sources.iter().map(|source| source.place));
+            inlinks::put(write, number, Epoch(0), sources.iter().map(|source| source.place));
         }
         Ok(Sources::Spilled(number))
     }

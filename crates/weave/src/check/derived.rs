@@ -12,7 +12,7 @@ use crate::tables::Table;
 use crate::views::rankings::{RankingState, Recomputed, Scope};
 use crate::views::sources::SourceKeys;
 use crate::views::uris::{self, Counts};
-use crate::views::{domains, links, totals};
+use crate::views::{domains, inlinks, links, totals};
 
 /// The in-links of every URI, and their numbers, against the links.
 pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
@@ -26,7 +26,7 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
         let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
         let domain = domain_of_target.get(&url_key);
         let mut counts = Counts::default();
-        for source in uris::sources(&mut keys, &uri, None)? {
+        for source in inlinks::sorted(&mut keys, &uri.sources, None)? {
             let source = source?;
             if !expected.take(&pair(&url_key, &source))? {
                 return Ok(difference(

@@ -12,7 +12,7 @@ use crate::tables::Table;
 use crate::views::sources::SourceKeys;
 use crate::views::uris::Counts;
 use crate::views::version_row;
-use crate::views::{captures, domains, links, texts, uris};
+use crate::views::{captures, domains, inlinks, links, texts, uris};
 
 pub(super) fn captures(snapshot: &Snapshot) -> Result<Fingerprint, SnapshotError> {
     let (cut, mut hasher) = (snapshot.cut(), RowHasher::default());
@@ -117,7 +117,7 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
         let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
         let (target, domain) = (key_hash(&key), domain_of_target.get(&url_key));
         let mut counts = Counts::default();
-        for id in uris::source_ids(cut, &uri)? {
+        for id in inlinks::ids(cut, &uri.sources)? {
             let source = keys.get(id)?;
             found.pairs.add(hasher.pair(key_hash(source), target));
             counts.inlinks += 1;

@@ -10,9 +10,10 @@ use crate::cut::Cut;
 use crate::place::{FORMAT_ROW, MAGIC};
 use crate::tables::{Table, Tables};
 use crate::tests::support::{Pair, page, settings};
+use crate::views::inlinks::{self, Sources};
 use crate::views::links;
 use crate::views::sources::SourceKeys;
-use crate::views::uris::{self, Sources};
+use crate::views::uris;
 use crate::write::Write;
 use crate::{InputId, Weave};
 
@@ -41,7 +42,7 @@ fn make_older(tables: &Arc<Tables>) {
     for row in cut.iter(Table::Uris) {
         let (key, value) = row.unwrap();
         let uri = uris::decode(&value).unwrap();
-        let sources = uris::sources(&mut keys, &uri, None).unwrap();
+        let sources = inlinks::sorted(&mut keys, &uri.sources, None).unwrap();
         let sources: Vec<String> = sources.collect::<Result<_, _>>().unwrap();
         let is_spilled = sources.len() > OLD_INLINE_MAX;
         let flags = u8::from(uri.captured) + 2 * u8::from(uri.is_page) + 4 * u8::from(is_spilled);

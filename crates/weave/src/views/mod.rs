@@ -6,6 +6,7 @@
 pub(crate) mod captures;
 pub(crate) mod changes;
 pub(crate) mod domains;
+pub(crate) mod inlinks;
 pub(crate) mod links;
 pub(crate) mod order;
 pub(crate) mod rankings;

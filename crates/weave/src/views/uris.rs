@@ -16,11 +16,6 @@
 //! | varint | with bit 2: number of the URI |
 //! | for each in-link: varint, varint | without bit 2: number of the source: epochs since that of the one before, place |
 //!
-//! Rows of `inlinks`: key is the number of the URI and the epoch (8 bytes each, big-endian); the value is the places of
-//! the sources, sorted, each as a varint less the one before.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use invariant::holds;
@@ -31,6 +26,7 @@ use crate::domain_of::DomainOf;
 use crate::error::SnapshotError;
 use crate::ids::Epoch;
 use crate::tables::Table;
+use crate::views::inlinks::{self, Sources};
 use crate::views::links::{LinkChange, Relinked};
 use crate::views::sources::{SourceId, SourceKeys};
 use crate::views::version_change::VersionChange;
@@ -59,21 +55,6 @@ pub(crate) struct UriState {
     pub(crate) is_page: bool,
     pub(crate) counts: Counts,
     pub(crate) sources: Sources,
-}
-
-/// The sources that link to a URI.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Sources {
-    /// All of them, sorted by number; at most [`INLINE_MAX`].
-    Inline(Vec<SourceId>),
-    /// In table `inlinks` under this number.
-    Spilled(u64),
-}
-
-impl Default for Sources {
-    fn default() -> Self {
-        Sources::Inline(Vec::new())
-    }
 }
 
 /// What an epoch did to one URI.
@@ -262,7 +243,7 @@ impl Step<'_, '_> {
         // Never given twice: the number goes into the totals row, in the same batch.
         *self.next_number += 1;
         for of_epoch in inline.chunk_by(|a, b| a.epoch == b.epoch) {
-            put_inlinks(
+            inlinks::put(
                 self.write,
                 number,
                 of_epoch[0].epoch,
@@ -275,14 +256,16 @@ impl Step<'_, '_> {
     /// Adds and removes sources (sorted, all of one epoch) of a URI that has many.
     fn move_spilled(&mut self, number: u64, incoming: &[Incoming<'_>]) -> Result<(), SnapshotError> {
         let epoch = incoming[0].source.epoch;
-        let key = inlinks_key(number, epoch);
+        let key = inlinks::row_key(number, epoch);
         // Nothing is there of sources that are numbered in this very epoch.
         let stored = match epoch == self.epoch {
             true => None,
             false => self.cut.get(Table::Inlinks, &key)?,
         };
         let mut places = match stored {
-            Some(row) => self.cut.decode(Table::Inlinks, &key, decode_places(&row))?,
+            Some(row) => self
+                .cut
+                .decode(Table::Inlinks, &key, inlinks::decode_places(&row))?,
             None => Vec::new(),
         };
         for link in incoming {
@@ -298,7 +281,7 @@ impl Step<'_, '_> {
         if places.is_empty() {
             self.write.remove(Table::Inlinks, key);
         } else {
-            put_inlinks(self.write, number, epoch, places);
+            inlinks::put(self.write, number, epoch, places);
         }
         Ok(())
     }
@@ -327,38 +310,6 @@ fn count(
         inlinks: inlinks.unwrap_or_default(),
         inlinks_external: external.unwrap_or_default(),
     })
-}
-
-/// Writes the sources of a URI that were numbered in one epoch; their places are sorted.
-pub(crate) fn put_inlinks(
-    write: &mut Write<'_>,
-    number: u64,
-    epoch: Epoch,
-    places: impl IntoIterator<Item = u32>,
-) {
-    let (mut row, mut before) = (Vec::new(), 0);
-    for place in places {
-        codec::put_varint(&mut row, u64::from(place - before));
-        before = place;
-    }
-    write.put(Table::Inlinks, inlinks_key(number, epoch), row);
-}
-
-fn inlinks_key(number: u64, epoch: Epoch) -> [u8; 16] {
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&number.to_be_bytes());
-    key[8..].copy_from_slice(&epoch.0.to_be_bytes());
-    key
-}
-
-fn decode_places(row: &[u8]) -> Result<Vec<u32>, Corrupt> {
-    let (mut r, mut places, mut place) = (Reader::new(row), Vec::new(), 0u32);
-    while !r.is_empty() {
-        let more = r.varint_u32()?;
-        place = place.checked_add(more).ok_or(Corrupt("place too large"))?;
-        places.push(place);
-    }
-    Ok(places)
 }
 
 pub(crate) fn encode(uri: &UriState) -> Vec<u8> {
@@ -447,128 +398,9 @@ pub(crate) fn read_sources(
     };
     let uri = cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?;
     let mut keys = SourceKeys::of(cut);
-    sources(&mut keys, &uri, after)?.take(limit).collect()
-}
-
-/// Keys of the sources of a row from [`decode`], sorted, those after `after`.
-pub(crate) fn sources<'s, 'c>(
-    keys: &'s mut SourceKeys<'c>,
-    uri: &UriState,
-    after: Option<&str>,
-) -> Result<SortedSources<'s, 'c>, SnapshotError> {
-    let mut sorted = SortedSources {
-        epochs: of_epochs(keys.cut(), &uri.sources)?,
-        heads: BinaryHeap::new(),
-        keys,
-    };
-    for epoch in 0..sorted.epochs.len() {
-        if let Some(after) = after {
-            sorted.pass(epoch, after)?;
-        }
-        sorted.pull(epoch)?;
-    }
-    Ok(sorted)
-}
-
-/// Numbers of the sources of a row from [`decode`], in no order that means anything.
-pub(crate) fn source_ids(cut: &Cut, uri: &UriState) -> Result<impl Iterator<Item = SourceId>, SnapshotError> {
-    let ids = |of: OfEpoch| {
-        of.places.into_iter().map(move |place| SourceId {
-            epoch: of.epoch,
-            place,
-        })
-    };
-    Ok(of_epochs(cut, &uri.sources)?.into_iter().flat_map(ids))
-}
-
-/// Sources that were numbered in one epoch: sorted by key, because they are by place.
-struct OfEpoch {
-    epoch: Epoch,
-    places: Vec<u32>,
-    /// How many are passed.
-    passed: usize,
-}
-
-fn of_epochs(cut: &Cut, sources: &Sources) -> Result<Vec<OfEpoch>, SnapshotError> {
-    let of = |epoch, places| OfEpoch {
-        epoch,
-        places,
-        passed: 0,
-    };
-    match sources {
-        Sources::Inline(sources) => {
-            let epochs = sources.chunk_by(|a, b| a.epoch == b.epoch);
-            Ok(epochs
-                .map(|sources| of(sources[0].epoch, sources.iter().map(|s| s.place).collect()))
-                .collect())
-        }
-        Sources::Spilled(number) => {
-            let rows = cut.prefix(Table::Inlinks, &number.to_be_bytes());
-            rows.map(|row| {
-                let (key, value) = row?;
-                let epoch = key.last_chunk().filter(|_| key.len() == 16);
-                let decoded = epoch
-                    .ok_or(Corrupt("key of another length"))
-                    .and_then(|epoch| Ok(of(Epoch(u64::from_be_bytes(*epoch)), decode_places(&value)?)));
-                cut.decode(Table::Inlinks, &key, decoded)
-            })
-            .collect()
-        }
-    }
-}
-
-/// Keys of sources in order, merged from the epochs in which they were numbered. Only what is given is looked up, and
-/// one more of every epoch.
-pub(crate) struct SortedSources<'s, 'c> {
-    keys: &'s mut SourceKeys<'c>,
-    epochs: Vec<OfEpoch>,
-    /// The next key of each epoch that has one.
-    heads: BinaryHeap<Reverse<(String, usize)>>,
-}
-
-impl SortedSources<'_, '_> {
-    fn key(&mut self, epoch: usize, at: usize) -> Result<Option<&str>, SnapshotError> {
-        let of = &self.epochs[epoch];
-        let Some(&place) = of.places.get(at) else {
-            return Ok(None);
-        };
-        let id = SourceId {
-            epoch: of.epoch,
-            place,
-        };
-        self.keys.get(id).map(Some)
-    }
-
-    /// Passes over the keys of an epoch that are not after `after`.
-    fn pass(&mut self, epoch: usize, after: &str) -> Result<(), SnapshotError> {
-        let (mut low, mut high) = (0, self.epochs[epoch].places.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.key(epoch, middle)?.is_some_and(|key| key <= after) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        self.epochs[epoch].passed = low;
-        Ok(())
-    }
-
-    /// Puts the next key of an epoch among the heads.
-    fn pull(&mut self, epoch: usize) -> Result<(), SnapshotError> {
-        let key = self.key(epoch, self.epochs[epoch].passed)?.map(str::to_owned);
-        self.epochs[epoch].passed += 1;
-        self.heads.extend(key.map(|key| Reverse((key, epoch))));
-        Ok(())
-    }
-}
-
-impl Iterator for SortedSources<'_, '_> {
-    type Item = Result<String, SnapshotError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let Reverse((key, epoch)) = self.heads.pop()?;
-        Some(self.pull(epoch).map(|()| key))
-    }
+    inlinks::sorted(&mut keys, &uri.sources, after)?
+        .take(limit)
+        .collect()
 }
 
 /// All rows in key order.
