@@ -46,9 +46,10 @@ pub(crate) const RENUMBERING_CRASH_POINTS: [&str; 3] = [
 
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {
-    let names = match name.starts_with("renumber.") {
-        true => &RENUMBERING_CRASH_POINTS[..],
-        false => &CRASH_POINTS[..],
-    };
-    crashpoint::pass(names, name);
+    crashpoint::pass(&CRASH_POINTS, name);
+}
+
+/// As [`point`], while an index of an older format is opened.
+pub(crate) fn renumbering_point(name: &'static str) {
+    crashpoint::pass(&RENUMBERING_CRASH_POINTS, name);
 }

@@ -48,9 +48,9 @@ pub(crate) fn finish(tables: &Arc<Tables>, dir: &Path) -> Result<(), OpenError> 
     );
     let renumbering = Renumbering { tables, dir };
     renumbering.links()?;
-    crash::point("renumber.after_links");
+    crash::renumbering_point("renumber.after_links");
     renumbering.uris()?;
-    crash::point("renumber.before_end");
+    crash::renumbering_point("renumber.before_end");
     let mut write = Write::new(tables);
     write.remove(Table::Meta, RENUMBERING_ROW);
     renumbering.commit(write)?;
@@ -151,7 +151,7 @@ impl Renumbering<'_> {
         let done = self.tables.wait_for_room().and_then(|()| write.commit());
         done.map_err(|e| self.failed(&e))?;
         self.tables.written();
-        crash::point("renumber.after_batch");
+        crash::renumbering_point("renumber.after_batch");
         Ok(())
     }
 

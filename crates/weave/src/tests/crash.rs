@@ -4,11 +4,10 @@
 //! again and again, until it gets through.
 
 use std::path::Path;
-use std::process::Command;
 
 use extract::Capture;
 
-use crate::tests::support::{all_dumps, entry, page, progress, settings};
+use crate::tests::support::{all_dumps, entry, page, progress, run_child, settings};
 use crate::{Batch, CRASH_POINTS, CaptureRow, InputId, InputState, TakeBack, Weave};
 
 const DIR: &str = "WEFT_TEST_CRASH_DIR";
@@ -79,16 +78,6 @@ fn child() {
     }
 }
 
-fn run_child(dir: &Path, point: &str) -> bool {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "tests::crash::child", "--test-threads", "1"])
-        .env(DIR, dir)
-        .env("WEFT_CRASH_POINT", point)
-        .output()
-        .unwrap();
-    output.status.success()
-}
-
 #[test]
 fn a_crash_at_any_point_changes_nothing_in_the_end() {
     let home = tempfile::tempdir().unwrap();
@@ -98,7 +87,7 @@ fn a_crash_at_any_point_changes_nothing_in_the_end() {
             let dir = home.path().join(format!("{point}-{nth}"));
             let mut crashes = 0;
             // At the same place every time: the third epoch of a run is another one after each crash.
-            while crashes < 3 && !run_child(&dir, &format!("{point}:{nth}")) {
+            while crashes < 3 && !run_child("tests::crash::child", DIR, &dir, &format!("{point}:{nth}")) {
                 crashes += 1;
             }
             assert!(crashes > 0 || nth > 1, "{point} was never passed");

@@ -1,7 +1,6 @@
 //! Opening an index as programs before format 4 wrote it: URIs name their sources by key, and sources have no numbers.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 use crate::codec;
@@ -9,7 +8,7 @@ use crate::crash::RENUMBERING_CRASH_POINTS;
 use crate::cut::Cut;
 use crate::place::{FORMAT_ROW, MAGIC};
 use crate::tables::{Table, Tables};
-use crate::tests::support::{Pair, page, settings};
+use crate::tests::support::{Pair, page, run_child, settings};
 use crate::views::inlinks::{self, Sources};
 use crate::views::links;
 use crate::views::sources::SourceKeys;
@@ -112,16 +111,6 @@ fn child() {
     }
 }
 
-fn run_child(dir: &Path, point: &str) -> bool {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "tests::older_format::child", "--test-threads", "1"])
-        .env(DIR, dir)
-        .env("WEFT_CRASH_POINT", point)
-        .output()
-        .unwrap();
-    output.status.success()
-}
-
 #[test]
 fn a_crash_while_an_older_index_is_opened_changes_nothing_in_the_end() {
     for point in RENUMBERING_CRASH_POINTS {
@@ -129,7 +118,14 @@ fn a_crash_while_an_older_index_is_opened_changes_nothing_in_the_end() {
             let (mut pair, _) = pair();
             pair.close();
             let mut crashes = 0;
-            while crashes < 3 && !run_child(&pair.dir(), &format!("{point}:{nth}")) {
+            while crashes < 3
+                && !run_child(
+                    "tests::older_format::child",
+                    DIR,
+                    &pair.dir(),
+                    &format!("{point}:{nth}"),
+                )
+            {
                 crashes += 1;
             }
             assert!(crashes > 0 || nth > 1, "{point} was never passed");

@@ -1,6 +1,7 @@
 //! An index and the model side by side, and captures in few words.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use extract::{Capture, CaptureKind, Link, Page};
 
@@ -320,4 +321,16 @@ pub(crate) fn noise(mut seed: u64) -> String {
         text.push_str(&format!("{:08x}", seed >> 32));
     }
     text
+}
+
+/// Runs the test `child` of this binary in another process that ends at a crash point, with `dir` in the environment
+/// variable that it looks at. Gives whether it got through.
+pub(crate) fn run_child(child: &str, variable: &str, dir: &Path, point: &str) -> bool {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", child, "--test-threads", "1"])
+        .env(variable, dir)
+        .env("WEFT_CRASH_POINT", point)
+        .output()
+        .unwrap();
+    output.status.success()
 }

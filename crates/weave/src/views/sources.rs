@@ -65,9 +65,8 @@ fn row_key(epoch: Epoch, first: u32) -> [u8; 12] {
 /// Gives numbers to sources, in order of their keys.
 pub(crate) struct Numbering {
     next: SourceId,
-    /// The last key of the row at hand.
-    previous: Vec<u8>,
-    row: Vec<u8>,
+    /// Keys of the row at hand.
+    keys: Vec<Vec<u8>>,
 }
 
 impl Numbering {
@@ -81,25 +80,20 @@ impl Numbering {
         debug_assert!(next.place.is_multiple_of(GROUP), "rows are written whole");
         Numbering {
             next,
-            previous: Vec::new(),
-            row: Vec::new(),
+            keys: Vec::new(),
         }
     }
 
     /// A number for a source; its key is greater than all before it.
     pub(crate) fn give(&mut self, write: &mut Write<'_>, key: &str) -> SourceId {
-        let id = self.next;
-        if self.row.is_empty() {
-            self.row.push(ROW_VERSION);
-            self.previous.clear();
-        }
         debug_assert!(
-            self.previous.as_slice() < key.as_bytes(),
+            self.keys
+                .last()
+                .is_none_or(|last| last.as_slice() < key.as_bytes()),
             "numbers are given in order of keys"
         );
-        codec::put_front_coded(&mut self.row, &self.previous, key.as_bytes());
-        self.previous.clear();
-        self.previous.extend_from_slice(key.as_bytes());
+        let id = self.next;
+        self.keys.push(key.as_bytes().to_vec());
         self.next.place += 1;
         if self.next.place.is_multiple_of(GROUP) {
             self.finish(write);
@@ -109,10 +103,14 @@ impl Numbering {
 
     /// Writes the row at hand.
     pub(crate) fn finish(&mut self, write: &mut Write<'_>) {
-        if !self.row.is_empty() {
+        if !self.keys.is_empty() {
             let first = (self.next.place - 1) / GROUP * GROUP;
-            let row = std::mem::take(&mut self.row);
-            write.put(Table::Sources, row_key(self.next.epoch, first), row);
+            write.put(
+                Table::Sources,
+                row_key(self.next.epoch, first),
+                encode(&self.keys),
+            );
+            self.keys.clear();
         }
     }
 }
