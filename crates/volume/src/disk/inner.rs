@@ -20,7 +20,7 @@ use super::uploads::Uploads;
 use crate::fixity;
 use crate::fixity::FixityLog;
 use crate::group::Grouped;
-use crate::io::Disk;
+use crate::io::{Disk, is_gone};
 
 /// Number of locks of keys. Keys share a lock by their hash; there are more locks than threads that can hold
 /// one.
@@ -46,7 +46,7 @@ pub(super) struct Inner {
     pub(super) tables: Tables,
     key_locks: Box<[Mutex<()>]>,
     /// By partition: renames into a directory share its sync.
-    pub(super) dir_syncs: Box<[Grouped<(), Result<(), String>>]>,
+    pub(super) dir_syncs: Box<[Grouped<(), Result<(), (io::ErrorKind, String)>>]>,
     /// By partition: whether its directory exists durably.
     pub(super) known_dirs: Box<[AtomicBool]>,
     /// Threads that may wait for this disk.
@@ -162,7 +162,10 @@ impl Inner {
     pub(super) fn sync_partition(&self, partition: Partition) -> Result<(), VolumeError> {
         let dir = super::names::partition_dir(&self.root, partition);
         let work = |batch: Vec<()>| {
-            let result = self.disk.sync_dir(&dir).map_err(|error| error.to_string());
+            let result = self
+                .disk
+                .sync_dir(&dir)
+                .map_err(|error| (error.kind(), error.to_string()));
             vec![result; batch.len()]
         };
         let Some(group) = self.dir_syncs.get(usize::from(partition.0)) else {
@@ -173,7 +176,7 @@ impl Inner {
         };
         match group.run((), work) {
             Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(self.sync_failed(&dir, &io::Error::other(error))),
+            Some(Err((kind, error))) => Err(self.sync_failed(&dir, &io::Error::new(kind, error))),
             None => Err(self.sync_failed(&dir, &io::Error::other("the thread that synced panicked"))),
         }
     }
@@ -191,8 +194,15 @@ impl Inner {
     }
 
     /// Takes the volume out of service after a failed sync: nothing written before can be trusted.
+    ///
+    /// What is gone was not synced at all: its directory is being emptied, or its disk was unmounted, and whoever
+    /// looks after the identity next will see which ([`Inner::look_after_identity`]). Only this operation fails.
     pub(super) fn sync_failed(&self, path: &Path, error: &io::Error) -> VolumeError {
-        self.go_out(format!("sync {}: {error}", path.display()))
+        let what = format!("sync {}", path.display());
+        match is_gone(error) {
+            true => self.failed(what, error),
+            false => self.go_out(format!("{what}: {error}")),
+        }
     }
 
     /// Takes the volume out of service after an error of the index, whose engine takes no more writes until

@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use contract::{Cause, VolumeError, VolumeState};
 
@@ -26,6 +27,13 @@ use super::life::lock;
 use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK};
 use crate::fixity;
 use crate::io::{Disk, is_gone, make_directory};
+
+/// How often a volume tries to begin anew: whoever empties its directory may still be at it, and take away what
+/// was just made.
+const BEGINNINGS_MAX: u32 = 10;
+
+/// Time between two of them.
+const BEGINNING_PAUSE: Duration = Duration::from_millis(50);
 
 impl Inner {
     /// Takes the volume out of service and logs it. Returns the error for the operation that found the
@@ -157,19 +165,28 @@ impl Inner {
         if is_out || self.disk.stat(&self.root.join(IDENTITY)).is_ok() {
             return;
         }
-        let same_place = self
-            .disk
-            .stat(&self.root)
-            .is_ok_and(|found| found.is_dir && found.device == self.device);
-        if !same_place {
-            self.go_out(format!(
-                "{} is gone, or on another file system than when it was opened",
-                self.root.display()
-            ));
-            return;
-        }
-        if let Err(reason) = self.try_begin_anew() {
-            self.go_out(format!("begin anew after {IDENTITY} was gone: {reason}"));
+        for left in (0..BEGINNINGS_MAX).rev() {
+            let same_place = self
+                .disk
+                .stat(&self.root)
+                .is_ok_and(|found| found.is_dir && found.device == self.device);
+            if !same_place {
+                self.go_out(format!(
+                    "{} is gone, or on another file system than when it was opened",
+                    self.root.display()
+                ));
+                return;
+            }
+            match self.try_begin_anew() {
+                Ok(()) => return,
+                Err(reason) if left == 0 => {
+                    self.go_out(format!("begin anew after {IDENTITY} was gone: {reason}"));
+                }
+                Err(reason) => {
+                    tracing::warn!(volume = %self.id, reason, "the volume could not begin anew: it tries again");
+                    ambient::pause(BEGINNING_PAUSE);
+                }
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 //! Tests what a volume reports and does when its disk fails or its directories vanish.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,17 +9,6 @@ use super::faults::{Fault, FaultyDisk};
 use super::support::*;
 use crate::disk::{DiskSettings, DiskVolume};
 use crate::fixity::FixityLog;
-
-/// Removes all that is in a directory.
-fn wipe(dir: &Path) {
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => std::fs::remove_dir_all(path).unwrap(),
-            false => std::fs::remove_file(path).unwrap(),
-        }
-    }
-}
 
 async fn state(volume: &DiskVolume) -> VolumeState {
     volume.status().await.unwrap().state
@@ -86,6 +74,47 @@ fn a_wipe_that_goes_on_after_the_volume_began_anew_does_no_lasting_harm() {
         put_some(&volume, "after").await.unwrap();
         assert!(volume.head(&key("after")).await.unwrap().found.is_some());
     });
+}
+
+/// A directory that is gone before it is synced once took the volume out of service, as a failed sync does.
+#[test]
+fn a_volume_wiped_at_any_sync_begins_anew() {
+    for nth in 1..=12 {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("v1");
+        run(async {
+            let disk = FaultyDisk::new(1, &dir);
+            let mut settings = settings(&dir);
+            settings.disk = Arc::new(disk.clone());
+            let volume = DiskVolume::open(settings).unwrap();
+            put_some(&volume, "before").await.unwrap();
+            if nth > 6 {
+                // It begins anew while it is wiped once more.
+                wipe(&dir);
+            }
+            disk.inject(Some(Fault::Wipe(nth - nth / 7 * 6)));
+            for name in ["k1", "k2", "k3"] {
+                let put = put_some(&volume, name).await;
+                assert!(
+                    matches!(
+                        put,
+                        Ok(()) | Err(VolumeError::Failed { .. } | VolumeError::Missing { .. })
+                    ),
+                    "sync {nth}: {put:?}"
+                );
+            }
+            assert_eq!(disk.fault(), None, "sync {nth} was reached");
+            assert_eq!(state(&volume).await, VolumeState::Rebuilding, "sync {nth}");
+            put_some(&volume, "after").await.unwrap();
+            assert!(volume.head(&key("before")).await.unwrap().found.is_none());
+            assert!(volume.head(&key("after")).await.unwrap().found.is_some());
+            let events = volume.fixity(None, 100).await.unwrap();
+            assert!(
+                events.iter().any(|event| event.event == "volume-wiped"),
+                "sync {nth}: {events:?}"
+            );
+        });
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::support::wipe;
 use crate::io::{Disk, DiskFile, RealDisk, Space, Stat};
 
 /// What fails next.
@@ -21,6 +22,8 @@ use crate::io::{Disk, DiskFile, RealDisk, Space, Stat};
 pub(super) enum Fault {
     /// The nth sync of a file or directory from now on.
     Sync(u32),
+    /// The volume's directory is emptied just before the nth sync of a directory from now on.
+    Wipe(u32),
     /// The nth write from now on, after a part of it has arrived.
     TornWrite(u32),
     /// Every write: no room.
@@ -36,6 +39,8 @@ pub(super) enum Fault {
 pub(super) struct FaultyDisk(Arc<Mutex<Platter>>);
 
 struct Platter {
+    /// The directory of the volume.
+    root: PathBuf,
     random: StdRng,
     fault: Option<Fault>,
     dead: bool,
@@ -65,6 +70,7 @@ impl FaultyDisk {
     /// A disk without faults yet. Removed files are kept beside `root`, on the same file system.
     pub(super) fn new(seed: u64, root: &Path) -> Self {
         Self(Arc::new(Mutex::new(Platter {
+            root: root.to_owned(),
             random: StdRng::seed_from_u64(seed),
             fault: None,
             dead: false,
@@ -77,6 +83,11 @@ impl FaultyDisk {
 
     pub(super) fn inject(&self, fault: Option<Fault>) {
         self.0.lock().fault = fault;
+    }
+
+    /// The fault that is still to come.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        self.0.lock().fault
     }
 
     /// Whether a crash has happened.
@@ -226,6 +237,13 @@ impl Disk for FaultyDisk {
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut platter = self.alive()?;
         platter.sync()?;
+        let is_wipe = |fault| match fault {
+            Fault::Wipe(left) => Some(left),
+            _ => None,
+        };
+        if platter.due(is_wipe, Fault::Wipe) {
+            wipe(&platter.root);
+        }
         RealDisk.stat(path)?;
         platter.names.retain(|name| {
             let (Name::Renamed { to: at, .. } | Name::Removed { path: at, .. } | Name::Made { path: at }) =

@@ -23,6 +23,17 @@ pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
         .block_on(test)
 }
 
+/// Removes all that is in a directory.
+pub(super) fn wipe(dir: &Path) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => std::fs::remove_dir_all(path).unwrap(),
+            false => std::fs::remove_file(path).unwrap(),
+        }
+    }
+}
+
 pub(super) fn settings(path: &Path) -> DiskSettings {
     DiskSettings::new(path, id(), FixityLog::new())
 }
