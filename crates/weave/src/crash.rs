@@ -21,6 +21,13 @@
 //! | `renumber.after_batch` | some rows are of the new kind | opening begins again: it finds which ones by themselves, because each says of what kind it is |
 //! | `renumber.after_links` | all sources have numbers | as before |
 //! | `renumber.before_end` | all rows are of the new kind | opening finds nothing to do, and says so in row `renumbering` |
+//!
+//! An index with many rows in its journal passes [`CLOSING_CRASH_POINTS`] when it is closed:
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `close.before_journal` | all rows in tables, and in the journal | opening passes over rows of the journal that tables hold |
+//! | `close.after_journal` | all rows in tables, the journal empty | there is nothing to read again |
 
 /// Names of the crash points of a load.
 pub const CRASH_POINTS: [&str; 11] = [
@@ -44,6 +51,9 @@ pub(crate) const RENUMBERING_CRASH_POINTS: [&str; 3] = [
     "renumber.before_end",
 ];
 
+/// Names of the crash points of closing an index.
+pub(crate) const CLOSING_CRASH_POINTS: [&str; 2] = ["close.before_journal", "close.after_journal"];
+
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {
     crashpoint::pass(&CRASH_POINTS, name);
@@ -52,4 +62,9 @@ pub(crate) fn point(name: &'static str) {
 /// As [`point`], while an index of an older format is opened.
 pub(crate) fn renumbering_point(name: &'static str) {
     crashpoint::pass(&RENUMBERING_CRASH_POINTS, name);
+}
+
+/// As [`point`], while an index is closed.
+pub(crate) fn closing_point(name: &'static str) {
+    crashpoint::pass(&CLOSING_CRASH_POINTS, name);
 }

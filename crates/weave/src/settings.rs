@@ -15,6 +15,8 @@ pub struct Settings {
     /// Disk for the journal, in bytes, at least 64 MiB: what must be read again when the index is opened
     /// after a crash.
     pub journal_size_bytes: u64,
+    /// Rows that are left to the journal when the index is closed, in bytes: it is read again at the next opening.
+    pub unsettled_size_bytes_max: u64,
     /// A ranking is kept for the best of a scope (a domain, all) with more URIs than this; the rest is found
     /// by reading the scope's URIs.
     pub ranking_rows_max: u64,
@@ -29,6 +31,8 @@ impl Default for Settings {
             shown_pages_size_bytes: 64 << 20,
             memtable_size_bytes: 128 << 20,
             journal_size_bytes: 256 << 20,
+            // Read again in about 0.1 s.
+            unsettled_size_bytes_max: 8 << 20,
             ranking_rows_max: 4096,
         }
     }

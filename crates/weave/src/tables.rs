@@ -3,7 +3,8 @@
 //! Every table is a keyspace of one database, so that one batch moves them all. A table gets a share of the
 //! memory for unwritten rows in proportion to how fast it grows; `uris` grows fastest.
 
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions};
 
 use crate::compactor::{self, Compactor};
+use crate::crash;
 use crate::packed::Dictionary;
 use crate::settings::Settings;
 use crate::shown::ShownPages;
@@ -126,11 +128,13 @@ impl Table {
 /// Key of the dictionary of links in table `meta`.
 pub(crate) const LINK_DICTIONARY_ROW: &str = "link dictionary";
 
-/// Rows in memory that are left to the journal when the index is closed: read again in about 0.1 s.
-const SETTLE_BYTES_MIN: u64 = 8 << 20;
+/// What the names of the engine's journals end in.
+const JOURNAL_EXTENSION: &str = "jnl";
 
 /// The open database.
 pub(crate) struct Tables {
+    dir: PathBuf,
+    unsettled_size_bytes_max: u64,
     /// Dropped first: it holds the engine open.
     compactor: Compactor,
     pub(crate) db: Database,
@@ -158,6 +162,8 @@ impl Tables {
             .collect::<fjall::Result<Vec<_>>>()?;
         let compactor = Compactor::start(&db, &spaces)?;
         Ok(Tables {
+            dir: dir.to_owned(),
+            unsettled_size_bytes_max: settings.unsettled_size_bytes_max,
             compactor,
             db,
             shown: Arc::new(ShownPages::new(settings.shown_pages_size_bytes)),
@@ -205,7 +211,7 @@ impl Tables {
     /// Writes all rows from memory to their tables, so that opening has little journal to read. Does nothing
     /// where there is little anyway.
     pub(crate) fn settle(&self) -> fjall::Result<()> {
-        if self.db.write_buffer_size() < SETTLE_BYTES_MIN {
+        if self.db.write_buffer_size().max(journal_bytes(&self.dir)?) <= self.unsettled_size_bytes_max {
             return Ok(());
         }
         for space in &self.spaces {
@@ -223,6 +229,29 @@ impl Tables {
         Ok(())
     }
 
+    /// Closes the index and, if tables hold all rows, empties the journal, which the engine would read through when it
+    /// is opened again: half a second after a load of a million pages. To be called by who may write, after the last
+    /// write.
+    pub(crate) fn close(self) -> std::io::Result<()> {
+        let is_written = |space: &Keyspace| {
+            space.tree.active_memtable().is_empty() && space.tree.sealed_memtable_count() == 0
+        };
+        let all_written = self.spaces.iter().all(is_written);
+        let dir = self.dir.clone();
+        drop(self);
+        if !all_written {
+            return Ok(());
+        }
+        crash::closing_point("close.before_journal");
+        for path in journals(&dir)? {
+            let journal = std::fs::File::options().write(true).open(path)?;
+            journal.set_len(0)?;
+            journal.sync_all()?;
+        }
+        crash::closing_point("close.after_journal");
+        Ok(())
+    }
+
     pub(crate) fn disk_bytes(&self) -> Vec<(&'static str, u64)> {
         let mut rows: Vec<_> = Table::ALL
             .iter()
@@ -231,4 +260,29 @@ impl Tables {
         rows.push(("journal", self.db.journal_disk_space().unwrap_or(0)));
         rows
     }
+}
+
+/// The engine's journals.
+pub(crate) fn journals(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == JOURNAL_EXTENSION)
+        {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+/// What the journals take on the disk: the engine makes them longer than what is written to them.
+fn journal_bytes(dir: &Path) -> std::io::Result<u64> {
+    let mut bytes = 0;
+    for path in journals(dir)? {
+        // Blocks of 512 bytes, whatever those of the file system are (stat(2)).
+        bytes += path.metadata().map_or(0, |found| found.blocks() * 512);
+    }
+    Ok(bytes)
 }

@@ -7,10 +7,12 @@ use std::path::Path;
 
 use extract::Capture;
 
+use crate::crash::CLOSING_CRASH_POINTS;
 use crate::tests::support::{all_dumps, entry, page, progress, run_child, settings};
-use crate::{Batch, CRASH_POINTS, CaptureRow, InputId, InputState, TakeBack, Weave};
+use crate::{Batch, CRASH_POINTS, CaptureRow, InputId, InputState, Settings, TakeBack, Weave};
 
 const DIR: &str = "WEFT_TEST_CRASH_DIR";
+const CLOSING_DIR: &str = "WEFT_TEST_CLOSING_CRASH_DIR";
 const EPOCHS: u64 = 5;
 
 fn captures(epoch: u64) -> Vec<Capture> {
@@ -25,7 +27,11 @@ fn captures(epoch: u64) -> Vec<Capture> {
 
 /// Loads all epochs that the ledger does not yet know of.
 fn load(dir: &Path) -> Weave {
-    let weave = Weave::open(dir, None, settings()).unwrap();
+    load_with(dir, settings())
+}
+
+fn load_with(dir: &Path, settings: Settings) -> Weave {
+    let weave = Weave::open(dir, None, settings).unwrap();
     let (input, known) = weave.register_input(entry("a.warc.gz"), None).unwrap();
     for epoch in known.bytes_done..EPOCHS {
         let state = if epoch + 1 == EPOCHS {
@@ -78,6 +84,22 @@ fn child() {
     }
 }
 
+/// Leaves nothing to the journal.
+fn all_settled() -> Settings {
+    Settings {
+        unsettled_size_bytes_max: 0,
+        ..settings()
+    }
+}
+
+/// As [`child`], for an index that is closed with an empty journal.
+#[test]
+fn closing_child() {
+    if let Some(dir) = std::env::var_os(CLOSING_DIR) {
+        load_with(Path::new(&dir), all_settled());
+    }
+}
+
 #[test]
 fn a_crash_at_any_point_changes_nothing_in_the_end() {
     let home = tempfile::tempdir().unwrap();
@@ -98,4 +120,54 @@ fn a_crash_at_any_point_changes_nothing_in_the_end() {
             );
         }
     }
+}
+
+#[test]
+fn a_crash_while_closing_loses_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let undisturbed = all_dumps(&load(&home.path().join("undisturbed")).snapshot());
+    for point in CLOSING_CRASH_POINTS {
+        let dir = home.path().join(point);
+        let ended = run_child(
+            "tests::crash::closing_child",
+            CLOSING_DIR,
+            &dir,
+            &format!("{point}:1"),
+        );
+        assert!(!ended, "{point} was never passed");
+        assert_eq!(
+            all_dumps(&load(&dir).snapshot()),
+            undisturbed,
+            "after a crash at {point}"
+        );
+    }
+}
+
+#[test]
+fn closing_leaves_nothing_to_read_again_and_readers_keep_what_they_read() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("index");
+    let journal_bytes = || -> u64 {
+        let journals = crate::tables::journals(&dir).unwrap();
+        assert!(!journals.is_empty());
+        journals.iter().map(|path| path.metadata().unwrap().len()).sum()
+    };
+    let weave = load_with(&dir, all_settled());
+    let (snapshot, mut dumps) = (weave.snapshot(), all_dumps(&weave.snapshot()));
+    drop(weave);
+    // Somebody still reads: the journal stays.
+    assert!(journal_bytes() > 0);
+    assert_eq!(all_dumps(&snapshot), dumps);
+    drop(snapshot);
+    for round in 0..3 {
+        let weave = load_with(&dir, all_settled());
+        assert_eq!(all_dumps(&weave.snapshot()), dumps, "round {round}");
+        weave
+            .register_input(entry(&format!("c{round}.warc.gz")), None)
+            .unwrap();
+        dumps = all_dumps(&weave.snapshot());
+        drop(weave);
+        assert_eq!(journal_bytes(), 0, "round {round}");
+    }
+    assert_eq!(all_dumps(&load(&dir).snapshot()), dumps);
 }
