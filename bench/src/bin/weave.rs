@@ -14,7 +14,7 @@ use extract::{Capture, CaptureKind, Link, LinkScope, Page};
 use weave::{Batch, InputId, InputProgress, InputState, LedgerEntry, Settings, Weave};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Measures the index alone.
 #[derive(Debug, Parser)]

@@ -11,6 +11,7 @@ use parking_lot::RwLock;
 use crate::files::Files;
 use crate::inputs::Sources;
 use crate::lock::Lock;
+use crate::memory::Memory;
 use crate::owner::{Opening, Owner};
 use crate::question::{Answer, Ask, Cancel, Dump, DumpFormat, Job, JobBody, JobState, LoadRequest};
 use crate::socket::client::{Client, ClientError};
@@ -50,6 +51,9 @@ pub struct OpenSettings {
     pub recount: bool,
     /// Which links a new archive keeps; all if absent. An existing archive keeps its own choice.
     pub links: Option<LinkScope>,
+    /// Memory that the process may take, in bytes, if it becomes the owner: [`MEMORY_SIZE_BYTES`](crate::MEMORY_SIZE_BYTES) if
+    /// absent, and at least [`MEMORY_SIZE_BYTES_MIN`](crate::MEMORY_SIZE_BYTES_MIN).
+    pub memory_size_bytes: Option<u64>,
 }
 
 /// An archive. Either this process owns it (it holds the lock file), or it reaches the owner over its socket.
@@ -256,6 +260,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
     let how = Opening {
         create: settings.create.then(|| settings.links.unwrap_or_default()),
         recount: settings.recount,
+        memory: Memory::new(settings.memory_size_bytes),
     };
     let patience = if settings.own {
         OWNED_TIME_MAX
@@ -281,7 +286,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
         let readers = Lock::readers(&files.lock());
         if readers.is_some()
             && settings.asks_only
-            && let Some(owner) = try_read(files, sources)?
+            && let Some(owner) = try_read(files, how.memory, sources)?
         {
             return Ok(Role::Owner(owner));
         }
@@ -323,13 +328,13 @@ fn try_own(
             Err(error) => return Err(error),
         }
     }
-    try_read(files, sources)
+    try_read(files, how.memory, sources)
 }
 
 /// Becomes a reader. Returns `None` while another process owns the archive.
-fn try_read(files: &Files, sources: &Sources) -> Result<Option<Owner>, OpenError> {
+fn try_read(files: &Files, memory: Memory, sources: &Sources) -> Result<Option<Owner>, OpenError> {
     match Lock::try_share(&files.lock())? {
-        Some(lock) => Ok(Some(Owner::open_read_only(files, lock, sources)?)),
+        Some(lock) => Ok(Some(Owner::open_read_only(files, lock, memory, sources)?)),
         None => Ok(None),
     }
 }

@@ -26,6 +26,7 @@ mod inputs;
 mod jobs;
 mod load;
 mod lock;
+mod memory;
 mod open_archive;
 mod owner;
 pub mod question;
@@ -40,6 +41,7 @@ pub use archive::{Archive, OpenSettings};
 pub use crash::CRASH_POINTS;
 pub use error::{AskError, ErrorCode, OpenError};
 pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address, path_of, path_text};
+pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
 
 pub use weave::refusal;

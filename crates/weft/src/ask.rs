@@ -21,6 +21,7 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
 pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow::Result<Archive> {
     // The flag of the whole program can only forbid more than the command does.
     settings.read_only |= context.read_only;
+    settings.memory_size_bytes = context.memory_size_bytes;
     if settings.read_only && settings.create {
         return Err(WrongUse("--read-only changes nothing, and this command would".into()).into());
     }

@@ -7,6 +7,7 @@ use clap::ArgAction;
 use crate::remote_inputs::RemoteInputs;
 use crate::stdout::Out;
 use crate::style::Style;
+use crate::units;
 
 /// Flags that every command has.
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,18 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true)]
     read_only: bool,
 
+    /// Memory to take, if this process is the one that has the archive open [default: 1 GiB]
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_MEMORY",
+        value_name = "BYTES",
+        value_parser = parse_memory,
+        hide_env_values = true,
+        hide_short_help = true
+    )]
+    memory: Option<u64>,
+
     /// Print JSON instead of text
     #[arg(long, global = true)]
     json: bool,
@@ -42,6 +55,8 @@ pub(crate) struct Context {
     pub(crate) archive_given: bool,
     /// Open the archive without a change to it.
     pub(crate) read_only: bool,
+    /// Memory that an archive opened here may take.
+    pub(crate) memory_size_bytes: Option<u64>,
     /// Print answers as JSON.
     pub(crate) json: bool,
     /// How often `-v` was given.
@@ -57,6 +72,15 @@ pub(crate) struct Context {
     pub(crate) err_style: Style,
 }
 
+fn parse_memory(text: &str) -> Result<u64, String> {
+    let bytes = units::parse_bytes(text)?;
+    if bytes < archive::MEMORY_SIZE_BYTES_MIN {
+        let least = units::bytes(archive::MEMORY_SIZE_BYTES_MIN);
+        return Err(format!("{text:?}: an archive takes at least {least}"));
+    }
+    Ok(bytes)
+}
+
 impl Context {
     /// The context of a command line.
     pub(crate) fn new(args: GlobalArgs, command_line: fn() -> clap::Command) -> Context {
@@ -64,6 +88,7 @@ impl Context {
             archive_given: args.archive.is_some(),
             archive: args.archive.unwrap_or_else(|| PathBuf::from("./weft-archive")),
             read_only: args.read_only,
+            memory_size_bytes: args.memory,
             json: args.json,
             verbose: args.verbose,
             command_line,

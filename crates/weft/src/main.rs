@@ -38,9 +38,10 @@ mod web_args;
 mod web_server;
 mod which_store;
 
-// Loading allocates and frees millions of small rows on several threads; this allocator is made for that.
+// Loading allocates and frees millions of small rows on several threads; this allocator is made for that, and keeps less
+// memory to itself than others (ARCHITECTURE.md). Its settings are in `.cargo/config.toml`.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let cli: cli::Cli = match exit::parsed() {

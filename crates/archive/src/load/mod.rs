@@ -12,7 +12,7 @@
 //!  - captures reach `weave` in file order for each input, so a ledger position is a contiguous prefix;
 //! - if a load is stopped, killed or fails, each input is left at such a position, and the next load
 //!   continues there;
-//!  - memory is bounded: each queue by bytes, an epoch by [`EPOCH_BYTES`], a reader by one chunk.
+//!  - memory is bounded: each queue and an epoch by bytes ([`Memory`](crate::memory::Memory)), a reader by one chunk.
 
 mod chunk;
 mod context;
@@ -47,17 +47,9 @@ use crate::jobs::Job;
 use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
 
-/// An epoch closes after this many bytes of captures, unless the load asks for less.
-const EPOCH_BYTES: u64 = 48 << 20;
-
 /// An epoch closes at this age, so that what was read becomes visible soon.
 const EPOCH_AGE: Duration = Duration::from_secs(2);
 
-/// Most bytes of records that wait to be extracted.
-const RECORDS_BYTES: u64 = 32 << 20;
-
-/// Most bytes of pages that wait to be put into search.
-const PAGES_BYTES: u64 = 32 << 20;
 /// At least so much of an input is digested before it is read: all of most inputs that are small, and of the others
 /// what is done at once.
 const DIGEST_FIRST_BYTES: u64 = 1 << 20;
@@ -116,7 +108,11 @@ fn feed(context: &Context, feeder: Feeder<Found>, found: Vec<Found>) {
 
 fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context {
     let request = &job.request;
-    let epoch_bytes = request.epoch_bytes.unwrap_or(EPOCH_BYTES).clamp(1, EPOCH_BYTES);
+    let epoch_bytes_max = open.memory.epoch_bytes();
+    let epoch_bytes = request
+        .epoch_bytes
+        .unwrap_or(epoch_bytes_max)
+        .clamp(1, epoch_bytes_max);
     Context {
         open: open.clone(),
         job: job.clone(),
@@ -136,6 +132,7 @@ fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context 
 }
 
 fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pipeline), FlowError> {
+    let memory = context.open.memory;
     let threads = threads(context.job.request.threads);
     let readers = threads.min(inputs).clamp(1, READERS_MAX);
     let few = |name| StageSettings::new(name).queue(4, u64::MAX);
@@ -164,7 +161,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
         .ordered(
             stage(context, OptionalStage::Extract)
                 .threads(threads)
-                .queue(256, RECORDS_BYTES),
+                .queue(256, memory.records_bytes()),
             with(context, |context| {
                 move |chunk: Chunk, out: &mut Out<'_, Extract>| {
                     extraction::extract_chunk(&context, chunk, out)
@@ -172,7 +169,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             }),
         )
         .batched(
-            stage(context, OptionalStage::Weave).queue(4096, EPOCH_BYTES),
+            stage(context, OptionalStage::Weave).queue(4096, memory.epoch_bytes()),
             Batch {
                 items_max: 4096,
                 bytes_max: context.epoch_bytes,
@@ -185,7 +182,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             }),
         )
         .batched(
-            stage(context, OptionalStage::Search).queue(4, PAGES_BYTES),
+            stage(context, OptionalStage::Search).queue(4, memory.pages_bytes()),
             Batch {
                 // Epochs are handed over with their pages: one at a time.
                 items_max: 1,

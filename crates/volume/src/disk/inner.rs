@@ -30,6 +30,9 @@ const KEY_LOCKS: usize = 1024;
 /// must not stop the others.
 const THREADS_MAX: usize = 64;
 
+/// Why a sync failed, for each of those who shared it.
+pub(super) type SyncError = (io::ErrorKind, String);
+
 /// An open volume.
 pub(super) struct Inner {
     pub(super) id: VolumeId,
@@ -46,7 +49,7 @@ pub(super) struct Inner {
     pub(super) tables: Tables,
     key_locks: Box<[Mutex<()>]>,
     /// By partition: renames into a directory share its sync.
-    pub(super) dir_syncs: Box<[Grouped<(), Result<(), (io::ErrorKind, String)>>]>,
+    pub(super) dir_syncs: Box<[Grouped<(), Result<(), SyncError>>]>,
     /// By partition: whether its directory exists durably.
     pub(super) known_dirs: Box<[AtomicBool]>,
     /// Threads that may wait for this disk.

@@ -83,7 +83,8 @@ pub(crate) struct Args {
     /// Check the digests that records declare; mismatches are listed, nothing is dropped
     #[arg(long)]
     verify: bool,
-    /// Make what was read visible after this many bytes of captures at the latest [default: 64 MiB or 2 s]
+    /// Make what was read visible after this many bytes of captures at the latest [default: 3/64 of
+    /// --memory, or 2 s]
     #[arg(long, value_name = "N", hide_short_help = true)]
     epoch_bytes: Option<u64>,
     /// Put local inputs into the store first, read them back, and load them from there

@@ -72,6 +72,8 @@ fn wrong_use_is_code_2_on_standard_error() {
         &["load", "x", "--rate", "0"],
         &["load", "x", "--threads", "none"],
         &["load", "x", "--links", "some"],
+        &["status", "--memory", "1M"],
+        &["status", "--memory", "plenty"],
         &["top", "--limit", "0"],
         &["cdx", "http://x/", "--from", "yesterday"],
         &["status", "--stages", "--ledger"],
