@@ -10,6 +10,15 @@ pub const MEMORY_SIZE_BYTES: u64 = 1 << 30;
 /// The least that can be asked for: below it, what does not depend on the limit would be most of it.
 pub const MEMORY_SIZE_BYTES_MIN: u64 = 384 << 20;
 
+/// Most for rows in memory, whatever the limit: they are read again from the journal after a crash, 70 MB/s.
+const MEMTABLE_BYTES_MAX: u64 = 512 << 20;
+
+/// Most for documents being indexed: tantivy refuses 4 GiB.
+const SEARCH_WRITER_BYTES_MAX: u64 = 1 << 30;
+
+/// Most for an epoch: it is one batch of the engine, and what was read is visible only with it.
+const EPOCH_BYTES_MAX: u64 = 256 << 20;
+
 /// The limit, and the shares of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
@@ -33,7 +42,9 @@ impl Memory {
     pub(crate) fn index(self) -> weave::Settings {
         let mut settings = weave::Settings::default();
         settings.cache_size_bytes = self.share(12);
-        settings.memtable_size_bytes = self.share(8);
+        settings.memtable_size_bytes = self.share(8).min(MEMTABLE_BYTES_MAX);
+        // A shorter one would write rows to files before there are many.
+        settings.journal_size_bytes = 2 * settings.memtable_size_bytes;
         settings.shown_pages_size_bytes = self.share(4);
         settings
     }
@@ -41,14 +52,14 @@ impl Memory {
     /// Of the search index.
     pub(crate) fn search(self) -> search::Settings {
         search::Settings {
-            writer_memory_bytes: usize::try_from(self.share(4)).unwrap_or(usize::MAX),
+            writer_memory_bytes: self.share(4).min(SEARCH_WRITER_BYTES_MAX) as usize,
             ..search::Settings::default()
         }
     }
 
     /// Most bytes of captures in one epoch.
     pub(crate) fn epoch_bytes(self) -> u64 {
-        self.share(3)
+        self.share(3).min(EPOCH_BYTES_MAX)
     }
 
     /// Most bytes of records that wait to be extracted.
@@ -68,7 +79,7 @@ mod tests {
 
     #[test]
     fn shares_leave_room_below_every_limit() {
-        for asked in [None, Some(0), Some(MEMORY_SIZE_BYTES_MIN), Some(64 << 30)] {
+        for asked in [None, Some(0), Some(MEMORY_SIZE_BYTES_MIN), Some(1 << 40)] {
             let memory = Memory::new(asked);
             let size_bytes = asked.unwrap_or(MEMORY_SIZE_BYTES).max(MEMORY_SIZE_BYTES_MIN);
             let (index, search) = (memory.index(), memory.search());

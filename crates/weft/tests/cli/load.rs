@@ -49,6 +49,17 @@ fn the_first_and_the_second_time() {
 }
 
 #[test]
+fn any_amount_of_memory_that_is_allowed_gives_the_same() {
+    let place = web();
+    let mut dumps = Vec::new();
+    for memory in ["384M", "1T"] {
+        place.good(&["load", "web.warc", "--archive", memory, "--memory", memory]);
+        dumps.push(place.good(&["dump", "links", "--archive", memory]));
+    }
+    assert!(dumps[0] == dumps[1] && !dumps[0].is_empty());
+}
+
+#[test]
 fn json_ends_with_the_whole_job() {
     let run = web().run(&["load", "web.warc", "--json"]);
     assert_eq!(run.code, Some(0));
