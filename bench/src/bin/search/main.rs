@@ -43,7 +43,7 @@ struct Args {
     /// Pages of the made-up web
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pages: u64,
-    /// A web of 1,000,000 pages, as in the published test (25 GB of disk, half an hour)
+    /// A million documents, as in the published test (60 GB of disk, most of an hour)
     #[arg(long, conflicts_with = "pages")]
     full: bool,
     /// Seed of the made-up web and of the queries
