@@ -211,9 +211,22 @@ impl Tables {
     /// Writes all rows from memory to their tables, so that opening has little journal to read. Does nothing
     /// where there is little anyway.
     pub(crate) fn settle(&self) -> fjall::Result<()> {
-        if self.db.write_buffer_size().max(journal_bytes(&self.dir)?) <= self.unsettled_size_bytes_max {
-            return Ok(());
+        match self.db.write_buffer_size() > self.unsettled_size_bytes_max {
+            true => self.write_out(),
+            false => Ok(()),
         }
+    }
+
+    /// As [`Tables::settle`], before the index is closed: also where tables hold most rows of a long journal. While it is
+    /// open that would not make the journal shorter, and every small load would write small files.
+    pub(crate) fn settle_to_close(&self) -> fjall::Result<()> {
+        match journal_bytes(&self.dir)? > self.unsettled_size_bytes_max {
+            true => self.write_out(),
+            false => self.settle(),
+        }
+    }
+
+    fn write_out(&self) -> fjall::Result<()> {
         for space in &self.spaces {
             // Handed to the engine's threads; the loop below waits until they have written it.
             space.rotate_memtable()?;

@@ -379,11 +379,13 @@ impl Drop for Inner {
         // What reads no longer counts as a handle, so that closing finds itself the last one.
         *self.published.get_mut() =
             Snapshot::new(&self.dir, Cut::closed("it was closed"), TotalsRow::default());
-        let closed = tables.settle().and_then(|()| match Arc::into_inner(tables) {
-            Some(tables) => Ok(tables.close()?),
-            // Somebody still reads: the journal stays and is read again.
-            None => Ok(()),
-        });
+        let closed = tables
+            .settle_to_close()
+            .and_then(|()| match Arc::into_inner(tables) {
+                Some(tables) => Ok(tables.close()?),
+                // Somebody still reads: the journal stays and is read again.
+                None => Ok(()),
+            });
         let Err(error) = closed else { return };
         if is_for_want_of_room(&error, &self.dir) {
             tracing::warn!(

@@ -6,8 +6,10 @@
 use std::path::Path;
 
 use extract::Capture;
+use fjall::AbstractTree;
 
 use crate::crash::CLOSING_CRASH_POINTS;
+use crate::tables::Table;
 use crate::tests::support::{all_dumps, entry, page, progress, run_child, settings};
 use crate::{Batch, CRASH_POINTS, CaptureRow, InputId, InputState, Settings, TakeBack, Weave};
 
@@ -170,4 +172,26 @@ fn closing_leaves_nothing_to_read_again_and_readers_keep_what_they_read() {
         assert_eq!(journal_bytes(), 0, "round {round}");
     }
     assert_eq!(all_dumps(&load(&dir).snapshot()), dumps);
+}
+
+/// Once a journal was longer than what may be left to it, every small load wrote files of its few rows.
+#[test]
+fn small_loads_do_not_write_small_files_because_the_journal_is_long() {
+    let home = tempfile::tempdir().unwrap();
+    let some_unsettled = Settings {
+        unsettled_size_bytes_max: 16 << 10,
+        ..settings()
+    };
+    let weave = Weave::open(&home.path().join("index"), None, some_unsettled).unwrap();
+    let mut written = 0;
+    for n in 0..300 {
+        weave
+            .register_input(entry(&format!("{n}.warc.gz")), None)
+            .unwrap();
+        weave.settle().unwrap();
+        let snapshot = weave.snapshot();
+        let inputs = snapshot.cut().tables().unwrap().space(Table::Inputs);
+        written += u32::from(inputs.tree.active_memtable().is_empty());
+    }
+    assert!((1..30).contains(&written), "{written}");
 }
