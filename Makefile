@@ -21,7 +21,7 @@ help:
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
-	@echo 'make bench-full   the same at full size: two hours, 70 GB of disk'
+	@echo 'make bench-full   the same at full size: two hours, 45 GB of disk'
 	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
 	@echo 'make simulate     the store and the index with faults and crashes, seed after seed; SIMULATE_FLAGS=--help tells more'
 	@echo 'make screenshots  pictures of every page of the web interface'
@@ -67,7 +67,7 @@ bench: need-cargo
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
 
-# At the sizes of docs/performance.md, which gets a row for each load: two hours, and 70 GB of disk below TMPDIR.
+# At the sizes of docs/performance.md, which gets a row for each load: two hours, and 45 GB of disk below TMPDIR.
 bench-full: need-cargo
 	$(CARGO) build --release -p weft -p bench
 	@for program in read 'load --full --record docs/performance.md' 'weave --full' 'search --full'; do \

@@ -30,9 +30,14 @@ const CLIENTS: [usize; 6] = [1, 5, 10, 25, 50, 100];
 /// Pages changed each second in the mixed test.
 const UPDATES_PER_S: &str = "10";
 
-/// Visits of the web in a full run: 300 of 1,000 are re-crawls, and the last file is left out, so that a million
-/// documents are searched.
-const FULL_PAGES: u64 = 1_600_000;
+/// Visits of 1,000 that are re-crawls of a page.
+const RECRAWLS_PERMILLE: &str = "300";
+
+/// The same in a full run, whose web is large enough.
+const FULL_RECRAWLS_PERMILLE: &str = "50";
+
+/// Visits of the web in a full run: without re-crawls and the last file, a million documents are searched.
+const FULL_PAGES: u64 = 1_120_000;
 
 /// Files of the made-up web; the last is for the updates.
 const FILES: u64 = 21;
@@ -43,7 +48,7 @@ struct Args {
     /// Pages of the made-up web
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pages: u64,
-    /// A million documents, as in the published test (60 GB of disk, most of an hour)
+    /// A million documents, as in the published test (40 GB of disk, most of an hour)
     #[arg(long, conflicts_with = "pages")]
     full: bool,
     /// Seed of the made-up web and of the queries
@@ -139,7 +144,11 @@ fn make_web(args: &Args, weft: &Path, web: &Path) -> anyhow::Result<()> {
     let draft = web.with_extension("draft");
     std::fs::create_dir_all(&draft).context("make a folder for the web")?;
     let mut synth = Command::new(weft);
-    synth.args(["synth", "--format", "warc", "--recrawls-permille", "300"]);
+    let recrawls = match args.full {
+        true => FULL_RECRAWLS_PERMILLE,
+        false => RECRAWLS_PERMILLE,
+    };
+    synth.args(["synth", "--format", "warc", "--recrawls-permille", recrawls]);
     synth.args([
         "--pages",
         &args.pages.to_string(),
