@@ -2,7 +2,7 @@
 #
 # Needed: Rust 1.95 or newer (cargo), a C compiler, make. Nothing is downloaded but crates, by cargo itself;
 # `make test` and `make screenshots` install Chromium by apt where that is allowed; `make test` also s3cmd and rclone by
-# apt, and boto3, cdx_toolkit, waybackpy, wayback and pywb by pip into an environment of their own below ~/.cache.
+# apt, and boto3, cdx_toolkit, waybackpy, wayback, pywb, deltalake, duckdb, polars and pyarrow by pip into an environment of their own below ~/.cache.
 # What cannot be installed is named, and its tests are skipped, each with a line.
 
 CARGO ?= cargo
@@ -14,7 +14,7 @@ DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
 .PHONY: help demo install install-files test test-absences bench bench-full fuzz simulate screenshots lint lint-format lint-code \
-    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-s3cmd need-rclone
+    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone
 
 help:
 	@echo 'make install      the program, its manual pages and shell completions, below PREFIX=$(PREFIX)'
@@ -100,7 +100,7 @@ need-cargo:
 	    echo 'Install it as https://rustup.rs says, then run make again.'; exit 1; }
 
 # Each test that needs a program skips, with a line, where there is none.
-need-clients: need-boto3 need-field need-s3cmd need-rclone
+need-clients: need-boto3 need-field need-readers need-s3cmd need-rclone
 
 # apt-install(what, program that shows that it is there, packages)
 define apt-install
@@ -141,6 +141,10 @@ need-venv:
 need-boto3: need-venv
 	$(call pip-install,boto3,boto3,boto3)
 	$(call pip-install,boto3,awscrt,awscrt)
+
+# Engines that read the tables of facts.
+need-readers: need-venv
+	$(call pip-install,readers of facts,deltalake$(COMMA) duckdb$(COMMA) polars$(COMMA) pyarrow,deltalake duckdb polars pyarrow)
 
 # The clients and the replay server that read CDX.
 need-field: need-venv

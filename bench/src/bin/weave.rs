@@ -267,6 +267,7 @@ impl Web {
             url,
             anchor: anchor.join(" "),
             nofollow: self.next().is_multiple_of(20),
+            kind: Default::default(),
         }
     }
 
@@ -294,6 +295,7 @@ impl Web {
             }),
             redirect: None,
             redirects_to_itself: false,
+            truncated: String::new(),
             url,
         }
     }

@@ -10,10 +10,13 @@ use parking_lot::RwLock;
 
 use crate::files::Files;
 use crate::inputs::Sources;
+use crate::kept_facts::FactsSettings;
 use crate::lock::Lock;
 use crate::memory::Memory;
-use crate::owner::{Opening, Owner};
-use crate::question::{Answer, Ask, Cancel, Dump, DumpFormat, Job, JobBody, JobState, LoadRequest};
+use crate::owner::{NewArchive, Opening, Owner};
+use crate::question::{
+    Answer, Ask, Cancel, Dump, DumpFormat, FactsPlace, Job, JobBody, JobState, LoadRequest,
+};
 use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError};
 
@@ -51,6 +54,10 @@ pub struct OpenSettings {
     pub recount: bool,
     /// Which links a new archive keeps; all if absent. An existing archive keeps its own choice.
     pub links: Option<LinkScope>,
+    /// Where a new archive keeps facts; in its own directory if absent. An existing archive keeps its own choice.
+    pub facts: Option<FactsPlace>,
+    /// Whether a new archive keeps texts among its facts.
+    pub facts_text: bool,
     /// Memory that the process may take, in bytes, if it becomes the owner: [`MEMORY_SIZE_BYTES`](crate::MEMORY_SIZE_BYTES) if
     /// absent, and at least [`MEMORY_SIZE_BYTES_MIN`](crate::MEMORY_SIZE_BYTES_MIN).
     pub memory_size_bytes: Option<u64>,
@@ -257,8 +264,15 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
         }
         files.prepare()?;
     }
+    let new = || NewArchive {
+        links: settings.links.unwrap_or_default(),
+        facts: match settings.recount {
+            true => None,
+            false => FactsSettings::new(&settings.facts.clone().unwrap_or_default(), settings.facts_text),
+        },
+    };
     let how = Opening {
-        create: settings.create.then(|| settings.links.unwrap_or_default()),
+        create: settings.create.then(new),
         recount: settings.recount,
         memory: Memory::new(settings.memory_size_bytes),
     };
@@ -269,7 +283,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
     };
     let begun = ambient::now();
     loop {
-        if let Some(owner) = try_own(files, how, settings.read_only, sources)? {
+        if let Some(owner) = try_own(files, &how, settings.read_only, sources)? {
             return Ok(Role::Owner(owner));
         }
         let mut hint = String::new();
@@ -314,13 +328,13 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
 /// owns it.
 fn try_own(
     files: &Files,
-    how: Opening,
+    how: &Opening,
     read_only: bool,
     sources: &Sources,
 ) -> Result<Option<Owner>, OpenError> {
     if !read_only {
         match Lock::try_acquire(&files.lock()) {
-            Ok(Some(lock)) => return Ok(Some(Owner::open(files, lock, how, sources)?)),
+            Ok(Some(lock)) => return Ok(Some(Owner::open(files, lock, how.clone(), sources)?)),
             Ok(None) => return Ok(None),
             Err(error) if error.forbids_writing() => {
                 tracing::info!(dir = %files.dir().display(), "cannot be written to: opened read-only");

@@ -16,14 +16,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::OpenError;
 use crate::crash;
+use crate::kept_facts::FactsSettings;
 use crate::read_only::Overlay;
 use crate::readable::make_readable;
 
-/// Format of archive directories that this program reads and writes.
-pub(crate) const FORMAT: u32 = 1;
+/// Newest format of archive directories that this program reads and writes: one with facts. Programs before would weave epochs
+/// whose facts are missing, so they must refuse it.
+pub(crate) const FORMAT: u32 = 2;
+
+/// Format of an archive without facts, which those programs read.
+pub(crate) const FORMAT_WITHOUT_FACTS: u32 = 1;
 
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
+const FACTS: &str = "facts";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
@@ -41,6 +47,9 @@ pub(crate) struct ArchiveSettings {
     pub(crate) created_by: String,
     /// Which links the archive keeps. This never changes.
     pub(crate) links: LinkScope,
+    /// Where facts are kept; absent if they are not, as in archives of programs that kept none. This never changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) facts: Option<FactsSettings>,
 }
 
 impl Files {
@@ -97,6 +106,11 @@ impl Files {
         self.engines().join(SEARCH)
     }
 
+    /// Tables of facts, unless the settings name another place. Read-only archives read them where they are.
+    pub(crate) fn facts(&self) -> PathBuf {
+        self.dir.join(FACTS)
+    }
+
     pub(crate) fn lock(&self) -> PathBuf {
         self.dir.join("lock")
     }
@@ -132,7 +146,7 @@ impl Files {
                 path: path.display().to_string(),
                 message: error.to_string(),
             })?;
-        if settings.format != FORMAT {
+        if !(FORMAT_WITHOUT_FACTS..=FORMAT).contains(&settings.format) {
             return Err(OpenError::Format {
                 dir: self.dir.display().to_string(),
                 found: settings.format,
@@ -153,7 +167,15 @@ impl Files {
     /// Creates the directory, or checks that an existing one contains only files of an archive.
     pub(crate) fn prepare(&self) -> Result<(), OpenError> {
         fs::create_dir_all(&self.dir).map_err(|source| OpenError::io("create", &self.dir, source))?;
-        let ours = ["lock", "socket", "weft.json", "weft.json.new", INDEX, SEARCH];
+        let ours = [
+            "lock",
+            "socket",
+            "weft.json",
+            "weft.json.new",
+            INDEX,
+            SEARCH,
+            FACTS,
+        ];
         let entries = fs::read_dir(&self.dir).map_err(|source| OpenError::io("list", &self.dir, source))?;
         for entry in entries {
             let entry = entry.map_err(|source| OpenError::io("list", &self.dir, source))?;

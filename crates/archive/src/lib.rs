@@ -24,6 +24,7 @@ mod feed;
 mod files;
 mod inputs;
 mod jobs;
+mod kept_facts;
 mod load;
 mod lock;
 mod memory;

@@ -11,6 +11,7 @@ use crate::feed::{self, FeedError};
 use crate::files::{ArchiveSettings, Files};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
+use crate::kept_facts::KeptFacts;
 use crate::memory::Memory;
 use crate::recounting::Recounting;
 use crate::{AskError, OpenError};
@@ -28,6 +29,8 @@ pub(crate) struct OpenArchive {
     pub(crate) known_digests: KnownDigests,
     pub(crate) weave: Weave,
     pub(crate) search: SearchIndex,
+    /// What moves with the epochs beside the index; absent if the archive keeps none.
+    pub(crate) facts: Option<KeptFacts>,
     pub(crate) jobs: Arc<Jobs>,
     /// What is loaded is recounted instead of kept, if there is this.
     pub(crate) recounting: Option<Recounting>,
@@ -58,7 +61,12 @@ impl OpenArchive {
                 dir: dir(),
                 message: error.to_string(),
             })?;
+        let facts = settings.facts.as_ref().map(|settings| {
+            let is_read_only = files.is_read_only();
+            KeptFacts::open(settings, &files.facts(), &weave, is_read_only)
+        });
         Ok(OpenArchive {
+            facts,
             known_digests: KnownDigests::at(files.known_digests()),
             files,
             settings,

@@ -9,8 +9,9 @@ use std::thread::JoinHandle;
 
 use extract::LinkScope;
 
-use crate::files::{ArchiveSettings, FORMAT, Files};
+use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
 use crate::inputs::Sources;
+use crate::kept_facts::FactsSettings;
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::open_archive::OpenArchive;
@@ -19,11 +20,18 @@ use crate::recounting::Recounting;
 use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, ask, load};
 
+/// What a new archive keeps.
+#[derive(Debug, Clone)]
+pub(crate) struct NewArchive {
+    pub(crate) links: LinkScope,
+    pub(crate) facts: Option<FactsSettings>,
+}
+
 /// How an owner opens its archive.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Opening {
-    /// If there is no archive, create one with this scope of links.
-    pub(crate) create: Option<LinkScope>,
+    /// If there is no archive, create one.
+    pub(crate) create: Option<NewArchive>,
     /// As [`crate::OpenSettings::recount`].
     pub(crate) recount: bool,
     pub(crate) memory: Memory,
@@ -50,7 +58,7 @@ impl Owner {
     ) -> Result<Owner, OpenError> {
         let settings = match (files.read_settings()?, how.create) {
             (Some(settings), _) => settings,
-            (None, Some(links)) => create_archive(files, links)?,
+            (None, Some(new)) => create_archive(files, new)?,
             (None, None) => {
                 return Err(OpenError::Missing {
                     dir: files.dir().display().to_string(),
@@ -133,11 +141,15 @@ impl Answerer for Desk {
     }
 }
 
-fn create_archive(files: &Files, links: LinkScope) -> Result<ArchiveSettings, OpenError> {
+fn create_archive(files: &Files, new: NewArchive) -> Result<ArchiveSettings, OpenError> {
     let settings = ArchiveSettings {
-        format: FORMAT,
+        format: match new.facts {
+            Some(_) => FORMAT,
+            None => FORMAT_WITHOUT_FACTS,
+        },
         created_by: crate::VERSION.to_owned(),
-        links,
+        links: new.links,
+        facts: new.facts,
     };
     files.write_settings(&settings)?;
     Ok(settings)

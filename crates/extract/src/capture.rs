@@ -8,6 +8,9 @@ use crate::target::{self, Target, defect};
 use crate::{Capture, CaptureKind, Extracted, Settings, charset, digest, mime, reason, redirect};
 use std::borrow::Cow;
 
+/// Largest number of characters kept of `WARC-Truncated`. The words of the standard (section 5.13) are shorter.
+const TRUNCATED_CHARS_MAX: usize = 64;
+
 /// The fields that every capture takes from the header of its record.
 #[derive(Debug)]
 pub(crate) struct Facts {
@@ -114,6 +117,7 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
         page: None,
         redirect: None,
         redirects_to_itself: false,
+        truncated: truncated(&record.headers),
     }))
 }
 
@@ -124,6 +128,12 @@ pub(crate) fn http_defect(record: &warc::Record) -> Option<warc::Defect> {
     let coding = head.unknown_transfer_coding()?;
     let detail = format!("Transfer-Encoding: {coding}");
     Some(defect(reason::TRANSFER_CODING_UNKNOWN, &detail))
+}
+
+/// Returns why the crawler cut the record, if it says so.
+pub(crate) fn truncated(headers: &warc::Headers) -> String {
+    let reason = headers.get("WARC-Truncated").unwrap_or_default().trim();
+    reason.chars().take(TRUNCATED_CHARS_MAX).collect()
 }
 
 pub(crate) fn declared_digest(headers: &warc::Headers) -> Option<String> {
@@ -179,6 +189,7 @@ impl Answer<'_> {
             page,
             redirect: redirect.link,
             redirects_to_itself: redirect.to_itself,
+            truncated: truncated(&self.record.headers),
         }))
     }
 
@@ -205,7 +216,7 @@ impl Answer<'_> {
         }
         let host = urlkey::host_of_key(&self.facts.url_key);
         let declared = self.content_type().and_then(mime::charset);
-        let text = charset::decode(&decoded.bytes, declared, host.rsplit('.').next());
+        let (text, encoding) = charset::decode(&decoded.bytes, declared, host.rsplit('.').next());
         let document = html::read(&text, mime::markup(mime), settings.text);
         let mut page = page::assemble(PageSource {
             document,
@@ -214,6 +225,7 @@ impl Answer<'_> {
             content_language: self.head.content_language.as_deref(),
             scope: settings.links,
         });
+        page.charset = encoding.name().to_owned();
         // The text can be incomplete although it is below its own limit.
         page.text_truncated |= settings.text && (decoded.truncated || !self.record.body_is_whole());
         Some(page)

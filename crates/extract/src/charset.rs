@@ -11,20 +11,28 @@ const PRESCAN_BYTES: usize = 4096;
 /// Number of bytes given to the detector. Its result is stable well before this.
 const DETECT_BYTES: usize = 64 << 10;
 
-/// Decodes `bytes`, without a copy if they are UTF-8 already. `declared` is the charset of the HTTP header;
+/// Decodes `bytes`, without a copy if they are UTF-8 already, and returns the encoding. `declared` is the charset of the HTTP header;
 /// `top_level` is the last label of the host, a hint for the detector.
-pub(crate) fn decode<'a>(bytes: &'a [u8], declared: Option<&str>, top_level: Option<&str>) -> Cow<'a, str> {
+pub(crate) fn decode<'a>(
+    bytes: &'a [u8],
+    declared: Option<&str>,
+    top_level: Option<&str>,
+) -> (Cow<'a, str>, &'static Encoding) {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
-        return encoding.decode_without_bom_handling(&bytes[mark_length..]).0;
+        return (
+            encoding.decode_without_bom_handling(&bytes[mark_length..]).0,
+            encoding,
+        );
     }
-    match declared_encoding(bytes, declared) {
-        Some(encoding) => encoding.decode_without_bom_handling(bytes).0,
+    let encoding = match declared_encoding(bytes, declared) {
+        Some(encoding) => encoding,
         None => match std::str::from_utf8(bytes) {
             // ISO-2022-JP consists of ASCII bytes with escape sequences, so it is valid UTF-8 too.
-            Ok(text) if !text.contains("\u{1b}$") => Cow::Borrowed(text),
-            _ => detect(bytes, top_level).decode_without_bom_handling(bytes).0,
+            Ok(text) if !text.contains("\u{1b}$") => return (Cow::Borrowed(text), UTF_8),
+            _ => detect(bytes, top_level),
         },
-    }
+    };
+    (encoding.decode_without_bom_handling(bytes).0, encoding)
 }
 
 /// Returns the encoding of a document that begins with `start` and has no byte order mark. If nothing is
@@ -124,7 +132,7 @@ mod tests {
 
     fn check(bytes: &[u8], declared: Option<&str>, expected: &str) {
         assert_eq!(
-            decode(bytes, declared, None),
+            decode(bytes, declared, None).0,
             expected,
             "{}",
             String::from_utf8_lossy(bytes)
@@ -187,7 +195,7 @@ mod tests {
         check(&bytes, None, russian);
         let japanese = "これは日本語の文章です。文字コードを推定できるはずです。";
         let (bytes, _, _) = encoding_rs::SHIFT_JIS.encode(japanese);
-        assert_eq!(decode(&bytes, None, Some("jp")), japanese);
+        assert_eq!(decode(&bytes, None, Some("jp")).0, japanese);
         let (bytes, _, _) = encoding_rs::ISO_2022_JP.encode(japanese);
         check(&bytes, None, japanese);
     }

@@ -83,6 +83,22 @@ pub struct Capture {
     /// own address.
     #[serde(default)]
     pub redirects_to_itself: bool,
+    /// Why the crawler cut the payload (`WARC-Truncated`: `length`, `time`, `disconnect`, ...); empty if it did not say so.
+    #[serde(default)]
+    pub truncated: String,
+}
+
+impl Capture {
+    /// Returns the type that the payload was found to have; empty where nobody looked. Only for pages is the payload
+    /// looked at, so this is `text/html` or `application/xhtml+xml`.
+    pub fn mime_detected(&self) -> &'static str {
+        let is_payload = !matches!(self.kind, CaptureKind::Wat | CaptureKind::Wet);
+        match &self.page {
+            Some(_) if is_payload && self.mime == "application/xhtml+xml" => "application/xhtml+xml",
+            Some(_) if is_payload => "text/html",
+            _ => "",
+        }
+    }
 }
 
 /// The kind of record that a capture was made from.
@@ -134,6 +150,10 @@ pub struct Page {
     pub text: String,
     /// Whether `text` was cut.
     pub text_truncated: bool,
+    /// The name of its character encoding in the Encoding Standard (`UTF-8`, `windows-1252`), declared or detected; empty
+    /// where the source does not have the page itself (WAT, WET).
+    #[serde(default)]
+    pub charset: String,
     /// The language (BCP 47): the declared one, or else a detected one; empty if unknown.
     pub language: String,
     /// The target of `link rel=canonical`, resolved.
@@ -157,4 +177,34 @@ pub struct Link {
     pub anchor: String,
     /// Whether all occurrences are nofollow, ugc or sponsored.
     pub nofollow: bool,
+    /// What the first occurrence is.
+    #[serde(default)]
+    pub kind: LinkKind,
+}
+
+/// What makes a link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkKind {
+    /// `a` with `href`.
+    #[default]
+    A,
+    /// `area` with `href`.
+    Area,
+    /// `meta http-equiv=refresh`.
+    Refresh,
+    /// The `Location` of a redirect.
+    Location,
+}
+
+impl LinkKind {
+    /// Returns the word for it in the table of links.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkKind::A => "a",
+            LinkKind::Area => "area",
+            LinkKind::Refresh => "refresh",
+            LinkKind::Location => "location",
+        }
+    }
 }

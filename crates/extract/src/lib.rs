@@ -34,7 +34,7 @@ mod text_reader;
 mod wat;
 mod wet;
 
-pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkScope, Page, Settings};
+pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Page, Settings};
 pub use header::{HeaderFacts, header_facts};
 pub use html::{TEXT_BYTES_MAX, title};
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};

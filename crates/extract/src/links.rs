@@ -7,7 +7,7 @@
 
 use crate::resolve::Resolver;
 use crate::text::Collapser;
-use crate::{Link, LinkScope, simple};
+use crate::{Link, LinkKind, LinkScope, simple};
 use hashbrown::{HashSet, HashTable};
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -42,6 +42,7 @@ pub(crate) struct Occurrence<'a> {
     /// Anchor text, in any spacing and length.
     pub(crate) anchor: &'a str,
     pub(crate) nofollow: bool,
+    pub(crate) kind: LinkKind,
 }
 
 /// The resolved target of a reference.
@@ -111,7 +112,7 @@ impl<'a> LinkSet<'a> {
     /// Adds one occurrence. Occurrences must come in document order.
     pub(crate) fn add(&mut self, occurrence: Occurrence) {
         if let Some(target) = self.target_of(occurrence.reference) {
-            self.insert(target, occurrence.anchor, occurrence.nofollow);
+            self.insert(target, occurrence.anchor, occurrence.nofollow, occurrence.kind);
         }
     }
 
@@ -149,7 +150,7 @@ impl<'a> LinkSet<'a> {
     }
 
     /// Adds an occurrence of a link to `target`.
-    pub(crate) fn insert(&mut self, target: LinkTarget, anchor: &str, nofollow: bool) {
+    pub(crate) fn insert(&mut self, target: LinkTarget, anchor: &str, nofollow: bool, kind: LinkKind) {
         let LinkTarget { url_key, url } = target;
         let hash = FxBuildHasher.hash_one(url_key.as_str());
         let links = &mut self.links;
@@ -174,6 +175,7 @@ impl<'a> LinkSet<'a> {
             url,
             anchor: anchor_of(anchor),
             nofollow,
+            kind,
         });
         self.places
             .insert_unique(hash, place, |place| hash_of(&links[*place as usize]));

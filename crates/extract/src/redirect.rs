@@ -4,7 +4,7 @@
 //! here; the index counts it.
 
 use crate::resolve::Resolver;
-use crate::{Link, LinkScope};
+use crate::{Link, LinkKind, LinkScope};
 
 /// The meaning of a `Location`.
 #[derive(Debug, Default, PartialEq)]
@@ -49,6 +49,7 @@ fn target(location: &str, url: &str, url_key: &str, scope: LinkScope) -> Option<
         url: target,
         anchor: String::new(),
         nofollow: false,
+        kind: LinkKind::Location,
     };
     Some(Redirect {
         link: Some(link),

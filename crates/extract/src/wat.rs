@@ -13,8 +13,8 @@ use crate::links::LinkSet;
 use crate::resolve::Resolver;
 use crate::text::Collapser;
 use crate::{
-    Capture, CaptureKind, Extracted, LinkScope, Page, Settings, digest, html, language, mime, page, reason,
-    redirect,
+    Capture, CaptureKind, Extracted, LinkKind, LinkScope, Page, Settings, digest, html, language, mime, page,
+    reason, redirect,
 };
 use entities::References;
 use envelope::{Envelope, LinkEntry};
@@ -84,6 +84,7 @@ fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: Link
         page,
         redirect: redirect.link,
         redirects_to_itself: redirect.to_itself,
+        truncated: envelope.truncated.map(Text::decode).unwrap_or_default().into(),
     }
 }
 
@@ -104,7 +105,7 @@ fn page_of(envelope: &Envelope, facts: &Facts, scope: LinkScope) -> Page {
             && let Some(reference) = html::refresh::target(&content)
             && let Some(target) = set.target_of(reference)
         {
-            set.insert(target, "", false);
+            set.insert(target, "", false, LinkKind::Refresh);
         }
         for link in &envelope.links {
             add_link(&mut set, link, references);
@@ -139,7 +140,7 @@ fn add_link(set: &mut LinkSet, link: &LinkEntry, references: References) {
         .into_iter()
         .find(|text| !text.trim().is_empty())
         .unwrap_or_default();
-    set.insert(target, &anchor, link.is_nofollow());
+    set.insert(target, &anchor, link.is_nofollow(), link.kind());
 }
 
 fn title(envelope: &Envelope, references: References) -> String {

@@ -24,6 +24,7 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
         page: Some(page(record, settings)),
         redirect: None,
         redirects_to_itself: false,
+        truncated: crate::capture::truncated(&record.headers),
     }))
 }
 

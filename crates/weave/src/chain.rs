@@ -9,6 +9,7 @@ use extract::Capture;
 use invariant::{Broken, holds};
 use rustc_hash::FxHashMap;
 
+use crate::beside::{self, Arriving, WriteBeside};
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
 use crate::epoch::{Batch, EpochReport};
@@ -47,6 +48,8 @@ pub(crate) struct Leaving {
     pub(crate) fetch_time_ms: Option<(i64, i64)>,
     pub(crate) id: InputId,
     pub(crate) entry: LedgerEntry,
+    /// For what is kept beside the index.
+    pub(crate) note: Option<Vec<u8>>,
 }
 
 /// An epoch ready to be committed.
@@ -60,11 +63,12 @@ pub(crate) struct Woven<'t> {
 
 impl<'t> Chain<'t, '_> {
     /// Weaves a batch, or decides versions again between captures that are there already (`retied`, see
-    /// [`crate::views::ties`]).
+    /// [`crate::views::ties`]). Captures that are new are given to `write_beside` too.
     pub(crate) fn weave(
         self,
         batch: Batch,
         retied: Vec<(InputId, Capture)>,
+        write_beside: Option<&mut WriteBeside<'_>>,
         clock: &mut StepClock,
     ) -> Result<Woven<'t>, ApplyError> {
         let (cut, inputs, mut step) = (self.cut, self.ledger, self.begin());
@@ -85,6 +89,12 @@ impl<'t> Chain<'t, '_> {
         count_captures(&mut step.totals, &captures);
         ledger.count_captures(&captures)?;
         clock.end("captures");
+        if let Some(write_beside) = write_beside.filter(|_| !captures.is_empty()) {
+            let arriving = Arriving::new(step.totals.epoch.next(), &captures, inputs);
+            let note = write_beside(arriving).map_err(ApplyError::Beside)?;
+            step.write.put(Table::Meta, beside::ROW, note);
+            clock.end("beside");
+        }
         // Only an empty batch comes with these: registering a name and weaving captures are different steps.
         if !retied.is_empty() {
             captures = retied;
@@ -116,6 +126,9 @@ impl<'t> Chain<'t, '_> {
         }
         for row in leaving.quarantined {
             write.remove(Table::Quarantine, row);
+        }
+        if let Some(note) = leaving.note {
+            write.put(Table::Meta, beside::ROW, note);
         }
         let entry = ledger::encode_entry(&leaving.entry);
         write.put(Table::Inputs, ledger::entry_key(leaving.id), entry);

@@ -160,6 +160,9 @@ pub enum ApplyError {
     /// Reading what is there failed.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// What is kept beside the epoch could not be written, so that there is no epoch.
+    #[error("{0}")]
+    Beside(String),
     /// Anything else the file system or the engine reports.
     #[error("{doing} the index in {dir}: {detail}")]
     Engine {

@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod beside;
 mod bucket;
 mod chain;
 mod check;
@@ -47,6 +48,7 @@ mod views;
 mod weave;
 mod write;
 
+pub use beside::{Arriving, WriteBeside};
 pub use bucket::inlinks_bucket;
 pub use check::{Checked, Damage};
 pub use crash::CRASH_POINTS;

@@ -20,6 +20,7 @@ use invariant::holds;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
+use crate::beside::{self, WriteBeside};
 use crate::chain::{Chain, StepClock, Woven};
 use crate::codec::Corrupt;
 use crate::cut::Cut;
@@ -182,6 +183,19 @@ impl Weave {
     /// [`ApplyError`]: after any but [`ApplyError::UnknownInput`] and [`ApplyError::Snapshot`], which change
     /// nothing, the index must be opened again; it then holds the epoch whole or not at all.
     pub fn apply(&self, batch: Batch) -> Result<EpochReport, ApplyError> {
+        self.apply_with(batch, None)
+    }
+
+    /// As [`Weave::apply`]; before the epoch commits, its new captures are given to `write_beside`, whose note
+    /// commits with them ([`Weave::note_beside`]). A batch without new captures has none.
+    ///
+    /// # Errors
+    /// As [`Weave::apply`], and [`ApplyError::Beside`], which changes nothing.
+    pub fn apply_with(
+        &self,
+        batch: Batch,
+        write_beside: Option<&mut WriteBeside<'_>>,
+    ) -> Result<EpochReport, ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
@@ -191,7 +205,14 @@ impl Weave {
         clock.end("room");
         // The epoch before, whole: the writer's lock keeps any other from being published meanwhile.
         let cut = inner.published.read().cut().clone();
-        let mut woven = inner.weave(&tables, &mut writer, &cut, batch, Vec::new(), &mut clock)?;
+        let retied = Vec::new();
+        let mut woven = inner.weave(
+            &tables,
+            &mut writer,
+            &cut,
+            (batch, retied, write_beside),
+            &mut clock,
+        )?;
         let Some(write) = woven.write.take() else {
             return Ok(woven.report);
         };
@@ -224,6 +245,14 @@ impl Weave {
         inner.poison_on_error(tables.settle())
     }
 
+    /// The note of the last epoch that had one.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn note_beside(&self) -> Result<Option<Vec<u8>>, SnapshotError> {
+        beside::read(self.inner.published.read().cut())
+    }
+
     /// A consistent read view of the newest epoch.
     pub fn snapshot(&self) -> Snapshot {
         self.inner.published.read().clone()
@@ -245,11 +274,11 @@ impl Inner {
         tables: &'t Tables,
         writer: &mut Writer,
         cut: &Cut,
-        batch: Batch,
-        retied: Vec<(InputId, Capture)>,
+        (batch, retied, write_beside): (Batch, Vec<(InputId, Capture)>, Option<&mut WriteBeside<'_>>),
         clock: &mut StepClock,
     ) -> Result<Woven<'t>, ApplyError> {
-        self.poison_on_broken(self.chain(tables, writer, cut).weave(batch, retied, clock))
+        let chain = self.chain(tables, writer, cut);
+        self.poison_on_broken(chain.weave(batch, retied, write_beside, clock))
     }
 
     fn chain<'t, 'w>(&self, tables: &'t Tables, writer: &'w mut Writer, cut: &'w Cut) -> Chain<'t, 'w> {
@@ -290,7 +319,8 @@ impl Inner {
             None => writer.ledger.push(now.clone()),
         }
         let mut clock = StepClock::start();
-        let woven = self.weave(tables, writer, &cut, Batch::default(), retied, &mut clock);
+        let work = (Batch::default(), retied, None);
+        let woven = self.weave(tables, writer, &cut, work, &mut clock);
         let done = woven.and_then(|woven| {
             let mut write = woven.write.unwrap_or_else(|| Write::new(tables));
             write.put(Table::Inputs, ledger::entry_key(id), ledger::encode_entry(&now));

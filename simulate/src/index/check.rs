@@ -29,6 +29,7 @@ pub(super) fn check(
     let (epoch, rows) = ledger(archive).map_err(|error| error.message)?;
     let expected = expected(world, &rows, links)?;
     check_views(archive, &expected.model)?;
+    check_facts(archive, &expected.model)?;
     // Search first: it catches up.
     check_search(archive, world, &expected.model, epoch)?;
     check_totals(archive, &expected)?;
@@ -52,6 +53,70 @@ fn check_views(archive: &Archive, model: &Model) -> Result<(), String> {
         if found != wanted {
             let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
             return Err(difference(view.name(), &text(&found), &text(&wanted)));
+        }
+    }
+    Ok(())
+}
+
+/// The tables of facts, where there are any, have the model's captures, each once, and every link of its views.
+fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
+    let tables = archive.dir().join("facts");
+    if !tables.exists() {
+        return Ok(());
+    }
+    let mut dumped = Vec::new();
+    model
+        .dump(View::Captures, DumpFormat::Tsv, &mut dumped)
+        .map_err(|error| error.to_string())?;
+    let dumped = String::from_utf8_lossy(&dumped).into_owned();
+    // Without the last column: facts have the name that an input had when it was woven.
+    let mut wanted: Vec<&str> = dumped
+        .lines()
+        .filter_map(|line| Some(line.rsplit_once('\t')?.0))
+        .collect();
+    let text = |row: &facts::ReadRow, column: &str| match &row[column] {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let line = |row: &facts::ReadRow| {
+        let time = civil::iso(row["fetch_time"].as_i64().unwrap_or_default() / 1_000);
+        [
+            text(row, "url_surtkey"),
+            time,
+            text(row, "url"),
+            text(row, "content_mime_type"),
+            text(row, "fetch_status"),
+            text(row, "content_digest"),
+            text(row, "warc_record_length"),
+            text(row, "warc_record_offset"),
+        ]
+        .join("\t")
+    };
+    let captures = facts::read_table(&tables.join("captures"), None)?;
+    let mut found: Vec<String> = captures.iter().map(line).collect();
+    found.sort_unstable();
+    wanted.sort_unstable();
+    if found != wanted {
+        return Err(difference(
+            "captures of the facts",
+            &found.join("\n"),
+            &wanted.join("\n"),
+        ));
+    }
+    let links = facts::read_table(&tables.join("links"), None)?;
+    let linked: BTreeSet<(String, String)> = links
+        .iter()
+        .map(|row| (text(row, "source_surtkey"), text(row, "target_surtkey")))
+        .collect();
+    let mut dumped = Vec::new();
+    model
+        .dump(View::Links, DumpFormat::Tsv, &mut dumped)
+        .map_err(|error| error.to_string())?;
+    for line in String::from_utf8_lossy(&dumped).lines() {
+        let mut cells = line.split('\t').map(str::to_owned);
+        let pair = cells.next().zip(cells.next()).unwrap_or_default();
+        if !linked.contains(&pair) {
+            return Err(format!("the facts miss the link {pair:?}"));
         }
     }
     Ok(())

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use archive::question::{
-    Cancel, Forget, Job, JobBody, JobState, Ledger, LedgerRow, LinkScope, LoadRequest, SearchQuestion,
+    Cancel, FactsPlace, Forget, Job, JobBody, JobState, Ledger, LedgerRow, LinkScope, LoadRequest,
+    SearchQuestion,
 };
 use archive::{Archive, AskError, OpenSettings};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ pub(super) struct Order {
     pub(super) archive: PathBuf,
     /// Which links it keeps, if it is to be created.
     pub(super) links: LinkScope,
+    /// Whether it keeps facts, if it is to be created.
+    pub(super) facts: bool,
     pub(super) action: Action,
     /// Abort when a reader sees so many epochs more than at the beginning.
     pub(super) abort_after_epochs: Option<u64>,
@@ -81,10 +84,10 @@ impl Ended {
 
 /// Carries an order out; `see` is called for every epoch that a reader sees.
 pub(super) fn carry_out(order: &Order, see: &mut dyn FnMut(Seen)) -> Ended {
-    let archive = match open(&order.archive, order.links) {
+    let archive = match open(&order.archive, order.links, order.facts) {
         Err(_) if order.make_room => {
             make_room();
-            open(&order.archive, order.links)
+            open(&order.archive, order.links, order.facts)
         }
         opened => opened,
     };
@@ -111,11 +114,12 @@ pub(super) fn carry_out(order: &Order, see: &mut dyn FnMut(Seen)) -> Ended {
 }
 
 /// Opens as owner, creating the archive.
-pub(super) fn open(dir: &Path, links: LinkScope) -> Result<Archive, String> {
+pub(super) fn open(dir: &Path, links: LinkScope, facts: bool) -> Result<Archive, String> {
     let mut settings = OpenSettings::default();
     settings.create = true;
     settings.own = true;
     settings.links = Some(links);
+    settings.facts = (!facts).then_some(FactsPlace::None);
     Archive::open(dir, settings).map_err(|error| error.to_string())
 }
 

@@ -118,7 +118,12 @@ pub(super) fn all_points() -> impl Iterator<Item = &'static str> {
         archive::CRASH_POINTS.into_iter(),
         search::CRASH_POINTS.into_iter(),
     );
-    weave::CRASH_POINTS.into_iter().chain(archive).chain(search)
+    let facts = facts::CRASH_POINTS.into_iter();
+    weave::CRASH_POINTS
+        .into_iter()
+        .chain(archive)
+        .chain(search)
+        .chain(facts)
 }
 
 fn points(action: &Action, is_young: bool) -> Vec<&'static str> {

@@ -3,6 +3,7 @@
 use weave::Snapshot;
 
 use super::basis::Basis;
+use crate::kept_facts::FactsSettings;
 use crate::open_archive::OpenArchive;
 use crate::question::{Cancel, Job, JobBody, Jobs, JobsBody, LinkScope, LoadRequest, Stages, StagesBody};
 use crate::{AskError, jobs};
@@ -17,6 +18,7 @@ pub(super) fn load(basis: &Basis<'_>, request: &LoadRequest) -> Result<JobBody, 
     if let Some(links) = request.links {
         check_links(open, links)?;
     }
+    check_facts(open, request)?;
     if let Some(rate) = request.rate_pages_per_s
         && !(rate.is_finite() && rate > 0.0)
     {
@@ -37,6 +39,25 @@ fn check_links(open: &OpenArchive, links: LinkScope) -> Result<(), AskError> {
         "this archive was created with --links {}, which stays; another scope needs another archive",
         open.settings.links
     )))
+}
+
+/// Refuses another choice of facts than the archive was created with: the captures that it has would be missing.
+fn check_facts(open: &OpenArchive, request: &LoadRequest) -> Result<(), AskError> {
+    let settings = open.settings.facts.as_ref();
+    let kept = FactsSettings::choice(settings);
+    if let Some(wanted) = request.facts.as_ref().filter(|wanted| **wanted != kept) {
+        return Err(AskError::bad_request(format!(
+            "this archive was created with --facts {}, which stays; --facts {} needs another archive",
+            String::from(kept),
+            String::from(wanted.clone())
+        )));
+    }
+    match request.facts_text && !settings.is_some_and(|settings| settings.texts) {
+        true => Err(AskError::bad_request(
+            "this archive was created without texts among its facts, which stays; --facts-text needs another archive",
+        )),
+        false => Ok(()),
+    }
 }
 
 pub(super) fn jobs(basis: &Basis<'_>, _: &Jobs) -> Result<JobsBody, AskError> {

@@ -3,8 +3,9 @@
 use super::basis::Basis;
 use crate::AskError;
 use crate::files::bytes_below;
+use crate::kept_facts::FactsSettings;
 use crate::open_archive::OpenArchive;
-use crate::question::{Status, StatusBody};
+use crate::question::{FactsTable, Status, StatusBody};
 
 /// If the disk has less room than this and the search index is behind, the disk was most likely full: an
 /// unfinished segment has already been removed when somebody asks.
@@ -13,6 +14,7 @@ const ROOM_BYTES_MIN: u64 = 64 << 20;
 pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskError> {
     let Basis { open, snapshot } = basis;
     let totals = snapshot.totals()?;
+    let (facts, facts_failure) = facts(open);
     Ok(StatusBody {
         archive: open.files.dir().display().to_string(),
         version: crate::VERSION.to_owned(),
@@ -32,6 +34,9 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         search_documents: open.search.documents(),
         fetch_time_first: totals.fetch_time_ms.map(|(first, _)| civil::iso(first)),
         fetch_time_last: totals.fetch_time_ms.map(|(_, last)| civil::iso(last)),
+        facts_place: FactsSettings::choice(open.settings.facts.as_ref()),
+        facts,
+        facts_failure,
         collections: totals.collections,
         disk_bytes: bytes_below(open.files.dir()),
         memory_bytes: memory_bytes(),
@@ -41,6 +46,22 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         search_failure: search_failure(open, totals.epoch.0),
         refuses_writes: open.weave.refuses_writes().unwrap_or_default(),
     })
+}
+
+/// The tables of facts, or why they cannot be read.
+fn facts(open: &OpenArchive) -> (Vec<FactsTable>, String) {
+    let sums = open.facts.as_ref().map_or(Ok(Vec::new()), |facts| facts.sums());
+    let row = |sum: facts::TableSum| FactsTable {
+        table: sum.table.name().to_owned(),
+        epoch: sum.epoch,
+        rows: sum.rows,
+        files: sum.files,
+        bytes: sum.bytes,
+    };
+    match sums {
+        Ok(sums) => (sums.into_iter().map(row).collect(), String::new()),
+        Err(error) => (Vec::new(), error.to_string()),
+    }
 }
 
 /// Why search is behind, if its index cannot be written. The room on the disk decides, because the search

@@ -68,7 +68,7 @@ pub(super) fn register(
                 crash::point("continue.before_register");
                 continues = continues.filter(|_| stays);
             }
-            Err(Failure::Index(error)) => return Err(error.into()),
+            Err(Failure::Weave(error)) => return Err(error.into()),
             Err(failure) => {
                 context.open.weave.note_missing(*id, &failure.to_string())?;
                 context.job.touch(*id, entry.bytes_done);

@@ -18,14 +18,15 @@ use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackErro
 
 use super::context::Context;
 use super::extraction::extract_guarded;
+use crate::kept_facts::{KeptFacts, WeaveError};
 use crate::open_archive::OpenArchive;
 
 /// Why an input cannot be taken back.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// The index failed, as it may at any other step.
+    /// The index or the facts failed, as they may at any other step.
     #[error(transparent)]
-    Index(weave::ApplyError),
+    Weave(WeaveError),
     /// Something could not be read. The input stays as it was.
     #[error("its earlier end cannot be undone: {0}")]
     Input(String),
@@ -34,7 +35,7 @@ pub(super) enum Failure {
 impl From<TakeBackError> for Failure {
     fn from(error: TakeBackError) -> Failure {
         match error {
-            TakeBackError::Apply(error) => Failure::Index(error),
+            TakeBackError::Apply(error) => Failure::Weave(error.into()),
             error => Failure::Input(error.to_string()),
         }
     }
@@ -104,8 +105,21 @@ fn take_back(
         };
         reread(settings, row, input)
     };
-    open.weave.take_back(id, to, &mut reread)?;
-    Ok(())
+    let Some(facts) = &open.facts else {
+        open.weave.take_back(id, to, &mut reread, None)?;
+        return Ok(());
+    };
+    facts.publish(&open.weave).map_err(Failure::Weave)?;
+    let note = |epoch| KeptFacts::note_of_taken_back(epoch, id, to.bytes_done);
+    let taken = open
+        .weave
+        .take_back(id, to, &mut reread, Some(&|epoch| note(epoch).to_bytes()));
+    facts.committed(
+        taken.is_ok(),
+        taken.as_ref().ok().map(|report| note(report.epoch)),
+    );
+    taken?;
+    facts.publish(&open.weave).map_err(Failure::Weave)
 }
 
 /// Makes the capture of a row again, as a load does.

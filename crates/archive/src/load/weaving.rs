@@ -36,7 +36,10 @@ pub(super) fn weave_chunks(
         }
     }
     let progress = batch.progress.clone();
-    let report = context.open.weave.apply(batch)?;
+    let report = match &context.open.facts {
+        Some(facts) => facts.apply(&context.open.weave, batch)?,
+        None => context.open.weave.apply(batch)?,
+    };
     count(context, &report, &progress);
     let snapshot = context.open.weave.snapshot();
     out.send(Woven { report, snapshot })?;
@@ -53,7 +56,7 @@ pub(super) fn weave_chunks(
 fn take_back_changed(context: &Context, input: InputId, state: InputState) -> StageResult {
     match take_back::to_the_beginning(&context.open, &context.extract, input, state, None) {
         Ok(()) => Ok(()),
-        Err(Failure::Index(error)) => Err(error.into()),
+        Err(Failure::Weave(error)) => Err(error.into()),
         Err(error @ Failure::Input(_)) => {
             tracing::warn!(%error, "what was read of a changed input is not taken back");
             Ok(())

@@ -16,6 +16,10 @@ pub struct LoadRequest {
     pub collection: Option<String>,
     /// Which links the archive keeps. The load is refused if the archive was created with another choice.
     pub links: Option<LinkScope>,
+    /// Where the archive keeps its facts. The load is refused if the archive was created with another choice.
+    pub facts: Option<FactsPlace>,
+    /// Whether texts are to be among the facts. The load is refused if the archive was created without.
+    pub facts_text: bool,
     /// Load at most this many pages per second.
     pub rate_pages_per_s: Option<f64>,
     /// Number of inputs and of records to work on at once; the number of cores if absent.
@@ -27,6 +31,41 @@ pub struct LoadRequest {
     pub epoch_bytes: Option<u64>,
     /// Stages to leave out, to find out which one is slowest.
     pub stages_off: Vec<OptionalStage>,
+}
+
+/// Where an archive keeps its facts, every capture and link as a row of open tables: `archive`, `none`, or the absolute
+/// path of a directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "String", into = "String")]
+#[schemars(with = "String", example = &"archive")]
+pub enum FactsPlace {
+    /// In its own directory.
+    #[default]
+    Archive,
+    /// Nowhere.
+    None,
+    /// In another directory: its absolute path, in the form of [`crate::path_text`].
+    At(String),
+}
+
+impl From<String> for FactsPlace {
+    fn from(text: String) -> FactsPlace {
+        match text.as_str() {
+            "archive" | "" => FactsPlace::Archive,
+            "none" => FactsPlace::None,
+            _ => FactsPlace::At(text),
+        }
+    }
+}
+
+impl From<FactsPlace> for String {
+    fn from(place: FactsPlace) -> String {
+        match place {
+            FactsPlace::Archive => "archive".to_owned(),
+            FactsPlace::None => "none".to_owned(),
+            FactsPlace::At(path) => path,
+        }
+    }
 }
 
 /// One argument of a load. Paths are bytes, so both texts have the form of [`crate::path_text`]: a byte that

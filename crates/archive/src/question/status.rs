@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LinkScope;
+use super::{FactsPlace, LinkScope};
 
 /// Asks for totals and state of the archive.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -58,6 +58,12 @@ pub struct StatusBody {
     /// Time of the latest capture (ISO 8601); absent if there is none.
     #[schemars(example = &"2014-01-26T20:10:55.000Z")]
     pub fetch_time_last: Option<String>,
+    /// Where facts are kept. This never changes after the archive was created.
+    pub facts_place: FactsPlace,
+    /// The tables of facts.
+    pub facts: Vec<FactsTable>,
+    /// Why the tables of facts cannot be read; empty if they can.
+    pub facts_failure: String,
     /// Labels of inputs, in alphabetical order.
     pub collections: Vec<String>,
     /// Size of all files in the archive's directory, in bytes.
@@ -75,6 +81,22 @@ pub struct StatusBody {
     pub refuses_writes: String,
     /// Why the search index could not be written and is behind, mostly a full disk; empty if it could.
     pub search_failure: String,
+}
+
+/// The size of a table of facts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FactsTable {
+    /// Its name.
+    #[schemars(example = &"captures")]
+    pub table: String,
+    /// The last epoch that it has rows of.
+    pub epoch: u64,
+    /// Number of its rows.
+    pub rows: u64,
+    /// Number of its data files.
+    pub files: u64,
+    /// Size of its data files in bytes.
+    pub bytes: u64,
 }
 
 /// Parts of the archive that are not as they were written, or contradict each other.

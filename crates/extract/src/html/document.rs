@@ -5,6 +5,7 @@ use super::open::OpenElements;
 use super::raw_links::{AnchorEnd, AnchorId, RawLinks};
 use super::refresh;
 use super::tag::{Gap, Kind, Role, Tag};
+use crate::LinkKind;
 use crate::links::Occurrence;
 use crate::text::Collapser;
 
@@ -286,7 +287,7 @@ impl Document {
             if let Some(content) = attributes.text(Attribute::Content)
                 && let Some(reference) = refresh::target(&content)
             {
-                self.links.push(reference, "", false);
+                self.links.push(reference, "", false, LinkKind::Refresh);
             }
         } else if attributes.is(Attribute::HttpEquiv, b"content-language") {
             keep_first(&mut self.content_language, attributes, Attribute::Content);

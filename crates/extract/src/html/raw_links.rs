@@ -2,6 +2,7 @@
 //! come after them.
 
 use super::attributes::{Attribute, Attributes};
+use crate::LinkKind;
 use crate::links::{ANCHOR_CHARS_MAX, Occurrence, is_nofollow};
 use crate::text::Collapser;
 use std::ops::Range;
@@ -97,6 +98,7 @@ struct RawLink {
     /// Range in `texts`; empty until an `a` ends.
     anchor: Range<usize>,
     nofollow: bool,
+    kind: LinkKind,
 }
 
 impl RawLinks {
@@ -106,6 +108,7 @@ impl RawLinks {
             reference: &self.texts[link.reference.clone()],
             anchor: &self.texts[link.anchor.clone()],
             nofollow: link.nofollow,
+            kind: link.kind,
         })
     }
 
@@ -114,13 +117,14 @@ impl RawLinks {
         self.list.len()
     }
 
-    pub(super) fn push(&mut self, reference: &str, anchor: &str, nofollow: bool) {
+    pub(super) fn push(&mut self, reference: &str, anchor: &str, nofollow: bool, kind: LinkKind) {
         let reference = self.keep(reference);
         let anchor = self.keep(anchor);
         self.list.push(RawLink {
             reference,
             anchor,
             nofollow,
+            kind,
         });
     }
 
@@ -129,7 +133,12 @@ impl RawLinks {
         let reference = attributes.text(Attribute::Href)?;
         // A document cannot contain more links than fit into the type.
         let id = AnchorId(u32::try_from(self.list.len()).ok()?);
-        self.push(&reference, "", is_nofollow(attributes.get(Attribute::Rel)));
+        self.push(
+            &reference,
+            "",
+            is_nofollow(attributes.get(Attribute::Rel)),
+            LinkKind::A,
+        );
         self.collect(id, depth);
         Some(id)
     }
@@ -219,7 +228,8 @@ impl RawLinks {
     pub(super) fn push_area(&mut self, attributes: &Attributes) {
         if let Some(reference) = attributes.text(Attribute::Href) {
             let alt = attributes.text(Attribute::Alt).unwrap_or_default();
-            self.push(&reference, &alt, is_nofollow(attributes.get(Attribute::Rel)));
+            let nofollow = is_nofollow(attributes.get(Attribute::Rel));
+            self.push(&reference, &alt, nofollow, LinkKind::Area);
         }
     }
 

@@ -17,6 +17,7 @@ fn run(page: &str, base: Option<&str>, scope: LinkScope, rows: &[Row]) -> (Vec<L
             reference,
             anchor,
             nofollow,
+            kind: LinkKind::A,
         });
     }
     set.finish()
@@ -49,6 +50,7 @@ fn model(page: &str, base: Option<&str>, scope: LinkScope, rows: &[Row]) -> Vec<
                 url: url.to_string(),
                 anchor: anchor.trim_end().to_owned(),
                 nofollow,
+                kind: LinkKind::A,
             });
         }
     }

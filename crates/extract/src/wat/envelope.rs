@@ -1,6 +1,7 @@
 //! The fields of the JSON of WAT that are needed, as they are in the record.
 
 use super::json::{Json, Name, Result, Text};
+use crate::LinkKind;
 use crate::links::is_nofollow;
 
 /// One WAT record. Texts are decoded only when they are used.
@@ -9,6 +10,7 @@ pub(super) struct Envelope<'a> {
     warc_type: Option<Text<'a>>,
     pub(super) target_uri: Option<Text<'a>>,
     pub(super) date: Option<Text<'a>>,
+    pub(super) truncated: Option<Text<'a>>,
     pub(super) payload_digest: Option<Text<'a>>,
     pub(super) entity_digest: Option<Text<'a>>,
     status: Option<Text<'a>>,
@@ -37,11 +39,19 @@ pub(super) struct LinkEntry<'a> {
     pub(super) title: Option<Text<'a>>,
     pub(super) alt: Option<Text<'a>>,
     rel: Option<Text<'a>>,
+    is_area: bool,
 }
 
 impl LinkEntry<'_> {
     pub(super) fn is_nofollow(&self) -> bool {
         is_nofollow(self.rel.map(|rel| rel.raw))
+    }
+
+    pub(super) fn kind(&self) -> LinkKind {
+        match self.is_area {
+            true => LinkKind::Area,
+            false => LinkKind::A,
+        }
     }
 }
 
@@ -86,6 +96,7 @@ impl<'a> Envelope<'a> {
                 b"WARC-Type" => &mut self.warc_type,
                 b"WARC-Target-URI" => &mut self.target_uri,
                 b"WARC-Date" => &mut self.date,
+                b"WARC-Truncated" => &mut self.truncated,
                 b"WARC-Payload-Digest" => &mut self.payload_digest,
                 _ => return json.skip(),
             };
@@ -207,6 +218,7 @@ fn read_link<'a>(json: &mut Json<'a>, links: &mut Vec<LinkEntry<'a>>) -> Result<
         match name {
             PATH => {
                 is_wanted = is_path_of_link(value);
+                link.is_area = is_path_of_area(value);
                 return is_wanted;
             }
             URL | HREF => {
@@ -237,7 +249,9 @@ fn read_link_of_any_form<'a>(json: &mut Json<'a>, links: &mut Vec<LinkEntry<'a>>
     json.object(|json, name| {
         let slot = match name {
             b"path" => {
-                is_wanted = is_path_of_link(json.scalar()?.unwrap_or_default());
+                let path = json.scalar()?.unwrap_or_default();
+                is_wanted = is_path_of_link(path);
+                link.is_area = is_path_of_area(path);
                 return if is_wanted { Ok(()) } else { json.skip_fields() };
             }
             b"url" | b"href" => {
@@ -270,6 +284,11 @@ fn is_path_of_link(path: Text<'_>) -> bool {
         8 | 10 | 11 => matches!(path.raw, b"A@\\/href" | b"AREA@/href" | b"AREA@\\/href"),
         _ => false,
     }
+}
+
+/// Whether a path of a link is that of an `area`.
+fn is_path_of_area(path: Text<'_>) -> bool {
+    path.raw.len() >= 10
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ fn come_and_go(weave: &Weave) {
             .find(|c| c.offset == row.offset);
         again.ok_or_else(|| "not there".to_owned())
     };
-    weave.take_back(input, &to, &mut reread).unwrap();
+    weave.take_back(input, &to, &mut reread, None).unwrap();
 }
 
 /// Not a test of its own: what the tests below run in another process.

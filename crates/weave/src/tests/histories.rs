@@ -29,6 +29,7 @@ fn link() -> impl Strategy<Value = Link> {
         url: URLS[url].into(),
         anchor: ["", "words", "other\twords"][anchor].into(),
         nofollow,
+        kind: Default::default(),
     })
 }
 
@@ -77,6 +78,7 @@ fn capture() -> impl Strategy<Value = Capture> {
             digest: ["3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "", "other"][digest].into(),
             offset: 0,
             length: 100,
+            truncated: String::new(),
             kind,
             page: page.filter(|_| kind != CaptureKind::Revisit),
             redirect: (302..400).contains(&status).then_some(redirect),

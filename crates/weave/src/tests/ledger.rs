@@ -90,7 +90,7 @@ fn what_cannot_be_read_again_leaves_all_as_it_was() {
     };
     let error = pair
         .weave()
-        .take_back(input, &to, &mut |_| Err("gone".into()))
+        .take_back(input, &to, &mut |_| Err("gone".into()), None)
         .unwrap_err();
     let expected = "the capture of http://a.com/ at offset 1 of b.warc.gz cannot be read again: gone";
     assert_eq!(error.to_string(), expected);
@@ -112,7 +112,7 @@ fn a_forgotten_input_has_no_row_and_its_number_is_not_used_again() {
     };
     for gone in [failed, input] {
         pair.weave()
-            .take_back(gone, &to, &mut |_| Err("not asked for".into()))
+            .take_back(gone, &to, &mut |_| Err("not asked for".into()), None)
             .unwrap();
     }
     for _ in 0..2 {

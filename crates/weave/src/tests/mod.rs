@@ -1,5 +1,6 @@
 //! Tests of the whole index against the brute-force model.
 
+mod beside;
 mod broken;
 mod crash;
 mod damage;

@@ -50,6 +50,11 @@ impl Pair {
         self.home.path().join("index")
     }
 
+    /// The index alone, for what the model has no part in.
+    pub(crate) fn take_weave(&mut self) -> Weave {
+        self.weave.take().unwrap()
+    }
+
     pub(crate) fn weave(&self) -> &Weave {
         self.weave.as_ref().unwrap()
     }
@@ -115,7 +120,7 @@ impl Pair {
             let capture = model.capture(row.input, row.offset);
             capture.cloned().ok_or_else(|| "not there".to_owned())
         };
-        let report = self.weave().take_back(input, &to, &mut reread).unwrap();
+        let report = self.weave().take_back(input, &to, &mut reread, None).unwrap();
         self.model.take_back(input, &to);
         report
     }
@@ -279,6 +284,7 @@ pub(crate) fn page(url: &str, time: i64, links: &[(&str, &str)]) -> Capture {
         url: url.into(),
         anchor: anchor.into(),
         nofollow: false,
+        kind: Default::default(),
     };
     Capture {
         url_key: key(url),
@@ -298,6 +304,7 @@ pub(crate) fn page(url: &str, time: i64, links: &[(&str, &str)]) -> Capture {
         }),
         redirect: None,
         redirects_to_itself: false,
+        truncated: String::new(),
     }
 }
 

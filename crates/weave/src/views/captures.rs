@@ -262,6 +262,7 @@ mod tests {
             page: None,
             redirect: None,
             redirects_to_itself,
+            truncated: String::new(),
         };
         let key = row_key(&capture.url_key, fetch_time_ms, InputId(3), capture.offset);
         assert!(key.starts_with(&key_prefix(&capture.url_key)));

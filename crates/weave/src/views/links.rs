@@ -261,6 +261,8 @@ fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<Link>
             url,
             anchor: anchor.to_owned(),
             nofollow: flags & NOFOLLOW != 0,
+            // Not kept: no view shows it.
+            kind: Default::default(),
         });
     }
     Ok(links)
@@ -289,6 +291,7 @@ mod tests {
             url: format!("http://x/{key}"),
             anchor: anchor.into(),
             nofollow,
+            kind: Default::default(),
         }
     }
 

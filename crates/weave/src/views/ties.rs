@@ -130,10 +130,13 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         redirect: if is_redirect { links.pop() } else { None },
         // It is current, so it is none of those.
         redirects_to_itself: false,
+        // Nor these: no view shows them.
+        truncated: String::new(),
         page: row.is_page.then(|| Page {
             title: row.title.clone(),
             text: String::new(),
             text_truncated: false,
+            charset: String::new(),
             language: row.language.clone(),
             canonical: row.canonical.clone(),
             robots: row.robots.clone(),

@@ -20,7 +20,7 @@ use crate::crash;
 use crate::cut::{Cut, after_prefix};
 use crate::epoch::EpochReport;
 use crate::error::{ApplyError, SnapshotError};
-use crate::ids::InputId;
+use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry};
 use crate::rows::CaptureRow;
@@ -74,7 +74,8 @@ impl From<SnapshotError> for TakeBackError {
 }
 
 impl Weave {
-    /// Takes an input back; `reread` reads a capture again as it was woven. Durable when it returns. The writer waits
+    /// Takes an input back; `reread` reads a capture again as it was woven, and `note` says, of the epoch to be, what it is to
+    /// keep as its note ([`Weave::note_beside`]). Durable when it returns. The writer waits
     /// meanwhile, and all rows of `captures` are looked at once: this is for what happens seldom.
     ///
     /// # Errors
@@ -84,6 +85,7 @@ impl Weave {
         id: InputId,
         to: &TakeBack,
         reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
+        note: Option<&dyn Fn(Epoch) -> Vec<u8>>,
     ) -> Result<EpochReport, TakeBackError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
@@ -99,11 +101,12 @@ impl Weave {
             from: to.bytes_done,
         };
         let leaving = taking.leaving(to, reread);
-        let leaving = leaving.inspect_err(|error| {
+        let mut leaving = leaving.inspect_err(|error| {
             if let TakeBackError::Apply(error) = error {
                 inner.poison_if_broken(error);
             }
         })?;
+        leaving.note = note.map(|note| note(writer.totals.epoch.next()));
         let mut clock = StepClock::start();
         let woven = inner
             .chain(&tables, &mut writer, cut)
@@ -218,6 +221,7 @@ impl Taking<'_> {
             fetch_time_ms,
             id: self.id,
             entry,
+            note: None,
         })
     }
 

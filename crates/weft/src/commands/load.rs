@@ -14,7 +14,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use archive::question::{Answer, Body, JobBody, JobState, LinkScope, LoadInput, LoadRequest, OptionalStage};
+use archive::question::{
+    Answer, Body, FactsPlace, JobBody, JobState, LinkScope, LoadInput, LoadRequest, OptionalStage,
+};
 use archive::{Archive, OpenSettings, is_address, path_of, path_text};
 use clap::ValueEnum;
 
@@ -74,6 +76,13 @@ pub(crate) struct Args {
     /// Which links to keep: all, or only those to other domains (settled by an archive's first load)
     #[arg(long, value_enum)]
     links: Option<Links>,
+    /// Where to keep facts, every capture and link as a row of open tables: a folder, or none (settled by an
+    /// archive's first load) [default: in the archive]
+    #[arg(long, value_name = "DIR")]
+    facts: Option<OsString>,
+    /// Keep the texts of pages among the facts (settled by an archive's first load)
+    #[arg(long)]
+    facts_text: bool,
     /// Load no faster than this
     #[arg(long, value_name = "PAGES_PER_S", value_parser = parse_rate)]
     rate: Option<f64>,
@@ -140,6 +149,25 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Where facts are to be kept.
+fn facts_place(text: &OsStr) -> anyhow::Result<FactsPlace> {
+    if text == "none" {
+        return Ok(FactsPlace::None);
+    }
+    if text.is_empty() {
+        bail!(WrongUse("--facts needs a folder, or none".to_owned()));
+    }
+    let place = Path::new(text);
+    if is_address(&path_text(place)) {
+        bail!(WrongUse(format!(
+            "--facts {}: facts are kept in folders of this machine; copy them to a store from there",
+            path_text(place)
+        )));
+    }
+    let place = std::path::absolute(place).context("find the folder of --facts")?;
+    Ok(FactsPlace::At(path_text(&place)))
+}
+
 /// Runs `weft load`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let mut request = request(&args)?;
@@ -158,6 +186,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     // An archive that does not exist has nothing to try again.
     settings.create = !args.retry;
     settings.links = args.links.map(LinkScope::from);
+    settings.facts = request.facts.clone();
+    settings.facts_text = args.facts_text;
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
     // With --keep the inputs are addresses by now, and the warning was given before.
@@ -293,6 +323,8 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
             .collect::<Result<_, _>>()?,
         collection: args.collection.clone(),
         links: args.links.map(LinkScope::from),
+        facts: args.facts.as_deref().map(facts_place).transpose()?,
+        facts_text: args.facts_text,
         rate_pages_per_s: args.rate,
         threads: args.threads.map(usize::from),
         verify: args.verify,

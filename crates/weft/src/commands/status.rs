@@ -5,8 +5,8 @@ use std::io::Write;
 
 use archive::Archive;
 use archive::question::{
-    Answer, Body, Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody, QuarantineRow,
-    Stages, Status, StatusBody,
+    Answer, Body, FactsPlace, Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody,
+    QuarantineRow, Stages, Status, StatusBody,
 };
 
 use clap::ValueEnum;
@@ -218,6 +218,9 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
         line("labels", status.collections.join(", "))?;
     }
     line("search", search(status, epoch))?;
+    if status.facts_place != FactsPlace::None {
+        line("facts", facts(status))?;
+    }
     line(
         "size",
         format!(
@@ -263,6 +266,20 @@ fn search(status: &StatusBody, epoch: u64) -> String {
             count(status.search_epoch),
             count(epoch)
         )
+    }
+}
+
+fn facts(status: &StatusBody) -> String {
+    let mut text = match &status.facts_place {
+        FactsPlace::At(place) => format!("in {place}"),
+        _ => "in the archive".to_owned(),
+    };
+    for row in &status.facts {
+        text.push_str(&format!("   {} {}", row.table, count(row.rows)));
+    }
+    match status.facts_failure.as_str() {
+        "" => text + &format!("   {}", bytes(status.facts.iter().map(|row| row.bytes).sum())),
+        why => text + &format!("; they cannot be read: {why}"),
     }
 }
 

@@ -7,6 +7,7 @@ mod ask;
 #[cfg(target_os = "linux")]
 mod bombs;
 mod demo;
+mod facts;
 mod fixture;
 mod generators;
 mod inspect;

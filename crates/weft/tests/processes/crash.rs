@@ -84,9 +84,10 @@ fn aborted_at_every_named_point() {
         return;
     };
     let expected = undisturbed(&shared);
-    // A load that takes nothing back does not pass the points of that: see below.
+    // A load that takes nothing back does not pass the points of that: see the two tests below.
     for point in weave::CRASH_POINTS
         .into_iter()
+        .chain(facts::CRASH_POINTS)
         .filter(|point| !is_of_take_back(point))
     {
         for nth in [1, 3] {
@@ -107,7 +108,7 @@ fn aborted_at_every_named_point() {
 }
 
 fn is_of_take_back(point: &str) -> bool {
-    point.starts_with("take_back.")
+    point.starts_with("take_back.") || point.starts_with("retract.")
 }
 
 /// A cut copy of a file was loaded as done; the load of the whole one in its place is aborted while it takes back what
@@ -147,20 +148,52 @@ fn aborted_while_a_cut_input_is_taken_back() {
     }
 }
 
+/// The captures of a cut copy are in one file of facts, which is written anew without the last of them; the load is aborted
+/// while that is done.
+#[test]
+fn aborted_while_facts_are_taken_back() {
+    let whole: String = (0..4).map(record).collect();
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let load = |archive: &Path| weft(root, archive, &["load", "x.warc"]);
+    let write = |length: usize| write_old(&root.join("x.warc"), &whole.as_bytes()[..length]);
+    let calm = root.join("calm");
+    write(whole.len());
+    run(load(&calm), &[0]);
+    let expected = dumps(root, &calm);
+    let points = facts::CRASH_POINTS
+        .into_iter()
+        .filter(|point| !point.starts_with("stage."));
+    for point in points.chain(["take_back.before_publish"]) {
+        let archive = root.join(point);
+        write(whole.len() - 20);
+        run(load(&archive), &[1]);
+        write(whole.len());
+        let output = load(&archive).env("WEFT_CRASH_POINT", point).output().unwrap();
+        assert_eq!(output.status.code(), None, "{point}: {}", said(&output));
+        run(load(&archive), &[0]);
+        assert_same(&dumps(root, &archive), &expected, point);
+    }
+}
+
+/// A WARC record of a page.
+fn record(number: usize) -> String {
+    let block = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>page {number}</title><a href=/x>x</a>"
+    );
+    let length = block.len();
+    format!(
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:{number}>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
+         WARC-Target-URI: http://a.com/{number}\r\nContent-Type: application/http\r\nContent-Length: {length}\r\n\r\n\
+         {block}\r\n\r\n"
+    )
+}
+
 /// A file that ends in the middle of a record is loaded, and the load is aborted after each of its epochs in turn. Then
 /// the whole file is there. Where the cut record had been woven before the input was done, the next load took its middle
 /// for the beginning of a record.
 #[test]
 fn aborted_around_the_cut_end_of_an_input_that_goes_on() {
-    let record = |number: usize| {
-        let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>page {number}</title>");
-        let length = block.len();
-        format!(
-            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:{number}>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
-             WARC-Target-URI: http://a.com/{number}\r\nContent-Type: application/http\r\nContent-Length: {length}\r\n\r\n\
-             {block}\r\n\r\n"
-        )
-    };
     let whole: String = (0..4).map(record).collect();
     let root = tempfile::tempdir().unwrap();
     let root = root.path();

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use archive::question::{
-    Dump, DumpFormat, InputState, JobBody, JobState, LedgerRow, LoadInput, LoadRequest, OptionalStage,
-    StatusBody,
+    Dump, DumpFormat, FactsPlace, InputState, JobBody, JobState, LedgerRow, LoadInput, LoadRequest,
+    OptionalStage, StatusBody,
 };
 use archive::{Archive, OpenSettings, Sources, path_text};
 use data_encoding::HEXLOWER;
@@ -66,6 +66,8 @@ impl Fresh {
         settings.own = true;
         settings.recount = manner == Manner::Counted;
         settings.links = Some(status.links_scope);
+        // Facts are no view.
+        settings.facts = Some(FactsPlace::None);
         let archive = Archive::open_with(&folder.path().join("archive"), settings, sources.clone())?;
         let mut fresh = Fresh {
             archive,

@@ -1,0 +1,179 @@
+//! The facts of an archive: every capture and link as a row of open tables (see [`facts`]), which move with its epochs.
+//!
+//! Invariant: at most one epoch is committed in the index and not yet in the tables. Its note is in the index; it is published when
+//! the archive is opened, or before anything more is woven.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use extract::Capture;
+use facts::{Fact, Facts, FactsError, LocalPlace, Note, Settings, Source, TableSum, TakenBack};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use weave::{Arriving, Batch, Epoch, EpochReport, InputId, LedgerEntry, Weave};
+
+use crate::question::FactsPlace;
+
+/// What `weft.json` says about the facts of an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FactsSettings {
+    /// Identifier of the archive, which the tables carry: no other archive writes them.
+    pub(crate) id: String,
+    /// Directory, if they are not in the archive's own; in the form of [`crate::path_text`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<String>,
+    /// Whether texts are kept too.
+    #[serde(default)]
+    pub(crate) texts: bool,
+}
+
+impl FactsSettings {
+    /// Of a new archive; `None` where it keeps none.
+    pub(crate) fn new(place: &FactsPlace, texts: bool) -> Option<FactsSettings> {
+        let place = match place {
+            FactsPlace::None => return None,
+            FactsPlace::Archive => None,
+            FactsPlace::At(place) => Some(place.clone()),
+        };
+        Some(FactsSettings {
+            id: facts::new_id(),
+            place,
+            texts,
+        })
+    }
+
+    /// The choice that was made.
+    pub(crate) fn choice(settings: Option<&FactsSettings>) -> FactsPlace {
+        match settings {
+            None => FactsPlace::None,
+            Some(FactsSettings { place: None, .. }) => FactsPlace::Archive,
+            Some(FactsSettings {
+                place: Some(place), ..
+            }) => FactsPlace::At(place.clone()),
+        }
+    }
+}
+
+/// Why an epoch, or its facts, were not written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WeaveError {
+    #[error(transparent)]
+    Index(#[from] weave::ApplyError),
+    #[error("facts: {0}")]
+    Facts(#[from] FactsError),
+    #[error(
+        "facts: what the index notes about the last ones is not understood; load with the newest program that loaded into this archive"
+    )]
+    Note,
+}
+
+/// The tables of an open archive.
+pub(crate) struct KeptFacts {
+    facts: Facts,
+    last: Mutex<Last>,
+}
+
+/// What is known of the last epoch that had facts.
+enum Last {
+    /// It is in the tables.
+    Published,
+    /// It is committed, and perhaps not yet in all tables.
+    Noted(Note),
+    /// Whether it is committed, only the index knows: committing failed, or the archive was just opened.
+    Unknown,
+}
+
+impl KeptFacts {
+    /// Opens the tables in their place, `dir` unless the settings name another. If the archive may be written, what an epoch noted last is
+    /// published; if that fails, it is tried again before anything more is woven.
+    pub(crate) fn open(settings: &FactsSettings, dir: &Path, weave: &Weave, is_read_only: bool) -> KeptFacts {
+        let elsewhere: Option<PathBuf> = settings.place.as_deref().map(crate::path_of);
+        let place = LocalPlace::new(elsewhere.as_deref().unwrap_or(dir));
+        let mut of_tables = Settings::default();
+        of_tables.texts = settings.texts;
+        let kept = KeptFacts {
+            facts: Facts::new(Arc::new(place), settings.id.clone(), &of_tables),
+            last: Mutex::new(Last::Unknown),
+        };
+        if !is_read_only && let Err(error) = kept.publish(weave) {
+            tracing::warn!(%error, "facts of the last epoch are not in their tables; the next load tries again");
+        }
+        kept
+    }
+
+    /// Publishes what is committed and not yet published.
+    pub(crate) fn publish(&self, weave: &Weave) -> Result<(), WeaveError> {
+        let mut last = self.last.lock();
+        if let Last::Unknown = *last {
+            let note = weave.note_beside().map_err(weave::ApplyError::Snapshot)?;
+            *last = match note.as_deref().map(Note::of_bytes) {
+                None => Last::Published,
+                Some(Some(note)) => Last::Noted(note),
+                Some(None) => return Err(WeaveError::Note),
+            };
+        }
+        if let Last::Noted(note) = &*last
+            && !self.facts.has(note)?
+        {
+            self.facts.publish(note)?;
+        }
+        *last = Last::Published;
+        Ok(())
+    }
+
+    /// Weaves a batch together with its facts.
+    pub(crate) fn apply(&self, weave: &Weave, batch: Batch) -> Result<EpochReport, WeaveError> {
+        self.publish(weave)?;
+        let mut staged = None;
+        let applied = weave.apply_with(
+            batch,
+            Some(&mut |arriving: Arriving<'_>| {
+                let note = self.stage(arriving).map_err(|error| format!("facts: {error}"))?;
+                let bytes = note.to_bytes();
+                staged = Some(note);
+                Ok(bytes)
+            }),
+        );
+        self.committed(applied.is_ok(), staged);
+        let report = applied?;
+        self.publish(weave)?;
+        Ok(report)
+    }
+
+    fn stage<'a>(&self, arriving: Arriving<'a>) -> Result<Note, FactsError> {
+        let fact = |(id, entry, capture): (InputId, &'a LedgerEntry, &'a Capture)| Fact {
+            source: Source {
+                id: id.0,
+                name: &entry.input,
+                digest: &entry.digest,
+                collection: &entry.collection,
+            },
+            capture,
+        };
+        let facts: Vec<Fact<'_>> = arriving.captures().map(fact).collect();
+        self.facts.stage(arriving.epoch.0, &facts)
+    }
+
+    /// The note of an epoch that takes captures of an input back.
+    pub(crate) fn note_of_taken_back(epoch: Epoch, id: InputId, from_offset: u64) -> Note {
+        let taken_back = TakenBack {
+            input_id: id.0,
+            from_offset,
+        };
+        Note::of_taken_back(epoch.0, taken_back)
+    }
+
+    /// What became of an epoch: committed with its note, if it had one, or perhaps not.
+    pub(crate) fn committed(&self, is_certain: bool, note: Option<Note>) {
+        *self.last.lock() = match (is_certain, note) {
+            (false, _) => Last::Unknown,
+            (true, Some(note)) => Last::Noted(note),
+            (true, None) => Last::Published,
+        };
+    }
+
+    /// How large the tables are.
+    pub(crate) fn sums(&self) -> Result<Vec<TableSum>, FactsError> {
+        self.facts.sums()
+    }
+}

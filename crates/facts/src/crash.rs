@@ -1,0 +1,25 @@
+//! Crash points: where a test may end the process, and why every one of them is harmless (see [`crashpoint`]).
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `stage.after_file` | some data files of an epoch that is not committed | no commit names them; the epoch's captures come again, and so does its number: files of the same names replace them |
+//! | `stage.done` | all of them | as before |
+//! | `publish.before_rename` | the epoch, with its note; the table's commit under another name | opening publishes what the note says |
+//! | `publish.before_sync` | the table's commit, perhaps not yet durable | opening publishes it unless it is there |
+//! | `publish.after_table` | the epoch in some of the tables | opening publishes it in the others |
+//! | `retract.after_file` | files without the rows that leave, which no commit names | opening writes them again under the same names, and publishes |
+
+/// Names of all crash points.
+pub const CRASH_POINTS: [&str; 6] = [
+    "stage.after_file",
+    "stage.done",
+    "publish.before_rename",
+    "publish.before_sync",
+    "publish.after_table",
+    "retract.after_file",
+];
+
+/// Ends the process here if the environment says so.
+pub(crate) fn point(name: &'static str) {
+    crashpoint::pass(&CRASH_POINTS, name);
+}

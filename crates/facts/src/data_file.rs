@@ -1,0 +1,202 @@
+//! Parquet files: rows to bytes, and back where rows must leave.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::record::Field as Cell;
+
+use crate::delta::{Bounds, FileStats};
+use crate::field::{Field, properties};
+use crate::rows::{Column, Rows, Values};
+
+/// A data file, ready to be put in its place.
+pub(crate) struct DataFile {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) stats: FileStats,
+}
+
+/// Writes a file, row group by row group, so that a large epoch is not in memory twice.
+pub(crate) struct Writer {
+    fields: &'static [Field],
+    writer: SerializedFileWriter<Vec<u8>>,
+    stats: FileStats,
+}
+
+impl Writer {
+    pub(crate) fn new(fields: &'static [Field]) -> Result<Writer, ParquetError> {
+        let schema = crate::field::parquet_schema(fields)?;
+        let properties = Arc::new(properties(fields)?);
+        Ok(Writer {
+            fields,
+            writer: SerializedFileWriter::new(Vec::new(), schema, properties)?,
+            stats: FileStats::default(),
+        })
+    }
+
+    /// Writes rows as one row group, if there are any.
+    pub(crate) fn write(&mut self, rows: Rows) -> Result<(), ParquetError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.stats.records += rows.len() as u64;
+        let mut group = self.writer.next_row_group()?;
+        for column in rows.columns {
+            if let Some(writer) = group.next_column()? {
+                write_column(writer, column)?;
+            }
+        }
+        let written = group.close()?;
+        for (field, column) in self.fields.iter().zip(written.columns()) {
+            if field.has_bounds {
+                self.stats.widen(field, column.statistics().and_then(Bounds::of));
+            }
+        }
+        Ok(())
+    }
+
+    /// The file; `None` if it has no rows.
+    pub(crate) fn finish(self) -> Result<Option<DataFile>, ParquetError> {
+        if self.stats.records == 0 {
+            return Ok(None);
+        }
+        debug_assert_eq!(
+            self.stats.bounds.len(),
+            self.fields.iter().filter(|field| field.has_bounds).count(),
+            "each column with bounds has them"
+        );
+        Ok(Some(DataFile {
+            bytes: self.writer.into_inner()?,
+            stats: self.stats,
+        }))
+    }
+}
+
+fn write_column(mut writer: SerializedColumnWriter<'_>, column: Column) -> Result<(), ParquetError> {
+    let levels = (!column.levels.is_empty()).then_some(column.levels.as_slice());
+    match column.values {
+        Values::Text { bytes, ends } => {
+            let bytes = Bytes::from(bytes);
+            let mut begin = 0;
+            let cut = |end: usize| {
+                let text = bytes.slice(begin..end);
+                begin = end;
+                ByteArray::from(text)
+            };
+            let texts: Vec<ByteArray> = ends.into_iter().map(cut).collect();
+            writer
+                .typed::<ByteArrayType>()
+                .write_batch(&texts, levels, None)?;
+        }
+        Values::Int(values) => {
+            writer.typed::<Int32Type>().write_batch(&values, levels, None)?;
+        }
+        Values::Long(values) => {
+            writer.typed::<Int64Type>().write_batch(&values, levels, None)?;
+        }
+        Values::Bool(values) => {
+            writer.typed::<BoolType>().write_batch(&values, levels, None)?;
+        }
+    }
+    writer.close()
+}
+
+/// The rows of a file that `stays` says yes to, given the values of the columns `input_id` and `warc_record_offset`;
+/// `None` where all stay.
+pub(crate) fn without(
+    fields: &'static [Field],
+    bytes: Bytes,
+    row_group_rows: usize,
+    stays: impl Fn(i64, i64) -> bool,
+) -> Result<Option<Writer>, ParquetError> {
+    guarded(|| rows_without(fields, bytes, row_group_rows, stays))
+}
+
+/// Reads a file. The engine checks much of what it reads, but not all: a panic over a damaged file is an error here.
+pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(ParquetError::General("reading it failed".to_owned())))
+}
+
+fn rows_without(
+    fields: &'static [Field],
+    bytes: Bytes,
+    row_group_rows: usize,
+    stays: impl Fn(i64, i64) -> bool,
+) -> Result<Option<Writer>, ParquetError> {
+    let reader = SerializedFileReader::new(bytes)?;
+    let mut writer = Writer::new(fields)?;
+    let mut rows = Rows::new(fields);
+    let mut gone = 0_u64;
+    for row in reader.get_row_iter(None)? {
+        let cells = row?.into_columns();
+        let number = |name: &str| {
+            let cell = cells.iter().find(|(column, _)| column == name);
+            match cell {
+                Some((_, Cell::Long(number))) => Ok(*number),
+                other => Err(unexpected(name, other.map(|(_, cell)| cell))),
+            }
+        };
+        if !stays(number("input_id")?, number("warc_record_offset")?) {
+            gone += 1;
+            continue;
+        }
+        copy(fields, &cells, &mut rows)?;
+        if rows.len() >= row_group_rows {
+            writer.write(std::mem::replace(&mut rows, Rows::new(fields)))?;
+        }
+    }
+    writer.write(rows)?;
+    Ok((gone > 0).then_some(writer))
+}
+
+fn copy(fields: &[Field], cells: &[(String, Cell)], rows: &mut Rows) -> Result<(), ParquetError> {
+    // All looked at before any is written: a row that is begun must be ended.
+    let mut values = Vec::with_capacity(fields.len());
+    for field in fields {
+        let cell = cells
+            .iter()
+            .find(|(name, _)| name == field.name)
+            .map(|(_, cell)| cell);
+        let fits = match cell {
+            None | Some(Cell::Null) => field.is_nullable,
+            Some(cell) => fits(field, cell),
+        };
+        if !fits {
+            return Err(unexpected(field.name, cell));
+        }
+        values.push(cell.unwrap_or(&Cell::Null));
+    }
+    let mut row = rows.row();
+    for value in values {
+        match value {
+            Cell::Str(text) => row.text(text),
+            Cell::Int(number) => row.int(*number),
+            Cell::Long(number) | Cell::TimestampMicros(number) => row.long(*number),
+            Cell::Bool(yes) => row.bool(*yes),
+            _ => row.none(),
+        };
+    }
+    row.end();
+    Ok(())
+}
+
+fn fits(field: &Field, cell: &Cell) -> bool {
+    use crate::field::Kind;
+    matches!(
+        (field.kind, cell),
+        (Kind::Text, Cell::Str(_))
+            | (Kind::Int, Cell::Int(_))
+            | (Kind::Long, Cell::Long(_))
+            | (Kind::Time, Cell::TimestampMicros(_))
+            | (Kind::Bool, Cell::Bool(_))
+    )
+}
+
+fn unexpected(column: &str, found: Option<&Cell>) -> ParquetError {
+    ParquetError::General(format!("column {column} holds {found:?}"))
+}

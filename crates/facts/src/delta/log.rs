@@ -1,0 +1,343 @@
+//! The log of one table: reading it, and adding a commit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::action::{Action, Add, MetaData, Protocol, READER_VERSION, Remove, Txn, WRITER_VERSION};
+use super::{checkpoint, stats};
+use crate::error::FactsError;
+use crate::field::{Field, delta_schema};
+use crate::place::Place;
+
+/// Identifies our commits among those of other writers of a table (`txn.appId`).
+const APP_ID: &str = "weft";
+
+/// Key in a table's configuration: which archive it belongs to.
+const ARCHIVE_KEY: &str = "weft.archive";
+
+/// Length of a commit's name: its version in 20 digits, and `.json`.
+const COMMIT_NAME_BYTES: usize = 25;
+
+/// Writers that may come between before a commit gives up.
+const ATTEMPTS_MAX: usize = 100;
+
+/// What a commit changes.
+#[derive(Debug, Default)]
+pub(crate) struct Change {
+    pub(crate) adds: Vec<Add>,
+    pub(crate) removes: Vec<Remove>,
+}
+
+/// The newest state of a table, as far as it was read.
+pub(crate) struct Log {
+    place: Arc<dyn Place>,
+    /// Folder of the table.
+    table: &'static str,
+    /// Of the last commit that was read.
+    version: i64,
+    /// Files that count, by path.
+    files: BTreeMap<String, Add>,
+    /// The last epoch of ours.
+    epoch: u64,
+    metadata: Option<MetaData>,
+}
+
+impl Log {
+    /// Reads the log, or begins it. `archive` must be that of a log that is there.
+    pub(crate) fn open(
+        place: Arc<dyn Place>,
+        table: &'static str,
+        fields: &[Field],
+        archive: &str,
+    ) -> Result<Log, FactsError> {
+        let mut log = Log {
+            place,
+            table,
+            version: -1,
+            files: BTreeMap::new(),
+            epoch: 0,
+            metadata: None,
+        };
+        log.read_checkpoint()?;
+        log.read_on()?;
+        if log.version < 0 {
+            log.begin(fields, archive)?;
+        }
+        log.check_metadata(fields, archive)?;
+        Ok(log)
+    }
+
+    /// Whether a table has a log.
+    pub(crate) fn is_there(place: &dyn Place, table: &str) -> Result<bool, FactsError> {
+        Ok(!list(place, &log_folder(table))?.is_empty())
+    }
+
+    /// The epoch of the newest commit, if that is ours; reads no other.
+    pub(crate) fn newest_epoch(place: &dyn Place, table: &str) -> Result<Option<u64>, FactsError> {
+        let folder = log_folder(table);
+        let names = list(place, &folder)?;
+        let is_commit = |name: &&String| name.len() == COMMIT_NAME_BYTES && name.ends_with(".json");
+        let Some(newest) = names.iter().filter(is_commit).max() else {
+            return Ok(None);
+        };
+        let bytes = get(place, &format!("{folder}/{newest}"))?;
+        let actions = serde_json::Deserializer::from_slice(bytes.as_deref().unwrap_or_default());
+        // A damaged commit is none of ours: whoever reads the whole log says so.
+        let ours = actions
+            .into_iter::<Action>()
+            .map_while(Result::ok)
+            .find_map(|action| match action {
+                Action::Txn(txn) if txn.app_id == APP_ID => Some(txn.version.max(0) as u64),
+                _ => None,
+            });
+        Ok(ours)
+    }
+
+    /// The last epoch that the table has.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Files that count.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Add> {
+        self.files.values()
+    }
+
+    /// Files that may hold rows of an input.
+    pub(crate) fn files_of_input(&self, input_id: i64) -> Vec<Add> {
+        let may_hold = |add: &&Add| {
+            let bounds = add
+                .stats
+                .as_deref()
+                .and_then(|text| stats::numbers(text, "input_id"));
+            bounds.is_none_or(|(least, greatest)| (least..=greatest).contains(&input_id))
+        };
+        self.files.values().filter(may_hold).cloned().collect()
+    }
+
+    /// Path of a file of the table, from the place.
+    pub(crate) fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.table)
+    }
+
+    /// Commits what `change` says of the state it is given, as an epoch; nothing if the table has the epoch. Where
+    /// another writer came between, `change` is asked again.
+    pub(crate) fn commit(
+        &mut self,
+        epoch: u64,
+        operation: &str,
+        mut change: impl FnMut(&Log) -> Result<Change, FactsError>,
+    ) -> Result<(), FactsError> {
+        for _ in 0..ATTEMPTS_MAX {
+            if self.epoch >= epoch {
+                return Ok(());
+            }
+            let change = change(self)?;
+            if change.adds.is_empty() && change.removes.is_empty() {
+                return Ok(());
+            }
+            let now_ms = super::now_ms();
+            let mut actions = vec![Action::CommitInfo(json!({
+                "timestamp": now_ms,
+                "operation": operation,
+                "operationParameters": {"epoch": epoch.to_string()},
+                "isBlindAppend": change.removes.is_empty(),
+                "engineInfo": concat!("weft/", env!("CARGO_PKG_VERSION")),
+            }))];
+            actions.push(Action::Txn(Txn {
+                app_id: APP_ID.to_owned(),
+                version: epoch as i64,
+                last_updated: Some(now_ms),
+            }));
+            actions.extend(change.removes.into_iter().map(Action::Remove));
+            actions.extend(change.adds.into_iter().map(Action::Add));
+            if self.put(&actions)? {
+                return Ok(());
+            }
+            self.read_on()?;
+        }
+        Err(FactsError::Contended {
+            table: self.path(""),
+            attempts: ATTEMPTS_MAX,
+        })
+    }
+
+    /// Writes the next commit; says whether it is ours.
+    fn put(&mut self, actions: &[Action]) -> Result<bool, FactsError> {
+        let path = self.commit_path(self.version + 1);
+        let mut lines = Vec::new();
+        for action in actions {
+            serde_json::to_writer(&mut lines, action).map_err(|error| self.damaged(&path, error))?;
+            lines.push(b'\n');
+        }
+        let is_ours = self
+            .place
+            .put_if_absent(&path, &lines)
+            .map_err(|source| FactsError::Io {
+                doing: "write",
+                path: self.place.locate(&path),
+                source,
+            })?;
+        if is_ours {
+            self.version += 1;
+            for action in actions {
+                self.take(action.clone());
+            }
+        }
+        Ok(is_ours)
+    }
+
+    fn begin(&mut self, fields: &[Field], archive: &str) -> Result<(), FactsError> {
+        let now_ms = super::now_ms();
+        let actions = [
+            Action::CommitInfo(json!({
+                "timestamp": now_ms,
+                "operation": "CREATE TABLE",
+                "operationParameters": {},
+                "engineInfo": concat!("weft/", env!("CARGO_PKG_VERSION")),
+            })),
+            Action::Protocol(Protocol {
+                min_reader_version: READER_VERSION,
+                min_writer_version: WRITER_VERSION,
+            }),
+            Action::MetaData(MetaData {
+                id: crate::facts::new_id(),
+                format: json!({"provider": "parquet", "options": {}}),
+                schema_string: delta_schema(fields),
+                partition_columns: Vec::new(),
+                configuration: BTreeMap::from([(ARCHIVE_KEY.to_owned(), archive.to_owned())]),
+                created_time: Some(now_ms),
+            }),
+        ];
+        if !self.put(&actions)? {
+            self.read_on()?;
+        }
+        Ok(())
+    }
+
+    fn check_metadata(&self, fields: &[Field], archive: &str) -> Result<(), FactsError> {
+        let table = || self.place.locate(self.table);
+        let Some(metadata) = &self.metadata else {
+            return Err(self.damaged(&self.path("_delta_log"), "no commit says what the table is"));
+        };
+        let found = metadata.configuration.get(ARCHIVE_KEY);
+        if found.map(String::as_str) != Some(archive) {
+            return Err(FactsError::Foreign {
+                table: table(),
+                found: found.cloned().unwrap_or_else(|| "no archive".to_owned()),
+                expected: archive.to_owned(),
+            });
+        }
+        // Engines may write the same schema in other words: names decide.
+        let names = column_names(&metadata.schema_string).unwrap_or_default();
+        if !names
+            .iter()
+            .map(String::as_str)
+            .eq(fields.iter().map(|field| field.name))
+        {
+            return Err(FactsError::Columns {
+                table: table(),
+                found: names.join(", "),
+            });
+        }
+        Ok(())
+    }
+
+    fn read_checkpoint(&mut self) -> Result<(), FactsError> {
+        let folder = log_folder(self.table);
+        let names = list(&*self.place, &folder)?;
+        let Some(newest) = checkpoint::newest(&names) else {
+            return Ok(());
+        };
+        for name in &newest.names {
+            let path = format!("{folder}/{name}");
+            let bytes = get(&*self.place, &path)?.ok_or_else(|| self.damaged(&path, "it is gone"))?;
+            let actions = checkpoint::read(bytes).map_err(|error| self.damaged(&path, error))?;
+            for action in actions {
+                self.take(action);
+            }
+        }
+        self.version = newest.version;
+        Ok(())
+    }
+
+    /// Reads the commits after the last one that was read.
+    fn read_on(&mut self) -> Result<(), FactsError> {
+        loop {
+            let path = self.commit_path(self.version + 1);
+            let Some(bytes) = get(&*self.place, &path)? else {
+                return Ok(());
+            };
+            let mut actions = Vec::new();
+            for action in serde_json::Deserializer::from_slice(&bytes).into_iter::<Action>() {
+                let action = action.map_err(|error| self.damaged(&path, error))?;
+                if action.is_malformed() {
+                    return Err(self.damaged(&path, "an action is not as the format says"));
+                }
+                actions.push(action);
+            }
+            for action in actions {
+                self.take(action);
+            }
+            self.version += 1;
+        }
+    }
+
+    fn take(&mut self, action: Action) {
+        match action {
+            Action::Add(add) => {
+                self.files.insert(add.path.clone(), add);
+            }
+            Action::Remove(remove) => {
+                self.files.remove(&remove.path);
+            }
+            Action::Txn(txn) if txn.app_id == APP_ID => {
+                self.epoch = self.epoch.max(txn.version.max(0) as u64);
+            }
+            Action::MetaData(metadata) => self.metadata = Some(metadata),
+            Action::Txn(_) | Action::Protocol(_) | Action::CommitInfo(_) | Action::Other(_) => {}
+        }
+    }
+
+    fn commit_path(&self, version: i64) -> String {
+        self.path(&format!("_delta_log/{version:020}.json"))
+    }
+
+    fn damaged(&self, path: &str, why: impl std::fmt::Display) -> FactsError {
+        FactsError::Damaged {
+            path: self.place.locate(path),
+            why: why.to_string(),
+        }
+    }
+}
+
+fn log_folder(table: &str) -> String {
+    format!("{table}/_delta_log")
+}
+
+fn list(place: &dyn Place, folder: &str) -> Result<Vec<String>, FactsError> {
+    place.list(folder).map_err(|source| FactsError::Io {
+        doing: "list",
+        path: place.locate(folder),
+        source,
+    })
+}
+
+fn get(place: &dyn Place, path: &str) -> Result<Option<Vec<u8>>, FactsError> {
+    place.get(path).map_err(|source| FactsError::Io {
+        doing: "read",
+        path: place.locate(path),
+        source,
+    })
+}
+
+fn column_names(schema: &str) -> Option<Vec<String>> {
+    let schema: serde_json::Value = serde_json::from_str(schema).ok()?;
+    let fields = schema.get("fields")?.as_array()?;
+    fields
+        .iter()
+        .map(|field| Some(field.get("name")?.as_str()?.to_owned()))
+        .collect()
+}

@@ -1,0 +1,18 @@
+//! Delta Lake's log: which files of a table count, as far as appending needs it.
+//!
+//! After the specification "Delta Transaction Log Protocol", whose sections are named where a rule comes from. Tables are of
+//! reader version 1 and writer version 2, which every engine reads: no partitions, no deletion vectors, no column mapping.
+
+mod action;
+mod checkpoint;
+mod log;
+mod stats;
+
+pub(crate) use action::{Add, Remove};
+pub(crate) use log::{Change, Log};
+pub(crate) use stats::{Bounds, FileStats};
+
+/// The time, in milliseconds since 1970, as the log has it.
+pub(crate) fn now_ms() -> i64 {
+    ambient::wall_ms() as i64
+}

@@ -1,0 +1,144 @@
+//! What the log says about a file, so that engines need not open it (section "Per-file Statistics").
+
+use std::collections::BTreeMap;
+
+use parquet::file::statistics::Statistics;
+use serde_json::{Map, Value, json};
+
+use crate::field::{Field, Kind};
+
+/// Characters of a text that bounds keep: what other writers of the format keep too.
+const TEXT_CHARS_MAX: usize = 32;
+
+/// The greatest character: put behind a text that was cut, it makes an upper bound.
+const GREATEST: char = char::MAX;
+
+/// Least and greatest value of a column in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    Text(String, String),
+    Number(i64, i64),
+}
+
+/// Number of rows of a file, and bounds of those columns that have them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FileStats {
+    pub(crate) records: u64,
+    pub(crate) bounds: BTreeMap<&'static str, (Kind, Bounds)>,
+}
+
+impl Bounds {
+    /// Of a column of a row group. The bounds of texts may be cut, the upper one upwards.
+    pub(crate) fn of(statistics: &Statistics) -> Option<Bounds> {
+        let text = |bytes: Option<&[u8]>| std::str::from_utf8(bytes?).ok().map(str::to_owned);
+        match statistics {
+            Statistics::ByteArray(_) => Some(Bounds::Text(
+                text(statistics.min_bytes_opt())?,
+                text(statistics.max_bytes_opt())?,
+            )),
+            Statistics::Int32(typed) => Some(Bounds::Number(
+                (*typed.min_opt()?).into(),
+                (*typed.max_opt()?).into(),
+            )),
+            Statistics::Int64(typed) => Some(Bounds::Number(*typed.min_opt()?, *typed.max_opt()?)),
+            _ => None,
+        }
+    }
+}
+
+impl FileStats {
+    /// Takes in the bounds of more rows.
+    pub(crate) fn widen(&mut self, field: &'static Field, bounds: Option<Bounds>) {
+        let Some(bounds) = bounds else { return };
+        let widened = match (self.bounds.remove(field.name), bounds) {
+            (Some((_, Bounds::Number(a, b))), Bounds::Number(c, d)) => Bounds::Number(a.min(c), b.max(d)),
+            (Some((_, Bounds::Text(a, b))), Bounds::Text(c, d)) => Bounds::Text(a.min(c), b.max(d)),
+            (_, bounds) => bounds,
+        };
+        self.bounds.insert(field.name, (field.kind, widened));
+    }
+
+    /// As the log has it.
+    pub(crate) fn to_json(&self) -> String {
+        let (mut least, mut greatest, mut nulls) = (Map::new(), Map::new(), Map::new());
+        for (name, (kind, bounds)) in &self.bounds {
+            let (min, max) = match bounds {
+                Bounds::Text(min, max) => (Value::from(cut(min)), upper_bound(max).map(Value::from)),
+                Bounds::Number(min, max) if *kind == Kind::Time => {
+                    (Value::from(time(*min, 0)), Some(Value::from(time(*max, 999))))
+                }
+                Bounds::Number(min, max) => (Value::from(*min), Some(Value::from(*max))),
+            };
+            least.insert((*name).to_owned(), min);
+            greatest.extend(max.map(|max| ((*name).to_owned(), max)));
+            nulls.insert((*name).to_owned(), Value::from(0));
+        }
+        json!({
+            "numRecords": self.records,
+            "minValues": least,
+            "maxValues": greatest,
+            "nullCount": nulls,
+        })
+        .to_string()
+    }
+}
+
+/// The beginning of a text: a lower bound of it.
+fn cut(text: &str) -> String {
+    text.chars().take(TEXT_CHARS_MAX).collect()
+}
+
+/// A short text that is not less than `text`, if there is one.
+fn upper_bound(text: &str) -> Option<String> {
+    let mut bound = cut(text);
+    if bound.len() < text.len() {
+        let next = text[bound.len()..].chars().next();
+        if next == Some(GREATEST) {
+            return None;
+        }
+        bound.push(GREATEST);
+    }
+    Some(bound)
+}
+
+/// A time in milliseconds, as the format wants it; `within_us` of the millisecond are rounded up.
+fn time(us: i64, within_us: i64) -> String {
+    let ms = (us + within_us).div_euclid(1_000);
+    civil::iso(ms)
+}
+
+/// Least and greatest number of the input in a file, by what the log says about it.
+pub(crate) fn numbers(stats: &str, column: &str) -> Option<(i64, i64)> {
+    let stats: Value = serde_json::from_str(stats).ok()?;
+    let bound = |which: &str| stats.get(which)?.get(column)?.as_i64();
+    Some((bound("minValues")?, bound("maxValues")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_upper(text: &str, expected: Option<&str>) {
+        let bound = upper_bound(text);
+        assert_eq!(bound.as_deref(), expected);
+        assert!(bound.is_none_or(|bound| bound.as_bytes() >= text.as_bytes()));
+    }
+
+    #[test]
+    fn upper_bounds_are_short_and_not_less() {
+        check_upper("com,example)/", Some("com,example)/"));
+        let long = "x".repeat(40);
+        check_upper(&long, Some(&format!("{}{GREATEST}", "x".repeat(32))));
+        check_upper(&format!("{}{GREATEST}", "x".repeat(32)), None);
+        check_upper(&"ü".repeat(33), Some(&format!("{}{GREATEST}", "ü".repeat(32))));
+    }
+
+    #[test]
+    fn times_are_rounded_outwards() {
+        assert_eq!(time(1_500, 0), "1970-01-01T00:00:00.001Z");
+        assert_eq!(time(1_500, 999), "1970-01-01T00:00:00.002Z");
+        assert_eq!(time(2_000, 999), "1970-01-01T00:00:00.002Z");
+        assert_eq!(time(-1, 0), "1969-12-31T23:59:59.999Z");
+    }
+}

@@ -1,0 +1,90 @@
+//! Why facts cannot be written or read.
+
+use std::io;
+
+/// Why facts cannot be written or read. What was published before stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum FactsError {
+    /// The place failed.
+    #[error("cannot {doing} {path}: {source}")]
+    Io {
+        /// What was done.
+        doing: &'static str,
+        /// The file.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file of a table is not what its format says.
+    #[error(
+        "{path} is damaged ({why}); make the facts anew: move their folder away and load the inputs into a new archive"
+    )]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A data file could not be written as Parquet.
+    #[error("cannot encode rows of {table}: {why}")]
+    Encode {
+        /// The table.
+        table: &'static str,
+        /// Why not.
+        why: String,
+    },
+    /// The table belongs to another archive.
+    #[error(
+        "{table} holds facts of {found}, not of this archive ({expected}); give each archive a place of its own (--facts)"
+    )]
+    Foreign {
+        /// The table.
+        table: String,
+        /// What it says it belongs to.
+        found: String,
+        /// This archive.
+        expected: String,
+    },
+    /// The table has other columns.
+    #[error(
+        "{table} has other columns than this program writes ({found}); load with the program that made it, or into a new archive"
+    )]
+    Columns {
+        /// The table.
+        table: String,
+        /// Its columns.
+        found: String,
+    },
+    /// The table has epochs that the archive does not have.
+    #[error(
+        "{table} has facts up to epoch {found}, but the archive is at epoch {expected}: it was put back to an older state; put back the facts of that time too"
+    )]
+    Ahead {
+        /// The table.
+        table: String,
+        /// The last epoch of the table.
+        found: u64,
+        /// The epoch of the archive.
+        expected: u64,
+    },
+    /// Something of what was published, or is to be, is not there any more.
+    #[error(
+        "{path} is missing: facts of epochs before {epoch} were removed or put back to an older state; put them back, or load the inputs into a new archive"
+    )]
+    Missing {
+        /// The table or file.
+        path: String,
+        /// The epoch that cannot be added.
+        epoch: u64,
+    },
+    /// Other writers were quicker every time.
+    #[error(
+        "{table} is written by others all the time: {attempts} attempts to commit failed; try again later"
+    )]
+    Contended {
+        /// The table.
+        table: String,
+        /// How often it was tried.
+        attempts: usize,
+    },
+}

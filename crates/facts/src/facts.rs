@@ -1,0 +1,407 @@
+//! The tables of one archive.
+//!
+//! Invariants:
+//!  - a data file is named after its epoch, so that an epoch that is woven again replaces its own files, and none that a
+//!    commit names is ever written again;
+//!  - each table has the epochs' rows in order, each once: its log keeps the last epoch (`txn`), and refuses what it has.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use crate::crash;
+use crate::data_file::{self, DataFile, Writer};
+use crate::delta::{Add, Change, Log, Remove, now_ms};
+use crate::error::FactsError;
+use crate::note::{Note, TakenBack};
+use crate::place::Place;
+use crate::rows::Rows;
+use crate::tables::{Fact, Table};
+
+/// Most rows of a row group. An epoch's rows are in memory as columns a row group at a time.
+const ROW_GROUP_ROWS: usize = 1 << 15;
+
+/// Links of an epoch from which on they make two files.
+const SPLIT_LINKS_MIN: usize = 1 << 16;
+
+/// Most bytes of texts in a row group.
+const ROW_GROUP_TEXT_BYTES: usize = 16 << 20;
+
+/// What is kept.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Keep the texts of pages too.
+    pub texts: bool,
+}
+
+/// The size of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableSum {
+    /// Which.
+    pub table: Table,
+    /// Its last epoch.
+    pub epoch: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Files that count.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// The tables of an archive. One process writes them; others may compact them meanwhile.
+pub struct Facts {
+    place: Arc<dyn Place>,
+    archive: String,
+    tables: Vec<Table>,
+    /// Of each table; read when it is needed first, because questions need none.
+    logs: Mutex<Vec<Option<Log>>>,
+}
+
+impl Facts {
+    /// Tables below `place` that belong to the archive `archive` ([`new_id`]). Nothing is read or written yet.
+    pub fn new(place: Arc<dyn Place>, archive: String, settings: &Settings) -> Facts {
+        let mut tables = vec![Table::Captures, Table::Links];
+        if settings.texts {
+            tables.push(Table::Texts);
+        }
+        Facts {
+            place,
+            archive,
+            logs: Mutex::new(tables.iter().map(|_| None).collect()),
+            tables,
+        }
+    }
+
+    /// Writes the data files of an epoch; durable when it returns, and seen by nobody. `facts` are the epoch's new captures, sorted by
+    /// URL key.
+    ///
+    /// # Errors
+    /// [`FactsError`]. What was written is written again with the next attempt.
+    pub fn stage(&self, epoch: u64, facts: &[Fact<'_>]) -> Result<Note, FactsError> {
+        // Who has facts of a later epoch must not write files of this one: its commits may name them.
+        self.with_logs(|logs| {
+            let ahead = logs.iter().find(|log| log.epoch() >= epoch);
+            ahead.map_or(Ok(()), |log| {
+                Err(FactsError::Ahead {
+                    table: self.place.locate(&log.path("")),
+                    found: log.epoch(),
+                    expected: epoch.saturating_sub(1),
+                })
+            })
+        })?;
+        let mut note = Note {
+            epoch,
+            before: self.last_epochs()?,
+            ..Note::default()
+        };
+        let parts = self.parts(facts);
+        // Each on a thread of its own: the epoch waits for all of them.
+        let written: Vec<Result<Option<Add>, FactsError>> = std::thread::scope(|scope| {
+            let (last, others) = match parts.split_last() {
+                Some((last, others)) => (Some(last), others),
+                None => (None, [].as_slice()),
+            };
+            let spawn = |part| scope.spawn(move || self.write(epoch, part));
+            let running: Vec<_> = others.iter().map(spawn).collect();
+            let here = last.map(|part| self.write(epoch, part));
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            running.into_iter().map(join).chain(here).collect()
+        });
+        for (part, added) in parts.iter().zip(written) {
+            note.added[part.table as usize].extend(added?);
+        }
+        crash::point("stage.done");
+        Ok(note)
+    }
+
+    /// The data files that an epoch's facts make, each with the facts that it is of.
+    fn parts<'f, 'a>(&self, facts: &'f [Fact<'a>]) -> Vec<Part<'f, 'a>> {
+        let mut parts = Vec::new();
+        for table in &self.tables {
+            let (table, mut rest) = (*table, facts);
+            let mut links: usize = facts.iter().map(|fact| fact.links().count()).sum();
+            let mut number = 0;
+            // Half of the links for each of two cores.
+            if table == Table::Links && links >= SPLIT_LINKS_MIN {
+                let half = links / 2;
+                let end = facts.iter().position(|fact| {
+                    links -= fact.links().count();
+                    links <= half
+                });
+                let (first, second) = facts.split_at(end.map_or(0, |end| end + 1));
+                parts.push(Part {
+                    table,
+                    number,
+                    facts: first,
+                });
+                (rest, number) = (second, 1);
+            }
+            parts.push(Part {
+                table,
+                number,
+                facts: rest,
+            });
+        }
+        parts
+    }
+
+    /// Writes one data file, unless it has no rows.
+    fn write(&self, epoch: u64, part: &Part<'_, '_>) -> Result<Option<Add>, FactsError> {
+        let file = write(part.table, epoch, part.facts).map_err(|error| encode(part.table, &error))?;
+        let Some(file) = file else { return Ok(None) };
+        let added = self.put(part.table, file_name(epoch, part.number), file)?;
+        crash::point("stage.after_file");
+        Ok(Some(added))
+    }
+
+    /// Makes visible what an epoch noted. Does nothing where that was done.
+    ///
+    /// # Errors
+    /// [`FactsError`]; some tables may have the epoch then, and a later call does the others.
+    pub fn publish(&self, note: &Note) -> Result<(), FactsError> {
+        let tables = self.tables.clone();
+        self.with_logs(|logs| {
+            for (table, log) in tables.iter().zip(logs) {
+                let added = &note.added[*table as usize];
+                if added.is_empty() && note.taken_back.is_none() {
+                    continue;
+                }
+                self.check_whole(*table, log, note)?;
+                let operation = match note.taken_back {
+                    None => "WRITE",
+                    Some(_) => "DELETE",
+                };
+                log.commit(note.epoch, operation, |log| match note.taken_back {
+                    None => Ok(Change {
+                        adds: added.clone(),
+                        removes: Vec::new(),
+                    }),
+                    Some(taken_back) => self.retract(*table, note.epoch, taken_back, log),
+                })?;
+                crash::point("publish.after_table");
+            }
+            Ok(())
+        })
+    }
+
+    /// The last epoch of each table; 0 of those that are not kept.
+    fn last_epochs(&self) -> Result<[u64; 3], FactsError> {
+        let tables = self.tables.clone();
+        self.with_logs(|logs| {
+            let mut epochs = [0; 3];
+            for (table, log) in tables.iter().zip(logs) {
+                epochs[*table as usize] = log.epoch();
+            }
+            Ok(epochs)
+        })
+    }
+
+    /// Fails where a table has not what came before an epoch, or the epoch's files are gone: adding it would hide that.
+    fn check_whole(&self, table: Table, log: &Log, note: &Note) -> Result<(), FactsError> {
+        let missing = |path: &str| {
+            Err(FactsError::Missing {
+                path: self.place.locate(path),
+                epoch: note.epoch,
+            })
+        };
+        if log.epoch() >= note.epoch {
+            return Ok(());
+        }
+        if log.epoch() < note.before[table as usize] {
+            return missing(table.name());
+        }
+        for add in &note.added[table as usize] {
+            let path = log.path(&add.path);
+            let is_there = self.place.exists(&path).map_err(|source| FactsError::Io {
+                doing: "look for",
+                path: self.place.locate(&path),
+                source,
+            })?;
+            if !is_there {
+                return missing(&path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all tables have what an epoch noted, by a look at the newest commits alone: where an engine wrote many after
+    /// ours this says no, and publishing finds out.
+    ///
+    /// # Errors
+    /// [`FactsError`].
+    pub fn has(&self, note: &Note) -> Result<bool, FactsError> {
+        for table in &self.tables {
+            let is_concerned = note.taken_back.is_some() || !note.added[*table as usize].is_empty();
+            let newest = || Log::newest_epoch(&*self.place, table.name());
+            if is_concerned && newest()?.is_none_or(|epoch| epoch < note.epoch) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How large the tables are.
+    ///
+    /// # Errors
+    /// [`FactsError`]: a log cannot be read.
+    pub fn sums(&self) -> Result<Vec<TableSum>, FactsError> {
+        let mut sums = Vec::new();
+        for (table, slot) in self.tables.iter().zip(self.logs.lock().iter_mut()) {
+            // Asking makes no tables.
+            if slot.is_none() && !Log::is_there(&*self.place, table.name())? {
+                continue;
+            }
+            let log = self.read(*table, slot)?;
+            sums.push(TableSum {
+                table: *table,
+                epoch: log.epoch(),
+                rows: log.files().filter_map(Add::records).sum(),
+                files: log.files().count() as u64,
+                bytes: log.files().map(|add| add.size.max(0) as u64).sum(),
+            });
+        }
+        Ok(sums)
+    }
+
+    /// Rewrites the files that hold rows of an input, without those that leave.
+    fn retract(
+        &self,
+        table: Table,
+        epoch: u64,
+        taken_back: TakenBack,
+        log: &Log,
+    ) -> Result<Change, FactsError> {
+        let TakenBack {
+            input_id,
+            from_offset,
+        } = taken_back;
+        let stays = |input: i64, offset: i64| input != i64::from(input_id) || (offset as u64) < from_offset;
+        let mut change = Change::default();
+        for (number, add) in log.files_of_input(input_id.into()).iter().enumerate() {
+            let path = log.path(&add.path);
+            let located = || self.place.locate(&path);
+            let read = self.place.get(&path).map_err(|source| FactsError::Io {
+                doing: "read",
+                path: located(),
+                source,
+            })?;
+            let damaged = |why: String| FactsError::Damaged { path: located(), why };
+            let bytes = read.ok_or_else(|| damaged("it is gone".to_owned()))?;
+            let rest = data_file::without(table.fields(), Bytes::from(bytes), ROW_GROUP_ROWS, stays)
+                .map_err(|error| damaged(error.to_string()))?;
+            let Some(rest) = rest else { continue };
+            if let Some(file) = rest.finish().map_err(|error| encode(table, &error))? {
+                change.adds.push(self.put(table, file_name(epoch, number), file)?);
+                crash::point("retract.after_file");
+            }
+            change.removes.push(Remove::of(add, now_ms()));
+        }
+        Ok(change)
+    }
+
+    fn put(&self, table: Table, name: String, file: DataFile) -> Result<Add, FactsError> {
+        let path = format!("{}/{name}", table.name());
+        self.place
+            .put(&path, &file.bytes)
+            .map_err(|source| FactsError::Io {
+                doing: "write",
+                path: self.place.locate(&path),
+                source,
+            })?;
+        Ok(Add {
+            path: name,
+            partition_values: Default::default(),
+            size: file.bytes.len() as i64,
+            modification_time: now_ms(),
+            data_change: true,
+            stats: Some(file.stats.to_json()),
+        })
+    }
+
+    fn with_logs<T>(
+        &self,
+        run: impl FnOnce(&mut [&mut Log]) -> Result<T, FactsError>,
+    ) -> Result<T, FactsError> {
+        let mut slots = self.logs.lock();
+        let mut logs = Vec::with_capacity(slots.len());
+        for (table, slot) in self.tables.iter().zip(slots.iter_mut()) {
+            logs.push(self.read(*table, slot)?);
+        }
+        run(&mut logs)
+    }
+
+    /// The log of a table, read if it was not, begun if there is none.
+    fn read<'l>(&self, table: Table, slot: &'l mut Option<Log>) -> Result<&'l mut Log, FactsError> {
+        match slot {
+            Some(log) => Ok(log),
+            None => {
+                let place = self.place.clone();
+                let log = Log::open(place, table.name(), table.fields(), &self.archive)?;
+                Ok(slot.insert(log))
+            }
+        }
+    }
+}
+
+/// A new identifier, for an archive or a table: a random UUID (RFC 9562, version 4).
+pub fn new_id() -> String {
+    let mut bytes: [u8; 16] = ambient::random();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// A data file to be.
+struct Part<'f, 'a> {
+    table: Table,
+    /// Among those of its table and epoch.
+    number: usize,
+    facts: &'f [Fact<'a>],
+}
+
+/// Name of a data file: sorts by epoch.
+fn file_name(epoch: u64, number: usize) -> String {
+    format!("epoch-{epoch:012}-{number:05}.zstd.parquet")
+}
+
+fn encode(table: Table, error: &parquet::errors::ParquetError) -> FactsError {
+    FactsError::Encode {
+        table: table.name(),
+        why: error.to_string(),
+    }
+}
+
+fn write(
+    table: Table,
+    epoch: u64,
+    facts: &[Fact<'_>],
+) -> Result<Option<DataFile>, parquet::errors::ParquetError> {
+    let mut writer = Writer::new(table.fields())?;
+    let mut rows = Rows::new(table.fields());
+    let mut text_bytes = 0;
+    for fact in facts {
+        match table {
+            Table::Captures => fact.capture_row(epoch, &mut rows),
+            Table::Links => fact.link_rows(epoch, &mut rows),
+            Table::Texts => {
+                text_bytes += fact.capture.page.as_ref().map_or(0, |page| page.text.len());
+                fact.text_row(epoch, &mut rows);
+            }
+        }
+        if rows.len() >= ROW_GROUP_ROWS || text_bytes >= ROW_GROUP_TEXT_BYTES {
+            let next = rows.like(table.fields());
+            writer.write(std::mem::replace(&mut rows, next))?;
+            text_bytes = 0;
+        }
+    }
+    writer.write(rows)?;
+    writer.finish()
+}

@@ -1,0 +1,135 @@
+//! Tables in a directory of this machine.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use tempfile::NamedTempFile;
+
+use crate::crash;
+use crate::place::Place;
+
+/// What names begin with that files have while they are written.
+const ASIDE: &str = ".new-";
+
+/// A directory that holds the tables.
+#[derive(Debug)]
+pub struct LocalPlace {
+    dir: PathBuf,
+    /// Folders that are known to be there and durable.
+    made: Mutex<HashSet<PathBuf>>,
+}
+
+impl LocalPlace {
+    /// The directory is made when something is written into it.
+    pub fn new(dir: &Path) -> LocalPlace {
+        LocalPlace {
+            dir: dir.to_owned(),
+            made: Mutex::default(),
+        }
+    }
+
+    /// The folder of a file, made if there is none.
+    fn folder_of(&self, path: &Path) -> io::Result<PathBuf> {
+        let folder = path.parent().unwrap_or(&self.dir).to_owned();
+        if self.made.lock().contains(&folder) {
+            return Ok(folder);
+        }
+        fs::create_dir_all(&folder)?;
+        // Each folder's name is in the one above it.
+        for above in folder.ancestors().skip(1) {
+            File::open(above)?.sync_all()?;
+            if above == self.dir.parent().unwrap_or(&self.dir) {
+                break;
+            }
+        }
+        // Left by a process that was killed; nobody else writes under such names while this one owns the archive.
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(ASIDE.as_bytes()) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        self.made.lock().insert(folder.clone());
+        Ok(folder)
+    }
+
+    /// Writes and syncs a file under another name, which no reader of a table takes for one of it.
+    fn aside(&self, folder: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+        let written = tempfile::Builder::new().prefix(ASIDE).tempfile_in(folder);
+        if written.is_err() {
+            // Somebody may have removed the folder since.
+            self.made.lock().remove(folder);
+        }
+        let mut file = written?;
+        file.write_all(bytes)?;
+        // Readable like any other file: the tables are for other programs too.
+        set_readable(file.as_file())?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    }
+}
+
+#[cfg(unix)]
+fn set_readable(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+impl Place for LocalPlace {
+    fn put(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.dir.join(path);
+        let folder = self.folder_of(&path)?;
+        self.aside(&folder, bytes)?.persist(&path)?;
+        File::open(folder)?.sync_all()
+    }
+
+    fn put_if_absent(&self, path: &str, bytes: &[u8]) -> io::Result<bool> {
+        let path = self.dir.join(path);
+        let folder = self.folder_of(&path)?;
+        let file = self.aside(&folder, bytes)?;
+        crash::point("publish.before_rename");
+        match file.persist_noclobber(&path) {
+            Ok(_) => {}
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => return Ok(false),
+            Err(error) => return Err(error.error),
+        }
+        crash::point("publish.before_sync");
+        File::open(folder)?.sync_all()?;
+        Ok(true)
+    }
+
+    fn get(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+        match fs::read(self.dir.join(path)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        self.dir.join(path).try_exists()
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(self.dir.join(folder)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        // Names of other programs need not be text; ours are.
+        entries
+            .filter_map(|entry| {
+                entry
+                    .map(|entry| entry.file_name().into_string().ok())
+                    .transpose()
+            })
+            .collect()
+    }
+
+    fn locate(&self, path: &str) -> String {
+        self.dir.join(path).display().to_string()
+    }
+}

@@ -1,0 +1,56 @@
+//! What an epoch keeps about its facts, so that they can be published after a crash.
+
+use serde::{Deserialize, Serialize};
+
+use crate::delta::Add;
+
+/// What one epoch adds to the tables, or takes out of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// The epoch.
+    pub(crate) epoch: u64,
+    /// Data files of each table, in the order of [`Table::ALL`](crate::Table::ALL); written and durable.
+    pub(crate) added: [Vec<Add>; 3],
+    /// The last epoch of each table before this one.
+    #[serde(default)]
+    pub(crate) before: [u64; 3],
+    /// Rows that leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) taken_back: Option<TakenBack>,
+}
+
+/// Captures of an input that leave, from an offset on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenBack {
+    /// Number of the input.
+    pub input_id: u32,
+    /// What begins here or later leaves.
+    pub from_offset: u64,
+}
+
+impl Note {
+    /// An epoch in which rows leave.
+    pub fn of_taken_back(epoch: u64, taken_back: TakenBack) -> Note {
+        Note {
+            epoch,
+            taken_back: Some(taken_back),
+            ..Note::default()
+        }
+    }
+
+    /// For the epoch to keep.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Only maps with other keys than texts, and writers, can fail here: there are none.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// As an epoch kept it; `None` if it is not a note.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Note> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// The epoch.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+}

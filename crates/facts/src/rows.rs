@@ -1,0 +1,182 @@
+//! Rows on their way into a file, column by column.
+
+use crate::field::{Field, Kind};
+
+/// The values of one column. A row without a value has none in it.
+#[derive(Debug)]
+pub(crate) enum Values {
+    /// One text after another, and where each ends.
+    Text {
+        bytes: Vec<u8>,
+        ends: Vec<usize>,
+    },
+    Int(Vec<i32>),
+    Long(Vec<i64>),
+    Bool(Vec<bool>),
+}
+
+impl Values {
+    fn of(kind: Kind) -> Values {
+        match kind {
+            Kind::Text => Values::Text {
+                bytes: Vec::new(),
+                ends: Vec::new(),
+            },
+            Kind::Int => Values::Int(Vec::new()),
+            Kind::Long | Kind::Time => Values::Long(Vec::new()),
+            Kind::Bool => Values::Bool(Vec::new()),
+        }
+    }
+}
+
+/// One column of rows.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub(crate) field: &'static Field,
+    pub(crate) values: Values,
+    /// Of each row 1 if it has a value, else 0: Parquet's definition levels. Empty where all have one by definition.
+    pub(crate) levels: Vec<i16>,
+}
+
+impl Column {
+    fn reserve_like(&mut self, model: &Column) {
+        self.levels.reserve(model.levels.len());
+        match (&mut self.values, &model.values) {
+            (Values::Text { bytes, ends }, Values::Text { bytes: b, ends: e }) => {
+                bytes.reserve(b.len() + b.len() / 8);
+                ends.reserve(e.len());
+            }
+            (Values::Int(values), Values::Int(model)) => values.reserve(model.len()),
+            (Values::Long(values), Values::Long(model)) => values.reserve(model.len()),
+            (Values::Bool(values), Values::Bool(model)) => values.reserve(model.len()),
+            _ => {}
+        }
+    }
+}
+
+/// Rows of a table, in the order in which they are to lie in a file.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) columns: Vec<Column>,
+    count: usize,
+}
+
+impl Rows {
+    pub(crate) fn new(fields: &'static [Field]) -> Rows {
+        let column = |field: &'static Field| Column {
+            field,
+            values: Values::of(field.kind),
+            levels: Vec::new(),
+        };
+        Rows {
+            columns: fields.iter().map(column).collect(),
+            count: 0,
+        }
+    }
+
+    /// Makes room for as many rows as these, of the same size.
+    pub(crate) fn like(&self, fields: &'static [Field]) -> Rows {
+        let mut rows = Rows::new(fields);
+        for (column, model) in rows.columns.iter_mut().zip(&self.columns) {
+            column.reserve_like(model);
+        }
+        rows
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Begins a row. Its values follow in the order of the fields.
+    pub(crate) fn row(&mut self) -> Row<'_> {
+        Row { rows: self, next: 0 }
+    }
+}
+
+/// A row being written.
+pub(crate) struct Row<'a> {
+    rows: &'a mut Rows,
+    next: usize,
+}
+
+impl Row<'_> {
+    fn next(&mut self, is_there: bool) -> &mut Values {
+        let column = &mut self.rows.columns[self.next];
+        self.next += 1;
+        assert!(
+            is_there || column.field.is_nullable,
+            "{} has a value in every row",
+            column.field.name
+        );
+        if column.field.is_nullable {
+            column.levels.push(i16::from(is_there));
+        }
+        &mut column.values
+    }
+
+    pub(crate) fn text(&mut self, value: &str) -> &mut Self {
+        match self.next(true) {
+            Values::Text { bytes, ends } => {
+                bytes.extend_from_slice(value.as_bytes());
+                ends.push(bytes.len());
+            }
+            other => unreachable!("a text for {other:?}"),
+        }
+        self
+    }
+
+    pub(crate) fn int(&mut self, value: i32) -> &mut Self {
+        match self.next(true) {
+            Values::Int(values) => values.push(value),
+            other => unreachable!("a number of 32 bits for {other:?}"),
+        }
+        self
+    }
+
+    pub(crate) fn long(&mut self, value: i64) -> &mut Self {
+        match self.next(true) {
+            Values::Long(values) => values.push(value),
+            other => unreachable!("a number of 64 bits for {other:?}"),
+        }
+        self
+    }
+
+    pub(crate) fn bool(&mut self, value: bool) -> &mut Self {
+        match self.next(true) {
+            Values::Bool(values) => values.push(value),
+            other => unreachable!("yes or no for {other:?}"),
+        }
+        self
+    }
+
+    pub(crate) fn none(&mut self) -> &mut Self {
+        self.next(false);
+        self
+    }
+
+    /// A host name in lower case, or no value if it is empty.
+    pub(crate) fn host(&mut self, value: &str) -> &mut Self {
+        match value.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => self.text(&value.to_ascii_lowercase()),
+            false => self.text_if_any(value),
+        }
+    }
+
+    /// A text, or no value if it is empty.
+    pub(crate) fn text_if_any(&mut self, value: &str) -> &mut Self {
+        match value.is_empty() {
+            true => self.none(),
+            false => self.text(value),
+        }
+    }
+
+    /// Ends the row.
+    pub(crate) fn end(&mut self) {
+        assert_eq!(self.next, self.rows.columns.len(), "a row has all columns");
+        self.rows.count += 1;
+    }
+}

@@ -1,0 +1,345 @@
+//! The three tables: which columns they have, and how a capture becomes rows. `docs/facts.md` says what they mean.
+
+use extract::{Capture, Link};
+
+use crate::field::{Field, Kind};
+use crate::rows::Rows;
+
+/// A table of facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Table {
+    /// One row a capture, sorted by URL key and time.
+    Captures,
+    /// One row a link of a capture, sorted by the key of its source.
+    Links,
+    /// One row a capture that has text, sorted by URL key and time.
+    Texts,
+}
+
+/// Names of the first columns follow Common Crawl's `cc-index-table`, so that questions written for it can be asked here.
+static CAPTURES: [Field; 30] = [
+    Field::new("url_surtkey", Kind::Text)
+        .sorted()
+        .looked_up()
+        .bounds(),
+    Field::new("url", Kind::Text).many(),
+    Field::new("url_host_name", Kind::Text).nullable(),
+    Field::new("url_host_tld", Kind::Text).nullable(),
+    Field::new("url_host_registered_domain", Kind::Text).bounds(),
+    Field::new("url_protocol", Kind::Text),
+    Field::new("url_port", Kind::Int).nullable(),
+    Field::new("url_path", Kind::Text).many(),
+    Field::new("url_query", Kind::Text).many().nullable(),
+    Field::new("fetch_time", Kind::Time).bounds(),
+    Field::new("fetch_status", Kind::Int).bounds(),
+    Field::new("content_digest", Kind::Text).many(),
+    Field::new("content_mime_type", Kind::Text),
+    Field::new("content_mime_detected", Kind::Text).nullable(),
+    Field::new("content_charset", Kind::Text).nullable(),
+    Field::new("content_languages", Kind::Text).nullable(),
+    Field::new("content_truncated", Kind::Text).nullable(),
+    Field::new("warc_filename", Kind::Text),
+    Field::new("warc_record_offset", Kind::Long),
+    Field::new("warc_record_length", Kind::Long),
+    Field::new("collection", Kind::Text),
+    Field::new("kind", Kind::Text),
+    Field::new("is_page", Kind::Bool),
+    Field::new("redirects_to_itself", Kind::Bool),
+    Field::new("title", Kind::Text).many().nullable(),
+    Field::new("text_length", Kind::Long).nullable(),
+    Field::new("links_dropped", Kind::Int).nullable(),
+    Field::new("input_id", Kind::Long).bounds(),
+    Field::new("input_digest", Kind::Text),
+    Field::new("epoch", Kind::Long).bounds(),
+];
+
+static LINKS: [Field; 16] = [
+    Field::new("source_surtkey", Kind::Text).looked_up().bounds(),
+    Field::new("source_url", Kind::Text),
+    Field::new("source_host_name", Kind::Text).nullable(),
+    Field::new("source_registered_domain", Kind::Text),
+    Field::new("target_surtkey", Kind::Text).many().looked_up(),
+    Field::new("target_url", Kind::Text).many(),
+    Field::new("target_host_name", Kind::Text).nullable(),
+    Field::new("target_registered_domain", Kind::Text),
+    Field::new("anchor", Kind::Text).many().nullable(),
+    Field::new("nofollow", Kind::Bool),
+    Field::new("kind", Kind::Text),
+    Field::new("fetch_time", Kind::Time).bounds(),
+    Field::new("warc_filename", Kind::Text),
+    Field::new("warc_record_offset", Kind::Long),
+    Field::new("input_id", Kind::Long).bounds(),
+    Field::new("epoch", Kind::Long).bounds(),
+];
+
+static TEXTS: [Field; 8] = [
+    Field::new("url_surtkey", Kind::Text)
+        .sorted()
+        .looked_up()
+        .bounds(),
+    Field::new("fetch_time", Kind::Time).bounds(),
+    Field::new("content_digest", Kind::Text).many(),
+    Field::new("content_languages", Kind::Text).nullable(),
+    Field::new("text", Kind::Text).many(),
+    Field::new("warc_record_offset", Kind::Long),
+    Field::new("input_id", Kind::Long).bounds(),
+    Field::new("epoch", Kind::Long).bounds(),
+];
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Table; 3] = [Table::Captures, Table::Links, Table::Texts];
+
+    /// Its name, which is also that of its folder.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Captures => "captures",
+            Table::Links => "links",
+            Table::Texts => "texts",
+        }
+    }
+
+    /// Its columns, in order.
+    pub fn fields(self) -> &'static [Field] {
+        match self {
+            Table::Captures => &CAPTURES,
+            Table::Links => &LINKS,
+            Table::Texts => &TEXTS,
+        }
+    }
+}
+
+/// Where a capture comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// Number of the input in its archive; stays the same when the input grows or is renamed.
+    pub id: u32,
+    /// Name of the input when the capture was woven.
+    pub name: &'a str,
+    /// Its digest, or that of its beginning, when the capture was woven.
+    pub digest: &'a str,
+    /// Its collection.
+    pub collection: &'a str,
+}
+
+/// A capture and where it comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Fact<'a> {
+    /// Where it comes from.
+    pub source: Source<'a>,
+    /// What was captured.
+    pub capture: &'a Capture,
+}
+
+impl Fact<'_> {
+    fn fetch_time_us(&self) -> i64 {
+        self.capture.fetch_time_ms.saturating_mul(1_000)
+    }
+
+    /// Appends its row of `captures`.
+    pub(crate) fn capture_row(&self, epoch: u64, rows: &mut Rows) {
+        let capture = self.capture;
+        let url = UrlParts::of(&capture.url);
+        let page = capture.page.as_ref();
+        let mut row = rows.row();
+        row.text(&capture.url_key).text(&capture.url);
+        row.host(url.host).host(url.tld());
+        row.text(&urlkey::domain_of_key(&capture.url_key));
+        row.text(url.protocol);
+        match url.port {
+            Some(port) => row.int(port),
+            None => row.none(),
+        };
+        row.text(url.path);
+        match url.query {
+            Some(query) => row.text(query),
+            None => row.none(),
+        };
+        row.long(self.fetch_time_us()).int(capture.status.into());
+        row.text(&capture.digest).text(&capture.mime);
+        row.text_if_any(capture.mime_detected())
+            .text_if_any(page.map_or("", |page| &page.charset))
+            .text_if_any(page.map_or("", |page| &page.language))
+            .text_if_any(&capture.truncated);
+        row.text(self.source.name)
+            .long(capture.offset as i64)
+            .long(capture.length as i64)
+            .text(self.source.collection)
+            .text(capture.kind.name())
+            .bool(page.is_some())
+            .bool(capture.redirects_to_itself);
+        match page {
+            Some(page) => row
+                .text(&page.title)
+                .long(page.text.len() as i64)
+                .int(i32::try_from(page.links_dropped).unwrap_or(i32::MAX)),
+            None => row.none().none().none(),
+        };
+        row.long(self.source.id.into())
+            .text(self.source.digest)
+            .long(epoch as i64)
+            .end();
+    }
+
+    /// Its links, in document order.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
+        let of_page = self.capture.page.iter().flat_map(|page| &page.links);
+        of_page.chain(&self.capture.redirect)
+    }
+
+    /// Appends its rows of `links`.
+    pub(crate) fn link_rows(&self, epoch: u64, rows: &mut Rows) {
+        let capture = self.capture;
+        let mut links = self.links().peekable();
+        if links.peek().is_none() {
+            return;
+        }
+        let source_host = host_of(&capture.url);
+        let source_domain = urlkey::domain_of_key(&capture.url_key);
+        for link in links {
+            let mut row = rows.row();
+            row.text(&capture.url_key)
+                .text(&capture.url)
+                .host(source_host)
+                .text(&source_domain);
+            row.text(&link.url_key)
+                .text(&link.url)
+                .host(host_of(&link.url))
+                .text(&urlkey::domain_of_key(&link.url_key))
+                .text_if_any(&link.anchor)
+                .bool(link.nofollow)
+                .text(link.kind.name());
+            row.long(self.fetch_time_us())
+                .text(self.source.name)
+                .long(capture.offset as i64)
+                .long(self.source.id.into())
+                .long(epoch as i64)
+                .end();
+        }
+    }
+
+    /// Appends its row of `texts`, if it has text.
+    pub(crate) fn text_row(&self, epoch: u64, rows: &mut Rows) {
+        let capture = self.capture;
+        let Some(page) = capture.page.as_ref().filter(|page| !page.text.is_empty()) else {
+            return;
+        };
+        rows.row()
+            .text(&capture.url_key)
+            .long(self.fetch_time_us())
+            .text(&capture.digest)
+            .text_if_any(&page.language)
+            .text(&page.text)
+            .long(capture.offset as i64)
+            .long(self.source.id.into())
+            .long(epoch as i64)
+            .end();
+    }
+}
+
+/// The host of an http or https URL as it is written, as [`UrlParts`] has it.
+fn host_of(url: &str) -> &str {
+    // Most have no user and no port: then the host ends where the authority does.
+    let begin = url.find("://").map_or(0, |colon| colon + 3);
+    let rest = &url[begin..];
+    let bytes = rest.as_bytes();
+    let end = bytes
+        .iter()
+        .position(|byte| matches!(byte, b'/' | b'?' | b'#' | b'@' | b':' | b'['));
+    match end {
+        Some(end) if matches!(bytes[end], b'@' | b':' | b'[') => UrlParts::of(url).host,
+        end => &rest[..end.unwrap_or(rest.len())],
+    }
+}
+
+/// An http or https URL taken apart as it is written. Nothing is decoded or checked: it was archived so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct UrlParts<'a> {
+    protocol: &'a str,
+    host: &'a str,
+    port: Option<i32>,
+    path: &'a str,
+    query: Option<&'a str>,
+}
+
+impl<'a> UrlParts<'a> {
+    fn of(url: &'a str) -> UrlParts<'a> {
+        let (protocol, rest) = url.split_once("://").unwrap_or(("", url));
+        let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+        // The colons of an IPv6 address are within its brackets.
+        let end = place.rfind(':').filter(|colon| !place[*colon..].contains(']'));
+        let (host, port) = place.split_at(end.unwrap_or(place.len()));
+        let tail = tail.split_once('#').map_or(tail, |(tail, _)| tail);
+        let (path, query) = match tail.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (tail, None),
+        };
+        UrlParts {
+            protocol,
+            host,
+            port: port.get(1..).and_then(|port| port.parse().ok()),
+            path: if path.is_empty() { "/" } else { path },
+            query,
+        }
+    }
+
+    /// The last label of the host; none of an address.
+    fn tld(&self) -> &'a str {
+        match self.host.rsplit_once('.') {
+            Some((_, last)) if last.bytes().any(|byte| byte.is_ascii_alphabetic()) => last,
+            _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(url: &str, expected: (&str, &str, Option<i32>, &str, Option<&str>), tld: &str) {
+        let parts = UrlParts::of(url);
+        let found = (parts.protocol, parts.host, parts.port, parts.path, parts.query);
+        assert_eq!(found, expected, "{url}");
+        assert_eq!(parts.tld(), tld, "{url}");
+        assert_eq!(host_of(url), parts.host, "{url}");
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        check(
+            "http://www.example.org/a/b?c=1#d",
+            ("http", "www.example.org", None, "/a/b", Some("c=1")),
+            "org",
+        );
+        check(
+            "https://user:pw@example.org:8443?q",
+            ("https", "example.org", Some(8443), "/", Some("q")),
+            "org",
+        );
+        check(
+            "http://[::1]:8080/x",
+            ("http", "[::1]", Some(8080), "/x", None),
+            "",
+        );
+        check("http://[::1]/x?", ("http", "[::1]", None, "/x", Some("")), "");
+        check(
+            "http://192.168.1.254",
+            ("http", "192.168.1.254", None, "/", None),
+            "",
+        );
+        check("http://a:b/#?", ("http", "a", None, "/", None), "");
+        check("", ("", "", None, "/", None), "");
+    }
+
+    #[test]
+    fn names_are_unlike() {
+        for table in Table::ALL {
+            let mut names: Vec<_> = table.fields().iter().map(|field| field.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), table.fields().len(), "{}", table.name());
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Epochs into tables and out again, against a plain model: a list of rows.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use extract::{Capture, CaptureKind, Link, LinkKind, Page};
+use facts::{
+    Fact, Facts, FactsError, LocalPlace, Note, Place as _, ReadRow, Settings, Source, Table, TakenBack,
+};
+use proptest::prelude::*;
+
+/// The archive that all tables here belong to.
+const ARCHIVE: &str = "11111111-2222-4333-8444-555555555555";
+
+fn open(dir: &Path) -> Facts {
+    let mut settings = Settings::default();
+    settings.texts = true;
+    Facts::new(Arc::new(LocalPlace::new(dir)), ARCHIVE.to_owned(), &settings)
+}
+
+fn capture(url: &str, offset: u64, links: &[&str]) -> Capture {
+    let link = |url: &&str| Link {
+        url_key: urlkey::url_key(url).unwrap(),
+        url: (*url).to_owned(),
+        anchor: String::new(),
+        nofollow: false,
+        kind: LinkKind::A,
+    };
+    Capture {
+        url_key: urlkey::url_key(url).unwrap(),
+        url: url.to_owned(),
+        fetch_time_ms: 1_400_000_000_123 + offset as i64,
+        mime: "text/html".to_owned(),
+        status: 200,
+        digest: format!("D{offset}"),
+        offset,
+        length: 10,
+        kind: CaptureKind::Response,
+        page: Some(Page {
+            title: format!("Title {offset}"),
+            text: if offset.is_multiple_of(2) {
+                format!("Text {offset}")
+            } else {
+                String::new()
+            },
+            links: links.iter().map(link).collect(),
+            ..Page::default()
+        }),
+        redirect: None,
+        redirects_to_itself: false,
+        truncated: String::new(),
+    }
+}
+
+fn fact(input: u32, capture: &Capture) -> Fact<'_> {
+    Fact {
+        source: Source {
+            id: input,
+            name: "a.warc.gz",
+            digest: "sha256:00",
+            collection: "news",
+        },
+        capture,
+    }
+}
+
+fn stage(facts: &Facts, epoch: u64, captures: &[(u32, Capture)]) -> Note {
+    let rows: Vec<Fact<'_>> = captures
+        .iter()
+        .map(|(input, capture)| fact(*input, capture))
+        .collect();
+    facts.stage(epoch, &rows).unwrap()
+}
+
+fn read(dir: &Path, table: Table) -> Vec<ReadRow> {
+    facts::read_table(&dir.join(table.name()), None).unwrap()
+}
+
+/// What tells rows apart: input, offset, epoch, and of links the target.
+fn places(dir: &Path, table: Table) -> Vec<(u64, u64, u64, String)> {
+    let number = |row: &ReadRow, name: &str| row[name].as_u64().unwrap();
+    let place = |row: &ReadRow| {
+        let target = row.get("target_surtkey").and_then(|target| target.as_str());
+        let target = target.unwrap_or_default().to_owned();
+        (
+            number(row, "input_id"),
+            number(row, "warc_record_offset"),
+            number(row, "epoch"),
+            target,
+        )
+    };
+    let mut places: Vec<_> = read(dir, table).iter().map(place).collect();
+    places.sort();
+    places
+}
+
+#[test]
+fn a_row_says_what_the_capture_says() {
+    let root = tempfile::tempdir().unwrap();
+    let mut page = capture(
+        "https://www.Example.co.uk:8443/a/b?c=1#d",
+        6,
+        &["http://other.org/x?y", "http://192.168.1.254/"],
+    );
+    page.truncated = "length".to_owned();
+    if let Some(page) = &mut page.page {
+        page.charset = "windows-1252".to_owned();
+        page.language = "en".to_owned();
+        page.links_dropped = 3;
+        page.links[0].anchor = "words".to_owned();
+        page.links[1].nofollow = true;
+        page.links[1].kind = LinkKind::Area;
+    }
+    let mut redirect = capture("http://example.org/old", 7, &[]);
+    redirect.page = None;
+    redirect.status = 301;
+    redirect.redirect = Some(Link {
+        url_key: "org,example)/new".to_owned(),
+        url: "http://example.org/new".to_owned(),
+        anchor: String::new(),
+        nofollow: false,
+        kind: LinkKind::Location,
+    });
+    let facts = open(root.path());
+    facts
+        .publish(&stage(&facts, 5, &[(1, redirect), (2, page)]))
+        .unwrap();
+
+    let captures = serde_json::to_value(read(root.path(), Table::Captures)).unwrap();
+    expect(
+        &captures[1],
+        r#"{"collection":"news","content_charset":"windows-1252","content_digest":"D6","content_languages":"en",
+        "content_mime_detected":"text/html","content_mime_type":"text/html","content_truncated":"length","epoch":5,
+        "fetch_status":200,"fetch_time":1400000000129000,"input_digest":"sha256:00","input_id":2,"is_page":true,
+        "kind":"response","links_dropped":3,"redirects_to_itself":false,"text_length":6,"title":"Title 6",
+        "url":"https://www.Example.co.uk:8443/a/b?c=1#d","url_host_name":"www.example.co.uk",
+        "url_host_registered_domain":"example.co.uk","url_host_tld":"uk","url_path":"/a/b","url_port":8443,
+        "url_protocol":"https","url_query":"c=1","url_surtkey":"uk,co,example:8443)/a/b?c=1",
+        "warc_filename":"a.warc.gz","warc_record_length":10,"warc_record_offset":6}"#,
+    );
+    assert_eq!(captures[0]["is_page"], false);
+    assert_eq!(captures[0]["title"], serde_json::Value::Null);
+    let links = serde_json::to_value(read(root.path(), Table::Links)).unwrap();
+    assert_eq!(links.as_array().unwrap().len(), 3);
+    expect(
+        &links[2],
+        r#"{"anchor":null,"epoch":5,"fetch_time":1400000000129000,"input_id":2,"kind":"area",
+        "nofollow":true,"source_host_name":"www.example.co.uk","source_registered_domain":"example.co.uk",
+        "source_surtkey":"uk,co,example:8443)/a/b?c=1","source_url":"https://www.Example.co.uk:8443/a/b?c=1#d",
+        "target_host_name":"192.168.1.254","target_registered_domain":"192.168.1.254",
+        "target_surtkey":"254,1,168,192)/","target_url":"http://192.168.1.254/","warc_filename":"a.warc.gz",
+        "warc_record_offset":6}"#,
+    );
+    assert_eq!(
+        (&links[0]["kind"], &links[1]["anchor"]),
+        (&"location".into(), &"words".into())
+    );
+    assert_eq!(read(root.path(), Table::Texts).len(), 1);
+}
+
+#[track_caller]
+fn expect(found: &serde_json::Value, expected: &str) {
+    let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+    assert_eq!(*found, expected, "{found:#}");
+}
+
+#[test]
+fn what_is_staged_is_seen_when_it_is_published_and_not_before() {
+    let root = tempfile::tempdir().unwrap();
+    let facts = open(root.path());
+    let note = stage(&facts, 1, &[(1, capture("http://a.org/", 2, &["http://b.org/"]))]);
+    assert!(read(root.path(), Table::Captures).is_empty());
+    assert!(!facts.has(&note).unwrap());
+    // After a crash the note is all there is.
+    let note = Note::of_bytes(&note.to_bytes()).unwrap();
+    let facts = open(root.path());
+    for _ in 0..2 {
+        facts.publish(&note).unwrap();
+        assert!(facts.has(&note).unwrap());
+        assert_eq!(
+            places(root.path(), Table::Links),
+            [(1, 2, 1, "org,b)/".to_owned())]
+        );
+    }
+    let sums = facts.sums().unwrap();
+    assert!(
+        sums.iter()
+            .all(|sum| (sum.epoch, sum.rows, sum.files) == (1, 1, 1) && sum.bytes > 0)
+    );
+}
+
+#[test]
+fn what_a_killed_writer_left_is_removed() {
+    let root = tempfile::tempdir().unwrap();
+    let left = ["captures/.new-abc", "captures/_delta_log/.new-def"].map(|name| root.path().join(name));
+    std::fs::create_dir_all(root.path().join("captures/_delta_log")).unwrap();
+    for file in &left {
+        std::fs::write(file, "half").unwrap();
+    }
+    let facts = open(root.path());
+    facts
+        .publish(&stage(&facts, 1, &[(1, capture("http://a.org/", 2, &[]))]))
+        .unwrap();
+    assert!(left.iter().all(|file| !file.exists()));
+    assert_eq!(places(root.path(), Table::Captures).len(), 1);
+}
+
+#[test]
+fn tables_of_another_archive_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let facts = open(root.path());
+    facts
+        .publish(&stage(&facts, 1, &[(1, capture("http://a.org/", 2, &[]))]))
+        .unwrap();
+    let place = Arc::new(LocalPlace::new(root.path()));
+    let other = Facts::new(place, facts::new_id(), &Settings::default());
+    let refused = other.sums().unwrap_err();
+    assert!(
+        matches!(&refused, FactsError::Foreign { found, .. } if found == ARCHIVE),
+        "{refused}"
+    );
+}
+
+#[test]
+fn an_archive_put_back_to_an_older_state_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let facts = open(root.path());
+    let rows = [(1, capture("http://a.org/", 2, &[]))];
+    facts.publish(&stage(&facts, 7, &rows)).unwrap();
+    let refused = facts.stage(7, &[fact(1, &rows[0].1)]);
+    assert!(matches!(
+        refused,
+        Err(FactsError::Ahead {
+            found: 7,
+            expected: 6,
+            ..
+        })
+    ));
+    assert_eq!(places(root.path(), Table::Captures).len(), 1);
+}
+
+#[test]
+fn facts_that_were_removed_are_missed() {
+    let root = tempfile::tempdir().unwrap();
+    let facts = open(root.path());
+    let notes: Vec<Note> = (1..=2)
+        .map(|epoch| {
+            let note = stage(&facts, epoch, &[(1, capture("http://a.org/", epoch, &[]))]);
+            facts.publish(&note).unwrap();
+            note
+        })
+        .collect();
+    std::fs::remove_dir_all(root.path().join("captures")).unwrap();
+    for note in notes {
+        // What the archive does when it is opened, or loaded into.
+        let facts = open(root.path());
+        assert!(!facts.has(&note).unwrap());
+        let error = facts.publish(&note).unwrap_err();
+        assert!(matches!(&error, FactsError::Missing { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_damaged_commit_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let facts = open(root.path());
+    facts
+        .publish(&stage(&facts, 1, &[(1, capture("http://a.org/", 2, &[]))]))
+        .unwrap();
+    let commit = root.path().join("captures/_delta_log/00000000000000000001.json");
+    for damaged in ["{\"add\":{\"path\":\"x\"}}", "{\"add\":", "\0\0", "[1]"] {
+        std::fs::write(&commit, damaged).unwrap();
+        let error = open(root.path()).sums().unwrap_err();
+        assert!(error.to_string().contains("00000000000000000001.json"), "{error}");
+    }
+}
+
+/// A data file with changed bytes, and one that ends early: taking rows back from it is an error that names it, or does what it
+/// should.
+#[test]
+fn a_damaged_data_file_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let links = ["http://b.org/", "http://c.org/x"];
+    let captures: Vec<(u32, Capture)> = (0..40)
+        .map(|offset| (1, capture(&format!("http://a.org/{offset:02}"), offset, &links)))
+        .collect();
+    let facts = open(root.path());
+    facts.publish(&stage(&facts, 1, &captures)).unwrap();
+    let file = root.path().join("links/epoch-000000000001-00000.zstd.parquet");
+    let commit = root.path().join("links/_delta_log/00000000000000000002.json");
+    let others = ["captures", "texts"].map(|table| root.path().join(table));
+    let whole = std::fs::read(&file).unwrap();
+    let taken_back = TakenBack {
+        input_id: 1,
+        from_offset: 20,
+    };
+    let mut errors = 0;
+    for at in (0..whole.len()).step_by(11) {
+        let mut damaged = whole.clone();
+        match at % 5 {
+            0 => damaged.truncate(at),
+            bit => damaged[at] ^= 1 << bit,
+        }
+        std::fs::write(&file, damaged).unwrap();
+        let tried = open(root.path()).publish(&Note::of_taken_back(2, taken_back));
+        if let Err(error) = tried {
+            assert!(error.to_string().contains("epoch-000000000001-00000"), "{error}");
+            errors += 1;
+        }
+        // The next attempt begins where this one did.
+        for log in others
+            .iter()
+            .map(|table| table.join("_delta_log/00000000000000000002.json"))
+            .chain([commit.clone()])
+        {
+            let _ = std::fs::remove_file(log);
+        }
+    }
+    assert!(errors > whole.len() / 11 / 2, "{errors} of {}", whole.len() / 11);
+}
+
+/// Another engine compacts a table between two of our commits.
+#[test]
+fn what_another_writer_commits_meanwhile_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let facts = open(root.path());
+    for epoch in 1..=2 {
+        let row = (1, capture("http://a.org/", 2 * epoch, &[]));
+        facts.publish(&stage(&facts, epoch, &[row])).unwrap();
+    }
+    let place = LocalPlace::new(root.path());
+    // What it wrote is one of the files under another name: a rewritten file without the other's rows.
+    let captures = root.path().join("captures");
+    std::fs::copy(
+        captures.join("epoch-000000000002-00000.zstd.parquet"),
+        captures.join("compacted.parquet"),
+    )
+    .unwrap();
+    let commit = r#"{"commitInfo":{"operation":"OPTIMIZE"}}
+{"domainMetadata":{"domain":"x","configuration":"","removed":false}}
+{"remove":{"path":"epoch-000000000001-00000.zstd.parquet","dataChange":false}}
+{"remove":{"path":"epoch-000000000002-00000.zstd.parquet","dataChange":false}}
+{"add":{"path":"compacted.parquet","partitionValues":{},"size":1,"modificationTime":1,"dataChange":false}}
+"#;
+    let path = "captures/_delta_log/00000000000000000003.json";
+    assert!(place.put_if_absent(path, commit.as_bytes()).unwrap());
+    let note = stage(&facts, 3, &[(1, capture("http://a.org/", 6, &[]))]);
+    facts.publish(&note).unwrap();
+    let offsets =
+        |places: Vec<(u64, u64, u64, String)>| places.into_iter().map(|place| place.1).collect::<Vec<_>>();
+    assert_eq!(offsets(places(root.path(), Table::Captures)), [4, 6]);
+    // A file without statistics may hold rows of any input.
+    let taken_back = TakenBack {
+        input_id: 1,
+        from_offset: 4,
+    };
+    facts.publish(&Note::of_taken_back(4, taken_back)).unwrap();
+    assert!(places(root.path(), Table::Captures).is_empty());
+}
+
+/// What happens to an archive: epochs, some of them broken off and done again, and inputs taken back.
+#[derive(Debug, Clone)]
+enum Step {
+    Epoch { rows: Vec<(u32, u8)>, broken_off: bool },
+    TakeBack { input: u32, from: u8 },
+    OpenAgain,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let rows = prop::collection::btree_set((1..4u32, any::<u8>()), 1..12);
+    prop_oneof![
+        4 => (rows, any::<bool>()).prop_map(|(rows, broken_off)| Step::Epoch {
+            rows: rows.into_iter().collect(),
+            broken_off,
+        }),
+        2 => (1..4u32, any::<u8>()).prop_map(|(input, from)| Step::TakeBack { input, from }),
+        1 => Just(Step::OpenAgain),
+    ]
+}
+
+fn captures_of(rows: &[(u32, u8)]) -> Vec<(u32, Capture)> {
+    let links = ["http://b.org/", "http://c.org/x"];
+    let of = |(input, offset): &(u32, u8)| {
+        let links = &links[..usize::from(*offset) % 3];
+        (
+            *input,
+            capture(&format!("http://a.org/{offset}"), (*offset).into(), links),
+        )
+    };
+    let mut captures: Vec<(u32, Capture)> = rows.iter().map(of).collect();
+    captures.sort_by(|a, b| a.1.url_key.cmp(&b.1.url_key));
+    captures
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn tables_are_the_model(steps in prop::collection::vec(step(), 1..12)) {
+        let root = tempfile::tempdir().unwrap();
+        let mut facts = open(root.path());
+        let mut model: Vec<(u64, u64, u64, String)> = Vec::new();
+        for (step, epoch) in steps.iter().zip(1u64..) {
+            match step {
+                Step::Epoch { rows, broken_off } => {
+                    let captures = captures_of(rows);
+                    if *broken_off {
+                        // Never committed: another set of captures takes the epoch's number.
+                        stage(&facts, epoch, &captures[..1]);
+                    }
+                    facts.publish(&stage(&facts, epoch, &captures)).unwrap();
+                    for (input, offset) in rows {
+                        model.push((u64::from(*input), u64::from(*offset), epoch, String::new()));
+                    }
+                }
+                Step::TakeBack { input, from } => {
+                    let taken_back = TakenBack { input_id: *input, from_offset: u64::from(*from) };
+                    let note = Note::of_taken_back(epoch, taken_back);
+                    facts.publish(&note).unwrap();
+                    facts.publish(&note).unwrap();
+                    model.retain(|(i, offset, ..)| *i != u64::from(*input) || *offset < u64::from(*from));
+                }
+                Step::OpenAgain => facts = open(root.path()),
+            }
+        }
+        model.sort();
+        if model.is_empty() && !root.path().join("captures").exists() {
+            return Ok(());
+        }
+        prop_assert_eq!(places(root.path(), Table::Captures), model.clone());
+        let links: usize = model.iter().map(|(_, offset, ..)| (*offset % 3) as usize).sum();
+        prop_assert_eq!(places(root.path(), Table::Links).len(), links);
+        let texts = model.iter().filter(|(_, offset, ..)| offset.is_multiple_of(2)).count();
+        prop_assert_eq!(places(root.path(), Table::Texts).len(), texts);
+    }
+}

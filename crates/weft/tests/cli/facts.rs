@@ -1,0 +1,145 @@
+//! Facts: where they are kept, and that engines which know nothing of Weft read the same from them.
+
+use std::path::{Path, PathBuf};
+
+use crate::fixture;
+use crate::support::Place;
+
+/// The small web of the fixture.
+fn web() -> Place {
+    let place = Place::new();
+    place.write_old("web.warc", &fixture::small_web());
+    place
+}
+
+/// Rows of a table, as `weft status` says.
+fn rows(place: &Place, table: &str) -> Option<u64> {
+    let status = place.json(&["status"]);
+    let tables = status["facts"].as_array().expect("a list");
+    let row = tables.iter().find(|row| row["table"] == table)?;
+    row["rows"].as_u64()
+}
+
+#[test]
+fn facts_are_in_the_archive_unless_something_else_is_said() {
+    let place = web();
+    place.good(&["load", "web.warc"]);
+    let captures = place.good(&["dump", "captures"]).lines().count() as u64;
+    assert!(captures > 1);
+    assert_eq!(rows(&place, "captures"), Some(captures));
+    assert!(place.path("weft-archive/facts/links/_delta_log").is_dir());
+    assert!(!place.path("weft-archive/facts/texts").exists());
+    // Again: nothing is added.
+    place.good(&["load", "web.warc"]);
+    assert_eq!(rows(&place, "captures"), Some(captures));
+}
+
+#[test]
+fn what_leaves_the_archive_leaves_its_facts() {
+    let place = Place::new();
+    place.write_old("web.warc.open", &fixture::small_web());
+    place.run(&["load", "web.warc.open"]);
+    let links = || facts::read_table(&place.path("weft-archive/facts/links"), None).expect("a table");
+    assert!(rows(&place, "captures") > Some(1) && !links().is_empty());
+    place.good(&["forget", "--input", "web.warc.open"]);
+    assert_eq!((rows(&place, "captures"), links().len()), (Some(0), 0));
+}
+
+#[test]
+fn facts_are_kept_elsewhere_or_nowhere() {
+    let place = web();
+    place.good(&["load", "web.warc", "--facts", "beside", "--facts-text"]);
+    assert!(place.path("beside/captures/_delta_log").is_dir());
+    assert!(!place.path("weft-archive/facts").exists());
+    let texts = facts::read_table(&place.path("beside/texts"), None).expect("a table");
+    assert!(!texts.is_empty());
+    assert!(
+        texts
+            .iter()
+            .all(|row| row["text"].as_str().is_some_and(|text| !text.is_empty()))
+    );
+
+    place.good(&["load", "web.warc", "--facts", "none", "--archive", "without"]);
+    assert!(!place.path("without/facts").exists());
+    let status = place.good(&["status", "--archive", "without"]);
+    assert!(!status.contains("facts"), "{status}");
+}
+
+#[test]
+fn another_choice_of_facts_is_refused() {
+    let place = web();
+    place.good(&["load", "web.warc"]);
+    for other in [
+        ["--facts", "none"].as_slice(),
+        &["--facts", "beside"],
+        &["--facts-text"],
+    ] {
+        let run = place.run(&[&["load", "web.warc"], other].concat());
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains("need"), "{run:?}");
+    }
+    let run = place.run(&["load", "web.warc", "--facts", "s3://bucket/x", "--archive", "b"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("folders of this machine"), "{run:?}");
+}
+
+/// Two archives must not write the same tables.
+#[test]
+fn a_place_with_the_facts_of_another_archive_is_refused() {
+    let place = web();
+    place.good(&["load", "web.warc", "--facts", "beside"]);
+    let run = place.run(&["load", "web.warc", "--facts", "beside", "--archive", "b"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("a place of its own"), "{run:?}");
+    assert_eq!(place.good(&["dump", "captures", "--archive", "b"]), "");
+}
+
+/// Each view's definition in SQL, run by DuckDB over the tables, gives the bytes of its dump; also where another engine has
+/// compacted, checkpointed and cleaned up the tables between two loads.
+#[test]
+fn every_view_is_its_statement_over_the_facts() {
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
+    let Some(python) = apart::python(&["deltalake", "duckdb", "polars", "pyarrow"]) else {
+        println!(
+            "skipped: there is no python3 with deltalake, duckdb, polars and pyarrow (make need-readers)"
+        );
+        return;
+    };
+    let place = Place::new();
+    let load = |names: &[&str], code| {
+        let mut load = place.command(&["load", "--epoch-bytes", "300000"]);
+        let loaded = load.args(names.iter().map(|name| shared.join(name))).output();
+        let loaded = loaded.expect("run");
+        assert_eq!(loaded.status.code(), Some(code), "{loaded:?}");
+    };
+    let run = |script: &str, arguments: &[PathBuf]| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/cli")
+            .join(script);
+        let mut command = apart::command(&python, &place.path("home"));
+        let output = command.arg(script).args(arguments).output().expect("run");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let wrong = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}{wrong}");
+        said
+    };
+    let tables = place.path("weft-archive/facts");
+    load(&["crawls"], 0);
+    run("facts_compact.py", std::slice::from_ref(&tables));
+    load(&["commoncrawl", "edge", "regress"], 1);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let statements = workspace.join("views");
+    for statement in std::fs::read_dir(&statements).expect("a folder") {
+        let name = statement.expect("an entry").path();
+        let view = name.file_stem().expect("a name").to_string_lossy().into_owned();
+        let dump = place.good(&["dump", &view]);
+        place.write(&format!("dumps/{view}.tsv"), dump.as_bytes());
+    }
+    let said = run("facts.py", &[tables, statements, place.path("dumps")]);
+    assert!(
+        said.contains("captures 1618 rows") && said.contains("uris 30634 rows"),
+        "{said}"
+    );
+}

@@ -1,0 +1,61 @@
+-- Keys whose current version is HTML, with counts of their links and in-links.
+WITH current_version AS (
+    -- The latest capture of a key that may be current; WARC and ARC before WAT, WAT before WET.
+    SELECT *
+    FROM (
+        SELECT
+            captures.*,
+            row_number() OVER (
+                PARTITION BY url_surtkey
+                ORDER BY
+                    fetch_time DESC,
+                    CASE kind WHEN 'wet' THEN 0 WHEN 'wat' THEN 1 ELSE 2 END DESC,
+                    content_digest DESC,
+                    warc_filename DESC,
+                    warc_record_offset DESC
+            ) AS place
+        FROM captures
+        WHERE
+            kind IN ('resource', 'wet')
+            OR (kind <> 'revisit' AND fetch_status BETWEEN 200 AND 399 AND NOT redirects_to_itself)
+    ) AS eligible
+    WHERE place = 1
+),
+current_link AS (
+    SELECT links.*
+    FROM links
+    JOIN current_version
+        ON links.source_surtkey = current_version.url_surtkey
+        AND links.input_id = current_version.input_id
+        AND links.warc_record_offset = current_version.warc_record_offset
+),
+in_links AS (
+    SELECT
+        target_surtkey,
+        target_registered_domain,
+        count(*) AS inlinks,
+        sum(CASE WHEN source_registered_domain <> target_registered_domain THEN 1 ELSE 0 END) AS inlinks_external
+    FROM current_link
+    GROUP BY target_surtkey, target_registered_domain
+),
+out_links AS (
+    SELECT source_surtkey, count(*) AS links FROM current_link GROUP BY source_surtkey
+)
+SELECT
+    current_version.url_surtkey AS url_key,
+    current_version.url,
+    current_version.fetch_time,
+    current_version.fetch_status AS status,
+    current_version.content_mime_type AS mime,
+    current_version.content_digest AS digest,
+    current_version.title,
+    coalesce(out_links.links, 0) AS links,
+    coalesce(in_links.inlinks, 0) AS inlinks,
+    coalesce(in_links.inlinks_external, 0) AS inlinks_external
+FROM current_version
+LEFT JOIN out_links ON out_links.source_surtkey = current_version.url_surtkey
+LEFT JOIN in_links ON in_links.target_surtkey = current_version.url_surtkey
+WHERE
+    current_version.is_page
+    AND (current_version.fetch_status BETWEEN 200 AND 299 OR current_version.kind IN ('resource', 'wet'))
+ORDER BY url_key
