@@ -10,7 +10,9 @@ use extract::Capture;
 use facts::{Fact, Facts, FactsError, LocalPlace, Note, Settings, Source, TableSum, TakenBack};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use weave::{Arriving, Batch, Epoch, EpochReport, InputId, LedgerEntry, Weave};
+use weave::{
+    Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, Weave,
+};
 
 use crate::question::FactsPlace;
 
@@ -67,6 +69,10 @@ pub(crate) enum WeaveError {
     Note,
 }
 
+fn in_facts(error: FactsError) -> String {
+    format!("facts: {error}")
+}
+
 /// The tables of an open archive.
 pub(crate) struct KeptFacts {
     facts: Facts,
@@ -95,15 +101,14 @@ impl KeptFacts {
             facts: Facts::new(Arc::new(place), settings.id.clone(), &of_tables),
             last: Mutex::new(Last::Unknown),
         };
-        if !is_read_only && let Err(error) = kept.publish(weave) {
+        if !is_read_only && let Err(error) = kept.publish(weave, &mut kept.last.lock()) {
             tracing::warn!(%error, "facts of the last epoch are not in their tables; the next load tries again");
         }
         kept
     }
 
     /// Publishes what is committed and not yet published.
-    pub(crate) fn publish(&self, weave: &Weave) -> Result<(), WeaveError> {
-        let mut last = self.last.lock();
+    fn publish(&self, weave: &Weave, last: &mut Last) -> Result<(), WeaveError> {
         if let Last::Unknown = *last {
             let note = weave.note_beside().map_err(weave::ApplyError::Snapshot)?;
             *last = match note.as_deref().map(Note::of_bytes) {
@@ -112,7 +117,7 @@ impl KeptFacts {
                 Some(None) => return Err(WeaveError::Note),
             };
         }
-        if let Last::Noted(note) = &*last
+        if let Last::Noted(note) = last
             && !self.facts.has(note)?
         {
             self.facts.publish(note)?;
@@ -121,23 +126,72 @@ impl KeptFacts {
         Ok(())
     }
 
+    /// Does what commits a note in the index, and publishes it. Nothing else does so meanwhile: the index keeps the last note alone,
+    /// and loads weave on one thread and register inputs on another.
+    fn in_turn<T, E: From<WeaveError>>(
+        &self,
+        weave: &Weave,
+        commit: impl FnOnce(&mut Option<Note>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut last = self.last.lock();
+        self.publish(weave, &mut last)?;
+        let mut note = None;
+        let done = commit(&mut note);
+        *last = match (&done, note) {
+            (Err(_), _) => Last::Unknown,
+            (Ok(_), Some(note)) => Last::Noted(note),
+            (Ok(_), None) => Last::Published,
+        };
+        let done = done?;
+        self.publish(weave, &mut last)?;
+        Ok(done)
+    }
+
     /// Weaves a batch together with its facts.
     pub(crate) fn apply(&self, weave: &Weave, batch: Batch) -> Result<EpochReport, WeaveError> {
-        self.publish(weave)?;
-        let mut staged = None;
-        let applied = weave.apply_with(
-            batch,
-            Some(&mut |arriving: Arriving<'_>| {
-                let note = self.stage(arriving).map_err(|error| format!("facts: {error}"))?;
-                let bytes = note.to_bytes();
-                staged = Some(note);
-                Ok(bytes)
-            }),
-        );
-        self.committed(applied.is_ok(), staged);
-        let report = applied?;
-        self.publish(weave)?;
-        Ok(report)
+        self.in_turn(weave, |noted| {
+            let mut stage = |arriving: Arriving<'_>| {
+                let note = self.stage(arriving).map_err(in_facts)?;
+                Ok(noted.insert(note).to_bytes())
+            };
+            Ok(weave.apply_with(batch, Some(&mut stage))?)
+        })
+    }
+
+    /// Takes an input back ([`Weave::take_back`]), its facts too.
+    pub(crate) fn take_back<E: From<WeaveError> + From<TakeBackError>>(
+        &self,
+        weave: &Weave,
+        (id, to): (InputId, &TakeBack),
+        reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
+    ) -> Result<(), E> {
+        let taken_back = TakenBack {
+            input_id: id.0,
+            from_offset: to.bytes_done,
+        };
+        let note = |epoch: Epoch| Note::of_taken_back(epoch.0, taken_back);
+        self.in_turn(weave, |noted| {
+            let report = weave.take_back(id, to, reread, Some(&|epoch| note(epoch).to_bytes()))?;
+            *noted = Some(note(report.epoch));
+            Ok(())
+        })
+    }
+
+    /// Registers an input ([`Weave::register_input`]); where it gets another name, its facts get it too.
+    pub(crate) fn register(
+        &self,
+        weave: &Weave,
+        entry: LedgerEntry,
+        continues: Option<InputId>,
+    ) -> Result<(InputId, LedgerEntry), WeaveError> {
+        self.in_turn(weave, |noted| {
+            let mut rename = |id: InputId, name: &str| {
+                let epoch = weave.snapshot().epoch().0;
+                let note = self.facts.note_of_renamed(epoch, id.0, name).map_err(in_facts)?;
+                Ok(noted.insert(note).to_bytes())
+            };
+            Ok(weave.register_input_with(entry, continues, Some(&mut rename))?)
+        })
     }
 
     fn stage<'a>(&self, arriving: Arriving<'a>) -> Result<Note, FactsError> {
@@ -152,24 +206,6 @@ impl KeptFacts {
         };
         let facts: Vec<Fact<'_>> = arriving.captures().map(fact).collect();
         self.facts.stage(arriving.epoch.0, &facts)
-    }
-
-    /// The note of an epoch that takes captures of an input back.
-    pub(crate) fn note_of_taken_back(epoch: Epoch, id: InputId, from_offset: u64) -> Note {
-        let taken_back = TakenBack {
-            input_id: id.0,
-            from_offset,
-        };
-        Note::of_taken_back(epoch.0, taken_back)
-    }
-
-    /// What became of an epoch: committed with its note, if it had one, or perhaps not.
-    pub(crate) fn committed(&self, is_certain: bool, note: Option<Note>) {
-        *self.last.lock() = match (is_certain, note) {
-            (false, _) => Last::Unknown,
-            (true, Some(note)) => Last::Noted(note),
-            (true, None) => Last::Published,
-        };
     }
 
     /// How large the tables are.

@@ -7,7 +7,7 @@
 //! | `publish.before_rename` | the epoch, with its note; the table's commit under another name | opening publishes what the note says |
 //! | `publish.before_sync` | the table's commit, perhaps not yet durable | opening publishes it unless it is there |
 //! | `publish.after_table` | the epoch in some of the tables | opening publishes it in the others |
-//! | `retract.after_file` | files without the rows that leave, which no commit names | opening writes them again under the same names, and publishes |
+//! | `retract.after_file` | files written anew, without the rows that leave or with another name of their input, which no commit names | opening writes them again under the same names, and publishes |
 
 /// Names of all crash points.
 pub const CRASH_POINTS: [&str; 6] = [

@@ -14,6 +14,9 @@ use crate::delta::{Bounds, FileStats};
 use crate::field::{Field, properties};
 use crate::rows::{Column, Rows, Values};
 
+/// The column with the name of a row's input.
+const INPUT_NAME: &str = "warc_filename";
+
 /// A data file, ready to be put in its place.
 pub(crate) struct DataFile {
     pub(crate) bytes: Vec<u8>,
@@ -64,11 +67,6 @@ impl Writer {
         if self.stats.records == 0 {
             return Ok(None);
         }
-        debug_assert_eq!(
-            self.stats.bounds.len(),
-            self.fields.iter().filter(|field| field.has_bounds).count(),
-            "each column with bounds has them"
-        );
         Ok(Some(DataFile {
             bytes: self.writer.into_inner()?,
             stats: self.stats,
@@ -105,15 +103,23 @@ fn write_column(mut writer: SerializedColumnWriter<'_>, column: Column) -> Resul
     writer.close()
 }
 
-/// The rows of a file that `stays` says yes to, given the values of the columns `input_id` and `warc_record_offset`;
-/// `None` where all stay.
-pub(crate) fn without(
+/// What becomes of a row when its file is written anew.
+pub(crate) enum Fate<'a> {
+    Stays,
+    Leaves,
+    /// Its input has this name now.
+    Renamed(&'a str),
+}
+
+/// A file written anew, by what `fate` says of the values of the columns `input_id` and `warc_record_offset`; `None` where all
+/// rows stay as they are.
+pub(crate) fn rewrite<'a>(
     fields: &'static [Field],
     bytes: Bytes,
     row_group_rows: usize,
-    stays: impl Fn(i64, i64) -> bool,
+    fate: impl Fn(i64, i64) -> Fate<'a>,
 ) -> Result<Option<Writer>, ParquetError> {
-    guarded(|| rows_without(fields, bytes, row_group_rows, stays))
+    guarded(|| rewritten(fields, bytes, row_group_rows, fate))
 }
 
 /// Reads a file. The engine checks much of what it reads, but not all: a panic over a damaged file is an error here.
@@ -122,18 +128,18 @@ pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Resu
         .unwrap_or_else(|_| Err(ParquetError::General("reading it failed".to_owned())))
 }
 
-fn rows_without(
+fn rewritten<'a>(
     fields: &'static [Field],
     bytes: Bytes,
     row_group_rows: usize,
-    stays: impl Fn(i64, i64) -> bool,
+    fate: impl Fn(i64, i64) -> Fate<'a>,
 ) -> Result<Option<Writer>, ParquetError> {
     let reader = SerializedFileReader::new(bytes)?;
     let mut writer = Writer::new(fields)?;
     let mut rows = Rows::new(fields);
-    let mut gone = 0_u64;
+    let mut is_changed = false;
     for row in reader.get_row_iter(None)? {
-        let cells = row?.into_columns();
+        let mut cells = row?.into_columns();
         let number = |name: &str| {
             let cell = cells.iter().find(|(column, _)| column == name);
             match cell {
@@ -141,9 +147,18 @@ fn rows_without(
                 other => Err(unexpected(name, other.map(|(_, cell)| cell))),
             }
         };
-        if !stays(number("input_id")?, number("warc_record_offset")?) {
-            gone += 1;
-            continue;
+        match fate(number("input_id")?, number("warc_record_offset")?) {
+            Fate::Stays => {}
+            Fate::Leaves => {
+                is_changed = true;
+                continue;
+            }
+            Fate::Renamed(name) => {
+                for (_, cell) in cells.iter_mut().filter(|(column, _)| column == INPUT_NAME) {
+                    is_changed |= !matches!(cell, Cell::Str(before) if before == name);
+                    *cell = Cell::Str(name.to_owned());
+                }
+            }
         }
         copy(fields, &cells, &mut rows)?;
         if rows.len() >= row_group_rows {
@@ -151,7 +166,7 @@ fn rows_without(
         }
     }
     writer.write(rows)?;
-    Ok((gone > 0).then_some(writer))
+    Ok(is_changed.then_some(writer))
 }
 
 fn copy(fields: &[Field], cells: &[(String, Cell)], rows: &mut Rows) -> Result<(), ParquetError> {

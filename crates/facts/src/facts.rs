@@ -11,10 +11,10 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::crash;
-use crate::data_file::{self, DataFile, Writer};
-use crate::delta::{Add, Change, Log, Remove, now_ms};
+use crate::data_file::{self, DataFile, Fate, Writer};
+use crate::delta::{Add, Change, Log, Remove, Step, now_ms};
 use crate::error::FactsError;
-use crate::note::{Note, TakenBack};
+use crate::note::{Note, Renamed, TakenBack};
 use crate::place::Place;
 use crate::rows::Rows;
 use crate::tables::{Fact, Table};
@@ -169,25 +169,38 @@ impl Facts {
         let tables = self.tables.clone();
         self.with_logs(|logs| {
             for (table, log) in tables.iter().zip(logs) {
-                let added = &note.added[*table as usize];
-                if added.is_empty() && note.taken_back.is_none() {
+                if !note.concerns(*table) {
                     continue;
                 }
                 self.check_whole(*table, log, note)?;
-                let operation = match note.taken_back {
-                    None => "WRITE",
-                    Some(_) => "DELETE",
+                let operation = match (&note.taken_back, &note.renamed) {
+                    (Some(_), _) => "DELETE",
+                    (_, Some(_)) => "UPDATE",
+                    _ => "WRITE",
                 };
-                log.commit(note.epoch, operation, |log| match note.taken_back {
-                    None => Ok(Change {
-                        adds: added.clone(),
-                        removes: Vec::new(),
-                    }),
-                    Some(taken_back) => self.retract(*table, note.epoch, taken_back, log),
-                })?;
+                log.commit(step(note), operation, |log| self.change(*table, note, log))?;
                 crash::point("publish.after_table");
             }
             Ok(())
+        })
+    }
+
+    /// The note of an input that gets another name, in an archive that is at `epoch`.
+    ///
+    /// # Errors
+    /// [`FactsError`]: a log cannot be read.
+    pub fn note_of_renamed(&self, epoch: u64, input_id: u32, name: &str) -> Result<Note, FactsError> {
+        let before = self.last_epochs()?;
+        let number = self.with_logs(|logs| Ok(logs.iter().map(|log| log.names()).max()))?;
+        Ok(Note {
+            epoch,
+            before,
+            renamed: Some(Renamed {
+                input_id,
+                name: name.to_owned(),
+                number: number.unwrap_or_default() + 1,
+            }),
+            ..Note::default()
         })
     }
 
@@ -211,7 +224,7 @@ impl Facts {
                 epoch: note.epoch,
             })
         };
-        if log.epoch() >= note.epoch {
+        if log.has(step(note)) {
             return Ok(());
         }
         if log.epoch() < note.before[table as usize] {
@@ -238,9 +251,7 @@ impl Facts {
     /// [`FactsError`].
     pub fn has(&self, note: &Note) -> Result<bool, FactsError> {
         for table in &self.tables {
-            let is_concerned = note.taken_back.is_some() || !note.added[*table as usize].is_empty();
-            let newest = || Log::newest_epoch(&*self.place, table.name());
-            if is_concerned && newest()?.is_none_or(|epoch| epoch < note.epoch) {
+            if note.concerns(*table) && !Log::newest_has(&*self.place, table.name(), step(note))? {
                 return Ok(false);
             }
         }
@@ -270,19 +281,52 @@ impl Facts {
         Ok(sums)
     }
 
-    /// Rewrites the files that hold rows of an input, without those that leave.
-    fn retract(
+    /// What a note changes in a table.
+    fn change(&self, table: Table, note: &Note, log: &Log) -> Result<Change, FactsError> {
+        if let Some(taken_back) = note.taken_back {
+            let TakenBack {
+                input_id,
+                from_offset,
+            } = taken_back;
+            let leaves =
+                |input: i64, offset: i64| input == i64::from(input_id) && offset as u64 >= from_offset;
+            let fate = |input, offset| {
+                if leaves(input, offset) {
+                    Fate::Leaves
+                } else {
+                    Fate::Stays
+                }
+            };
+            let name = |number| file_name(note.epoch, number);
+            return self.rewrite(table, log, input_id, fate, name);
+        }
+        if let Some(renamed) = &note.renamed {
+            let is_meant = |input: i64| input == i64::from(renamed.input_id);
+            let fate = |input, _| {
+                if is_meant(input) {
+                    Fate::Renamed(&renamed.name)
+                } else {
+                    Fate::Stays
+                }
+            };
+            let name = |number| format!("names-{:012}-{number:05}.zstd.parquet", renamed.number);
+            return self.rewrite(table, log, renamed.input_id, fate, name);
+        }
+        Ok(Change {
+            adds: note.added[table as usize].clone(),
+            removes: Vec::new(),
+        })
+    }
+
+    /// Writes the files anew that hold rows of an input.
+    fn rewrite<'a>(
         &self,
         table: Table,
-        epoch: u64,
-        taken_back: TakenBack,
         log: &Log,
+        input_id: u32,
+        fate: impl Fn(i64, i64) -> Fate<'a>,
+        name: impl Fn(usize) -> String,
     ) -> Result<Change, FactsError> {
-        let TakenBack {
-            input_id,
-            from_offset,
-        } = taken_back;
-        let stays = |input: i64, offset: i64| input != i64::from(input_id) || (offset as u64) < from_offset;
         let mut change = Change::default();
         for (number, add) in log.files_of_input(input_id.into()).iter().enumerate() {
             let path = log.path(&add.path);
@@ -294,11 +338,11 @@ impl Facts {
             })?;
             let damaged = |why: String| FactsError::Damaged { path: located(), why };
             let bytes = read.ok_or_else(|| damaged("it is gone".to_owned()))?;
-            let rest = data_file::without(table.fields(), Bytes::from(bytes), ROW_GROUP_ROWS, stays)
+            let rest = data_file::rewrite(table.fields(), Bytes::from(bytes), ROW_GROUP_ROWS, &fate)
                 .map_err(|error| damaged(error.to_string()))?;
             let Some(rest) = rest else { continue };
             if let Some(file) = rest.finish().map_err(|error| encode(table, &error))? {
-                change.adds.push(self.put(table, file_name(epoch, number), file)?);
+                change.adds.push(self.put(table, name(number), file)?);
                 crash::point("retract.after_file");
             }
             change.removes.push(Remove::of(add, now_ms()));
@@ -357,6 +401,14 @@ pub fn new_id() -> String {
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// What a note brings the tables to.
+fn step(note: &Note) -> Step {
+    match &note.renamed {
+        Some(renamed) => Step::Names(renamed.number),
+        None => Step::Epoch(note.epoch),
+    }
 }
 
 /// A data file to be.

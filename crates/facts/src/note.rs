@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::delta::Add;
+use crate::tables::Table;
 
 /// What one epoch adds to the tables, or takes out of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,18 @@ pub struct Note {
     /// Rows that leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) taken_back: Option<TakenBack>,
+    /// An input that gets another name; the epoch is one that the tables have then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) renamed: Option<Renamed>,
+}
+
+/// An input that gets another name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Renamed {
+    pub(crate) input_id: u32,
+    pub(crate) name: String,
+    /// Number of this change among those of the archive, from 1.
+    pub(crate) number: u64,
 }
 
 /// Captures of an input that leave, from an offset on.
@@ -36,6 +49,12 @@ impl Note {
             taken_back: Some(taken_back),
             ..Note::default()
         }
+    }
+
+    /// Whether it says something about a table.
+    pub(crate) fn concerns(&self, table: Table) -> bool {
+        let is_renamed = self.renamed.is_some() && table != Table::Texts;
+        is_renamed || self.taken_back.is_some() || !self.added[table as usize].is_empty()
     }
 
     /// For the epoch to keep.

@@ -53,6 +53,9 @@ impl<'a> Arriving<'a> {
 /// Writes what is kept beside an epoch; gives the note, or why it could not.
 pub type WriteBeside<'a> = dyn FnMut(Arriving<'_>) -> Result<Vec<u8>, String> + 'a;
 
+/// Says what is to be noted of an input that gets another name, or why nothing can be.
+pub type NoteRenamed<'a> = dyn FnMut(InputId, &str) -> Result<Vec<u8>, String> + 'a;
+
 /// The last note.
 pub(crate) fn read(cut: &Cut) -> Result<Option<Vec<u8>>, SnapshotError> {
     Ok(cut.get(Table::Meta, ROW.as_bytes())?.map(|row| row.to_vec()))

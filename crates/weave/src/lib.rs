@@ -48,7 +48,7 @@ mod views;
 mod weave;
 mod write;
 
-pub use beside::{Arriving, WriteBeside};
+pub use beside::{Arriving, NoteRenamed, WriteBeside};
 pub use bucket::inlinks_bucket;
 pub use check::{Checked, Damage};
 pub use crash::CRASH_POINTS;

@@ -20,7 +20,7 @@ use invariant::holds;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
-use crate::beside::{self, WriteBeside};
+use crate::beside::{self, NoteRenamed, WriteBeside};
 use crate::chain::{Chain, StepClock, Woven};
 use crate::codec::Corrupt;
 use crate::cut::Cut;
@@ -108,6 +108,20 @@ impl Weave {
         entry: LedgerEntry,
         continues: Option<InputId>,
     ) -> Result<(InputId, LedgerEntry), ApplyError> {
+        self.register_input_with(entry, continues, None)
+    }
+
+    /// As [`Weave::register_input`]; where an input with captures gets another name, the note that `note_renamed` gives commits with
+    /// it ([`Weave::note_beside`]).
+    ///
+    /// # Errors
+    /// As [`Weave::apply_with`].
+    pub fn register_input_with(
+        &self,
+        entry: LedgerEntry,
+        continues: Option<InputId>,
+        note_renamed: Option<&mut NoteRenamed<'_>>,
+    ) -> Result<(InputId, LedgerEntry), ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
@@ -131,7 +145,7 @@ impl Weave {
             }
             None => (InputId(writer.ledger.len() as u32 + 1), entry),
         };
-        inner.register(&tables, &mut writer, id, now.clone())?;
+        inner.register(&tables, &mut writer, (id, now.clone()), note_renamed)?;
         Ok((id, now))
     }
 
@@ -164,7 +178,7 @@ impl Weave {
             return Ok(());
         }
         now.missing = why.to_owned();
-        inner.register(&tables, &mut writer, id, now)
+        inner.register(&tables, &mut writer, (id, now), None)
     }
 
     /// Inputs that are in the ledger now and of which `wanted` holds.
@@ -299,14 +313,20 @@ impl Inner {
         &self,
         tables: &Arc<Tables>,
         writer: &mut Writer,
-        id: InputId,
-        now: LedgerEntry,
+        (id, now): (InputId, LedgerEntry),
+        note_renamed: Option<&mut NoteRenamed<'_>>,
     ) -> Result<(), ApplyError> {
         self.poison_on_broken(writer.check_identity(id, &now))?;
         let index = id.0 as usize - 1;
         let old = writer.ledger.get(index).cloned();
         let cut = self.published.read().cut().clone();
         let is_renamed = old.as_ref().is_some_and(|old| old.input != now.input);
+        let note = match note_renamed {
+            Some(note) if is_renamed && now.captures > 0 => {
+                Some(note(id, &now.input).map_err(ApplyError::Beside)?)
+            }
+            _ => None,
+        };
         let retied = if is_renamed {
             ties::of_input(&cut, id)?
         } else {
@@ -324,6 +344,9 @@ impl Inner {
         let done = woven.and_then(|woven| {
             let mut write = woven.write.unwrap_or_else(|| Write::new(tables));
             write.put(Table::Inputs, ledger::entry_key(id), ledger::encode_entry(&now));
+            if let Some(note) = note {
+                write.put(Table::Meta, beside::ROW, note);
+            }
             crash::point("register.before_commit");
             self.poison_on_error(commit(tables, write, "register.before_sync"))?;
             Ok(woven.totals)

@@ -69,11 +69,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
         .dump(View::Captures, DumpFormat::Tsv, &mut dumped)
         .map_err(|error| error.to_string())?;
     let dumped = String::from_utf8_lossy(&dumped).into_owned();
-    // Without the last column: facts have the name that an input had when it was woven.
-    let mut wanted: Vec<&str> = dumped
-        .lines()
-        .filter_map(|line| Some(line.rsplit_once('\t')?.0))
-        .collect();
+    let mut wanted: Vec<&str> = dumped.lines().collect();
     let text = |row: &facts::ReadRow, column: &str| match &row[column] {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -89,6 +85,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
             text(row, "content_digest"),
             text(row, "warc_record_length"),
             text(row, "warc_record_offset"),
+            text(row, "warc_filename"),
         ]
         .join("\t")
     };

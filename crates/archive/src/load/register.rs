@@ -89,7 +89,12 @@ pub(super) fn register(
     if let Some(rest) = &rest {
         asked.digesting = Interrupted::of(rest, version, growing);
     }
-    let (id, entry) = context.open.weave.register_input(asked, continues)?;
+    let weave = &context.open.weave;
+    let (id, entry) = match &context.open.facts {
+        // Only who continues an earlier input can give it another name.
+        Some(facts) if continues.is_some() => facts.register(weave, asked, continues)?,
+        _ => weave.register_input(asked, continues)?,
+    };
     context.job.touch(id, entry.bytes_done);
     if !claimed.insert(id) || entry.state == InputState::Done {
         context.job.counters.inputs_known.add(1);

@@ -18,7 +18,7 @@ use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackErro
 
 use super::context::Context;
 use super::extraction::extract_guarded;
-use crate::kept_facts::{KeptFacts, WeaveError};
+use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
 
 /// Why an input cannot be taken back.
@@ -26,7 +26,7 @@ use crate::open_archive::OpenArchive;
 pub(super) enum Failure {
     /// The index or the facts failed, as they may at any other step.
     #[error(transparent)]
-    Weave(WeaveError),
+    Weave(#[from] WeaveError),
     /// Something could not be read. The input stays as it was.
     #[error("its earlier end cannot be undone: {0}")]
     Input(String),
@@ -109,17 +109,7 @@ fn take_back(
         open.weave.take_back(id, to, &mut reread, None)?;
         return Ok(());
     };
-    facts.publish(&open.weave).map_err(Failure::Weave)?;
-    let note = |epoch| KeptFacts::note_of_taken_back(epoch, id, to.bytes_done);
-    let taken = open
-        .weave
-        .take_back(id, to, &mut reread, Some(&|epoch| note(epoch).to_bytes()));
-    facts.committed(
-        taken.is_ok(),
-        taken.as_ref().ok().map(|report| note(report.epoch)),
-    );
-    taken?;
-    facts.publish(&open.weave).map_err(Failure::Weave)
+    facts.take_back(&open.weave, (id, to), &mut reread)
 }
 
 /// Makes the capture of a row again, as a load does.

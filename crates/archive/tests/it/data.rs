@@ -79,13 +79,13 @@ pub(crate) fn dump(archive: &Archive, view: &str) -> String {
     text
 }
 
-/// Tables of facts, by what the same captures always give: numbers of epochs and inputs, and the name of an input and how far
-/// it was digested when it was woven, depend on the way there.
+/// Tables of facts, by what the same captures always give: numbers of epochs and inputs, and how far an input was digested
+/// when it was woven, depend on the way there.
 pub(crate) const FACTS: [&str; 2] = ["facts/captures", "facts/links"];
 
 /// A table of facts as text.
 fn facts(archive: &Archive, table: &str) -> String {
-    let without = ["epoch", "input_id", "input_digest", "warc_filename"];
+    let without = ["epoch", "input_id", "input_digest"];
     facts::table_as_text(&archive.dir().join(table), &without).unwrap()
 }
 

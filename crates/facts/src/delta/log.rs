@@ -11,6 +11,9 @@ use crate::error::FactsError;
 use crate::field::{Field, delta_schema};
 use crate::place::Place;
 
+/// Identifies our commits that give an input another name (`txn.appId`).
+const NAMES_APP_ID: &str = "weft-names";
+
 /// Identifies our commits among those of other writers of a table (`txn.appId`).
 const APP_ID: &str = "weft";
 
@@ -22,6 +25,42 @@ const COMMIT_NAME_BYTES: usize = 25;
 
 /// Writers that may come between before a commit gives up.
 const ATTEMPTS_MAX: usize = 100;
+
+/// What of ours a table has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// The last epoch.
+    pub(crate) epoch: u64,
+    /// How many inputs got another name.
+    pub(crate) names: u64,
+}
+
+/// What a commit of ours brings the table to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    /// This epoch.
+    Epoch(u64),
+    /// So many other names.
+    Names(u64),
+}
+
+impl Done {
+    fn has(self, step: Step) -> bool {
+        match step {
+            Step::Epoch(epoch) => self.epoch >= epoch,
+            Step::Names(names) => self.names >= names,
+        }
+    }
+
+    fn take(&mut self, txn: &Txn) {
+        let version = txn.version.max(0) as u64;
+        match txn.app_id.as_str() {
+            APP_ID => self.epoch = self.epoch.max(version),
+            NAMES_APP_ID => self.names = self.names.max(version),
+            _ => {}
+        }
+    }
+}
 
 /// What a commit changes.
 #[derive(Debug, Default)]
@@ -39,8 +78,7 @@ pub(crate) struct Log {
     version: i64,
     /// Files that count, by path.
     files: BTreeMap<String, Add>,
-    /// The last epoch of ours.
-    epoch: u64,
+    done: Done,
     metadata: Option<MetaData>,
 }
 
@@ -57,7 +95,7 @@ impl Log {
             table,
             version: -1,
             files: BTreeMap::new(),
-            epoch: 0,
+            done: Done::default(),
             metadata: None,
         };
         log.read_checkpoint()?;
@@ -74,30 +112,39 @@ impl Log {
         Ok(!list(place, &log_folder(table))?.is_empty())
     }
 
-    /// The epoch of the newest commit, if that is ours; reads no other.
-    pub(crate) fn newest_epoch(place: &dyn Place, table: &str) -> Result<Option<u64>, FactsError> {
+    /// Whether the newest commit is of this step, or a later one; reads no other.
+    pub(crate) fn newest_has(place: &dyn Place, table: &str, step: Step) -> Result<bool, FactsError> {
         let folder = log_folder(table);
         let names = list(place, &folder)?;
         let is_commit = |name: &&String| name.len() == COMMIT_NAME_BYTES && name.ends_with(".json");
         let Some(newest) = names.iter().filter(is_commit).max() else {
-            return Ok(None);
+            return Ok(false);
         };
         let bytes = get(place, &format!("{folder}/{newest}"))?;
         let actions = serde_json::Deserializer::from_slice(bytes.as_deref().unwrap_or_default());
+        let mut done = Done::default();
         // A damaged commit is none of ours: whoever reads the whole log says so.
-        let ours = actions
-            .into_iter::<Action>()
-            .map_while(Result::ok)
-            .find_map(|action| match action {
-                Action::Txn(txn) if txn.app_id == APP_ID => Some(txn.version.max(0) as u64),
-                _ => None,
-            });
-        Ok(ours)
+        for action in actions.into_iter::<Action>().map_while(Result::ok) {
+            if let Action::Txn(txn) = action {
+                done.take(&txn);
+            }
+        }
+        Ok(done.has(step))
     }
 
     /// The last epoch that the table has.
     pub(crate) fn epoch(&self) -> u64 {
-        self.epoch
+        self.done.epoch
+    }
+
+    /// How many inputs got another name.
+    pub(crate) fn names(&self) -> u64 {
+        self.done.names
+    }
+
+    /// Whether the table has a step.
+    pub(crate) fn has(&self, step: Step) -> bool {
+        self.done.has(step)
     }
 
     /// Files that count.
@@ -122,33 +169,36 @@ impl Log {
         format!("{}/{name}", self.table)
     }
 
-    /// Commits what `change` says of the state it is given, as an epoch; nothing if the table has the epoch. Where
+    /// Commits what `change` says of the state it is given, as a step; nothing if the table has the step. Where
     /// another writer came between, `change` is asked again.
     pub(crate) fn commit(
         &mut self,
-        epoch: u64,
+        step: Step,
         operation: &str,
         mut change: impl FnMut(&Log) -> Result<Change, FactsError>,
     ) -> Result<(), FactsError> {
         for _ in 0..ATTEMPTS_MAX {
-            if self.epoch >= epoch {
+            // Files that another engine has replaced may be gone altogether.
+            self.read_on()?;
+            if self.done.has(step) {
                 return Ok(());
             }
             let change = change(self)?;
-            if change.adds.is_empty() && change.removes.is_empty() {
-                return Ok(());
-            }
             let now_ms = super::now_ms();
             let mut actions = vec![Action::CommitInfo(json!({
                 "timestamp": now_ms,
                 "operation": operation,
-                "operationParameters": {"epoch": epoch.to_string()},
+                "operationParameters": {},
                 "isBlindAppend": change.removes.is_empty(),
                 "engineInfo": concat!("weft/", env!("CARGO_PKG_VERSION")),
             }))];
+            let (app_id, version) = match step {
+                Step::Epoch(epoch) => (APP_ID, epoch),
+                Step::Names(names) => (NAMES_APP_ID, names),
+            };
             actions.push(Action::Txn(Txn {
-                app_id: APP_ID.to_owned(),
-                version: epoch as i64,
+                app_id: app_id.to_owned(),
+                version: version as i64,
                 last_updated: Some(now_ms),
             }));
             actions.extend(change.removes.into_iter().map(Action::Remove));
@@ -156,7 +206,6 @@ impl Log {
             if self.put(&actions)? {
                 return Ok(());
             }
-            self.read_on()?;
         }
         Err(FactsError::Contended {
             table: self.path(""),
@@ -293,11 +342,9 @@ impl Log {
             Action::Remove(remove) => {
                 self.files.remove(&remove.path);
             }
-            Action::Txn(txn) if txn.app_id == APP_ID => {
-                self.epoch = self.epoch.max(txn.version.max(0) as u64);
-            }
+            Action::Txn(txn) => self.done.take(&txn),
             Action::MetaData(metadata) => self.metadata = Some(metadata),
-            Action::Txn(_) | Action::Protocol(_) | Action::CommitInfo(_) | Action::Other(_) => {}
+            Action::Protocol(_) | Action::CommitInfo(_) | Action::Other(_) => {}
         }
     }
 

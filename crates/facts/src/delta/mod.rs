@@ -9,7 +9,7 @@ mod log;
 mod stats;
 
 pub(crate) use action::{Add, Remove};
-pub(crate) use log::{Change, Log};
+pub(crate) use log::{Change, Log, Step};
 pub(crate) use stats::{Bounds, FileStats};
 
 /// The time, in milliseconds since 1970, as the log has it.

@@ -24,7 +24,8 @@ pub(crate) enum Bounds {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FileStats {
     pub(crate) records: u64,
-    pub(crate) bounds: BTreeMap<&'static str, (Kind, Bounds)>,
+    /// `None` where those of some rows are not known: then there are none for the file.
+    bounds: BTreeMap<&'static str, (Kind, Option<Bounds>)>,
 }
 
 impl Bounds {
@@ -49,11 +50,15 @@ impl Bounds {
 impl FileStats {
     /// Takes in the bounds of more rows.
     pub(crate) fn widen(&mut self, field: &'static Field, bounds: Option<Bounds>) {
-        let Some(bounds) = bounds else { return };
         let widened = match (self.bounds.remove(field.name), bounds) {
-            (Some((_, Bounds::Number(a, b))), Bounds::Number(c, d)) => Bounds::Number(a.min(c), b.max(d)),
-            (Some((_, Bounds::Text(a, b))), Bounds::Text(c, d)) => Bounds::Text(a.min(c), b.max(d)),
-            (_, bounds) => bounds,
+            (None, bounds) => bounds,
+            (Some((_, Some(Bounds::Number(a, b)))), Some(Bounds::Number(c, d))) => {
+                Some(Bounds::Number(a.min(c), b.max(d)))
+            }
+            (Some((_, Some(Bounds::Text(a, b)))), Some(Bounds::Text(c, d))) => {
+                Some(Bounds::Text(a.min(c), b.max(d)))
+            }
+            _ => None,
         };
         self.bounds.insert(field.name, (field.kind, widened));
     }
@@ -62,6 +67,7 @@ impl FileStats {
     pub(crate) fn to_json(&self) -> String {
         let (mut least, mut greatest, mut nulls) = (Map::new(), Map::new(), Map::new());
         for (name, (kind, bounds)) in &self.bounds {
+            let Some(bounds) = bounds else { continue };
             let (min, max) = match bounds {
                 Bounds::Text(min, max) => (Value::from(cut(min)), upper_bound(max).map(Value::from)),
                 Bounds::Number(min, max) if *kind == Kind::Time => {
@@ -132,6 +138,18 @@ mod tests {
         check_upper(&long, Some(&format!("{}{GREATEST}", "x".repeat(32))));
         check_upper(&format!("{}{GREATEST}", "x".repeat(32)), None);
         check_upper(&"ü".repeat(33), Some(&format!("{}{GREATEST}", "ü".repeat(32))));
+    }
+
+    #[test]
+    fn a_file_has_bounds_only_if_all_of_its_rows_have() {
+        static FIELD: Field = Field::new("n", Kind::Long).bounds();
+        let mut stats = FileStats::default();
+        stats.widen(&FIELD, Some(Bounds::Number(3, 5)));
+        stats.widen(&FIELD, Some(Bounds::Number(1, 4)));
+        assert_eq!(numbers(&stats.to_json(), "n"), Some((1, 5)));
+        stats.widen(&FIELD, None);
+        stats.widen(&FIELD, Some(Bounds::Number(1, 4)));
+        assert_eq!(numbers(&stats.to_json(), "n"), None);
     }
 
     #[test]
