@@ -10,7 +10,7 @@ pub trait Place: Debug + Send + Sync {
     /// Writes a file whole, in place of one that is there.
     ///
     /// # Errors
-    /// As the place fails; the file is then as it was, or as it should be.
+    /// As the place fails. The file then has its content from before, or all of `bytes`.
     fn put(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
 
     /// Writes a file whole if there is none, and says whether there was none. Of several callers at once, one succeeds.
