@@ -67,9 +67,4 @@ impl Note {
     pub fn of_bytes(bytes: &[u8]) -> Option<Note> {
         serde_json::from_slice(bytes).ok()
     }
-
-    /// The epoch.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
-    }
 }
