@@ -13,12 +13,13 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo install install-files test test-absences bench bench-full fuzz simulate screenshots lint lint-format lint-code \
+.PHONY: help demo sql install install-files test test-absences bench bench-full fuzz simulate screenshots lint lint-format lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone
 
 help:
-	@echo 'make install      the program, its manual pages and shell completions, below PREFIX=$(PREFIX)'
+	@echo 'make install      both programs, manual pages and shell completions, below PREFIX=$(PREFIX); SQL=no leaves weft-sql out'
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
+	@echo 'make sql          builds weft-sql, which answers SQL: 40 to 50 minutes of processor time, once'
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
 	@echo 'make bench-full   the same at full size: two hours, 45 GB of disk'
@@ -31,8 +32,15 @@ demo: need-cargo
 	$(CARGO) build --release -p weft
 	$(WEFT) demo $(DEMO_FLAGS)
 
+# A build of its own: with other crates in it, cargo would build DataFusion anew for features that those ask of shared crates.
+sql: need-cargo
+	$(CARGO) build --release -p weft-sql
+
+# With SQL=no, without what takes long to build.
+SQL ?= yes
 install: need-cargo
 	$(CARGO) build --release -p weft
+	@if [ '$(SQL)' != no ]; then $(MAKE) sql; fi
 	$(MAKE) install-files
 
 # The program without what only debuggers read, and what it says of itself.
@@ -41,6 +49,7 @@ install-files:
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(SHARE)/man/man1' '$(SHARE)/bash-completion/completions' \
 	    '$(SHARE)/zsh/site-functions' '$(SHARE)/fish/vendor_completions.d'
 	install -s -m 755 '$(WEFT)' '$(DESTDIR)$(PREFIX)/bin/weft'
+	if [ '$(SQL)' != no ]; then install -s -m 755 '$(WEFT)-sql' '$(DESTDIR)$(PREFIX)/bin/weft-sql'; fi
 	'$(WEFT)' manual '$(SHARE)/man/man1'
 	'$(WEFT)' completions bash >'$(SHARE)/bash-completion/completions/weft'
 	'$(WEFT)' completions zsh >'$(SHARE)/zsh/site-functions/_weft'
@@ -49,12 +58,16 @@ install-files:
 # The benchmarks are not tests: they are built by `make bench` and `make lint`.
 # Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.
 # With assertions of our own state, which the program that people get leaves out.
-TESTS = --config .ci/assertions.toml --release --workspace --exclude bench
+# What answers SQL is built apart from the rest, as people build it.
+TESTS = --config .ci/assertions.toml --release --workspace --exclude bench --exclude sql --exclude weft-sql
+TESTS_SQL = --config .ci/assertions.toml --release -p sql -p weft-sql
 test: need-cargo need-chromium need-clients test-absences
 	@if [ -n "$(SHARED_DATA)" ]; then echo 'test data: $(SHARED_DATA)'; \
 	else echo 'test data: ../shared/data is missing; tests of real files are skipped'; fi
 	$(CARGO) test $(TESTS) --no-run
+	$(CARGO) test $(TESTS_SQL) --no-run
 	.ci/clean $(CARGO) test $(TESTS) --no-fail-fast
+	.ci/clean $(CARGO) test $(TESTS_SQL) --no-fail-fast
 
 # What crates deliberately do not know (ARCHITECTURE.md).
 test-absences: need-cargo

@@ -1,13 +1,14 @@
 //! An archive as its users hold it.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use extract::LinkScope;
 use parking_lot::RwLock;
 
+use crate::cut::{Cut, CutEpochs, Held};
 use crate::files::Files;
 use crate::inputs::Sources;
 use crate::kept_facts::FactsSettings;
@@ -15,7 +16,8 @@ use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::owner::{NewArchive, Opening, Owner};
 use crate::question::{
-    Answer, Ask, Cancel, Dump, DumpFormat, FactsPlace, Job, JobBody, JobState, LoadRequest,
+    Answer, Ask, Cancel, Dump, DumpFormat, DumpRange, DumpRequest, FactsPlace, Job, JobBody, JobState,
+    LoadRequest,
 };
 use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError};
@@ -133,6 +135,19 @@ impl Archive {
         self.shared.files.dir()
     }
 
+    /// Folder of the tables of facts; `None` if the archive keeps none.
+    ///
+    /// # Errors
+    /// [`OpenError`]: the settings cannot be read.
+    pub fn facts_dir(&self) -> Result<Option<PathBuf>, OpenError> {
+        let files = &self.shared.files;
+        let settings = files.read_settings()?;
+        Ok(settings.and_then(|settings| settings.facts).map(|facts| {
+            let elsewhere = facts.place.as_deref().map(crate::path_of);
+            elsewhere.unwrap_or_else(|| files.facts())
+        }))
+    }
+
     /// Answers a question.
     ///
     /// # Errors
@@ -157,12 +172,44 @@ impl Archive {
         format: DumpFormat,
         out: &mut dyn Write,
     ) -> Result<u64, AskError> {
-        let rows = rows.into();
+        let request = DumpRequest {
+            view: rows.into(),
+            format,
+            range: DumpRange::default(),
+            cut: None,
+        };
+        self.dump_requested(&request, out)
+    }
+
+    /// Holds the newest epoch, for several dumps of one cut.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub fn hold(&self) -> Result<Cut, AskError> {
+        let (of, held) = self.with_retry(|role| match role {
+            Role::Owner(owner) => {
+                let snapshot = owner.snapshot().map_err(ClientError::Answered)?;
+                let of = CutEpochs::of(&snapshot).map_err(ClientError::Answered)?;
+                Ok((of, Held::Here(snapshot)))
+            }
+            Role::Client(client) => {
+                let cut = client.hold()?;
+                Ok((cut.of, Held::ByOwner(cut)))
+            }
+        })?;
+        Ok(Cut {
+            archive: self.clone(),
+            of,
+            held,
+        })
+    }
+
+    pub(crate) fn dump_requested(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
         let mut out = Noting { out, written: false };
         self.with_retry(|role| match role {
-            Role::Owner(owner) => owner.dump(rows, format, &mut out).map_err(ClientError::Answered),
+            Role::Owner(owner) => owner.dump(request, &mut out).map_err(ClientError::Answered),
             // Rows that are written cannot be taken back, so there is no second attempt once there are any.
-            Role::Client(client) => client.dump(rows, format, &mut out).map_err(|error| match error {
+            Role::Client(client) => client.dump(request, &mut out).map_err(|error| match error {
                 ClientError::Lost(error) if out.written => ClientError::Answered(lost(&error)),
                 other => other,
             }),

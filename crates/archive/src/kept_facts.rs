@@ -110,7 +110,10 @@ impl KeptFacts {
     /// Publishes what is committed and not yet published.
     fn publish(&self, weave: &Weave, last: &mut Last) -> Result<(), WeaveError> {
         if let Last::Unknown = *last {
-            let note = weave.note_beside().map_err(weave::ApplyError::Snapshot)?;
+            let note = weave
+                .snapshot()
+                .note_beside()
+                .map_err(weave::ApplyError::Snapshot)?;
             *last = match note.as_deref().map(Note::of_bytes) {
                 None => Last::Published,
                 Some(Some(note)) => Last::Noted(note),

@@ -19,6 +19,7 @@ mod as_text;
 mod ask;
 pub mod cdx;
 mod crash;
+mod cut;
 mod error;
 mod feed;
 mod files;
@@ -40,6 +41,7 @@ mod socket;
 
 pub use archive::{Archive, OpenSettings};
 pub use crash::CRASH_POINTS;
+pub use cut::Cut;
 pub use error::{AskError, ErrorCode, OpenError};
 pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address, path_of, path_text};
 pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};

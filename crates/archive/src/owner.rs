@@ -8,14 +8,18 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use extract::LinkScope;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use weave::Snapshot;
 
+use crate::cut::CutEpochs;
 use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
 use crate::inputs::Sources;
 use crate::kept_facts::FactsSettings;
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::open_archive::OpenArchive;
-use crate::question::{Answer, Dump, DumpFormat, Question};
+use crate::question::{Answer, DumpRequest, Question};
 use crate::recounting::Recounting;
 use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, ask, load};
@@ -80,7 +84,11 @@ impl Owner {
             files: files.clone(),
             _lock: lock,
         };
-        let server = Server::start(&files.socket(), Arc::new(Desk(open)))
+        let desk = Desk {
+            open,
+            cuts: Mutex::default(),
+        };
+        let server = Server::start(&files.socket(), Arc::new(desk))
             .map_err(|source| OpenError::io("listen on", &files.socket(), source))?;
         owner.server = Some(server);
         Ok(owner)
@@ -116,8 +124,13 @@ impl Owner {
         ask::answer(self.opened()?, question)
     }
 
-    pub(crate) fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError> {
-        ask::dump(self.opened()?, rows, format, out)
+    pub(crate) fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
+        ask::dump(&self.snapshot()?, request, out)
+    }
+
+    /// The newest cut.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, AskError> {
+        Ok(self.opened()?.weave.snapshot())
     }
 
     fn opened(&self) -> Result<&OpenArchive, AskError> {
@@ -129,15 +142,39 @@ impl Owner {
 
 /// Answers the clients of the socket. It is apart from [`Owner`], which owns the socket's threads and must not
 /// be kept alive by them.
-struct Desk(Arc<OpenArchive>);
+struct Desk {
+    open: Arc<OpenArchive>,
+    /// Cuts that clients hold.
+    cuts: Mutex<FxHashMap<u64, Snapshot>>,
+}
 
 impl Answerer for Desk {
     fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        ask::answer(&self.0, question)
+        ask::answer(&self.open, question)
     }
 
-    fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError> {
-        ask::dump(&self.0, rows, format, out)
+    fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
+        let snapshot = match request.cut {
+            None => self.open.weave.snapshot(),
+            Some(cut) => self.cuts.lock().get(&cut).cloned().ok_or_else(|| {
+                // The owner that held it has ended.
+                AskError::unavailable("the archive has another owner since the question began; ask again")
+            })?,
+        };
+        ask::dump(&snapshot, request, out)
+    }
+
+    fn hold(&self) -> Result<(u64, CutEpochs), AskError> {
+        let snapshot = self.open.weave.snapshot();
+        let of = CutEpochs::of(&snapshot)?;
+        // Random, so that a cut of an owner that ended is not taken for one of its successor.
+        let cut = ambient::random();
+        self.cuts.lock().insert(cut, snapshot);
+        Ok((cut, of))
+    }
+
+    fn release(&self, cut: u64) {
+        self.cuts.lock().remove(&cut);
     }
 }
 

@@ -57,6 +57,14 @@ impl Note {
         is_renamed || self.taken_back.is_some() || !self.added[table as usize].is_empty()
     }
 
+    /// Of each table, in the order of [`Table::ALL`](crate::Table::ALL), the last epoch that it has when this note is published; 0 if none.
+    pub fn last_epochs(&self) -> [u64; 3] {
+        Table::ALL.map(|table| match self.concerns(table) && self.renamed.is_none() {
+            true => self.epoch,
+            false => self.before[table as usize],
+        })
+    }
+
     /// For the epoch to keep.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Only maps with other keys than texts, and writers, can fail here: there are none.

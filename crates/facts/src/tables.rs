@@ -1,6 +1,8 @@
 //! The three tables: which columns they have, and how a capture becomes rows. `docs/facts.md` says what they mean.
 
 use extract::{Capture, Link};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
 
 use crate::field::{Field, Kind};
 use crate::rows::Rows;
@@ -97,6 +99,14 @@ impl Table {
             Table::Links => "links",
             Table::Texts => "texts",
         }
+    }
+
+    /// How its files are written, whoever writes them.
+    ///
+    /// # Errors
+    /// None, as long as the columns have Parquet's names.
+    pub fn writer_properties(self) -> Result<WriterProperties, ParquetError> {
+        crate::field::properties(self.fields())
     }
 
     /// Its columns, in order.

@@ -65,6 +65,29 @@ pub fn per_second(number: u64, ms: u64) -> u64 {
     }
 }
 
+/// Reads bytes as people write them: `4096`, `64k`, `1.5M`, `2G`, in units of 1,024.
+///
+/// # Errors
+/// What was expected, where the text is no number of bytes.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let expected = || format!("{text:?}: expected bytes, such as 500000, 64k, 1.5M or 2G");
+    let lower = text.trim().to_ascii_lowercase();
+    let bare = lower.trim_end_matches("ib").trim_end_matches('b');
+    let (number, shift) = match bare.chars().last() {
+        Some('k') => (&bare[..bare.len() - 1], 10),
+        Some('m') => (&bare[..bare.len() - 1], 20),
+        Some('g') => (&bare[..bare.len() - 1], 30),
+        Some('t') => (&bare[..bare.len() - 1], 40),
+        _ => (bare, 0),
+    };
+    let number: f64 = number.parse().map_err(|_| expected())?;
+    let bytes = number * f64::from(2_u32).powi(shift);
+    if !bytes.is_finite() || !(1.0..1e18).contains(&bytes) {
+        return Err(expected());
+    }
+    Ok(bytes as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +126,24 @@ mod tests {
         );
         assert_eq!([0.0, 0.25, 9.96, 12345.6].map(rate), ["0", "0.2", "10", "12,346"]);
         assert_eq!([per_second(10, 0), per_second(10, 500)], [0, 20]);
+    }
+
+    #[test]
+    fn bytes_are_read_as_they_are_written() {
+        let read = ["1", "64k", "1.5M", "2GiB", "3 kb", "0", "-1", "fast", "", "k"]
+            .map(|text| parse_bytes(text).ok());
+        let meant = [
+            Some(1),
+            Some(65_536),
+            Some(1_572_864),
+            Some(2 << 30),
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+        ];
+        assert_eq!(read, meant);
     }
 }

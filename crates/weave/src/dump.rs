@@ -70,6 +70,27 @@ impl FromStr for View {
     }
 }
 
+/// A part of a view, by its first column: keys `from` on, up to but without `to`, and no more than `rows_max` rows.
+///
+/// Keys matter for `pages`, `links`, `inlinks`, `uris` and `domains` alone. Everything, by default.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct DumpRange {
+    /// The first key.
+    pub from: Option<String>,
+    /// Where the range ends.
+    pub to: Option<String>,
+    /// Most rows.
+    pub rows_max: Option<u64>,
+}
+
+impl DumpRange {
+    /// Whether a key is in the range.
+    fn contains(&self, key: &[u8]) -> bool {
+        let begins = self.from.as_deref().is_none_or(|from| key >= from.as_bytes());
+        begins && self.to.as_deref().is_none_or(|to| key < to.as_bytes())
+    }
+}
+
 /// Form of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DumpFormat {

@@ -52,7 +52,7 @@ pub use beside::{Arriving, NoteRenamed, WriteBeside};
 pub use bucket::inlinks_bucket;
 pub use check::{Checked, Damage};
 pub use crash::CRASH_POINTS;
-pub use dump::{Details, DumpFormat, View};
+pub use dump::{Details, DumpFormat, DumpRange, View};
 pub use epoch::{Batch, ChangedPage, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
 pub use fingerprint::{Fingerprint, Fingerprints};

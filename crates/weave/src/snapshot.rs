@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use crate::beside;
 use crate::codec::{self, Corrupt};
 use crate::cut::{Cut, Row, Rows, after_prefix};
 use crate::domain_of::DomainOf;
@@ -104,6 +105,11 @@ impl Snapshot {
         totals.collections.sort_unstable();
         totals.collections.dedup();
         Ok(totals)
+    }
+
+    /// What the last epoch with a note kept beside it ([`crate::Weave::apply_with`]).
+    pub fn note_beside(&self) -> Result<Option<Vec<u8>>, SnapshotError> {
+        beside::read(self.cut())
     }
 
     /// The current version of a URL key, page or not.
@@ -320,12 +326,13 @@ impl Snapshot {
 
     /// Every domain, sorted by name: those after `after`.
     pub fn all_domains(&self, after: Option<&str>) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> {
-        domains::scan(self.cut(), after).map(|row| {
-            let (key, value) = row?;
-            let decoded =
-                domains::domain_of_row(&key).and_then(|name| Ok(domain_row(name, &domains::decode(&value)?)));
-            self.cut().decode(Table::Domains, &key, decoded)
-        })
+        domains::scan(self.cut(), after).map(|row| self.domain_row(row?))
+    }
+
+    pub(crate) fn domain_row(&self, (key, value): Row) -> Result<DomainRow, SnapshotError> {
+        let decoded =
+            domains::domain_of_row(&key).and_then(|name| Ok(domain_row(name, &domains::decode(&value)?)));
+        self.cut().decode(Table::Domains, &key, decoded)
     }
 
     /// URIs of a domain, or all, in rank order: those after `after` (as they were ranked in this snapshot), at

@@ -112,7 +112,7 @@ impl Weave {
     }
 
     /// As [`Weave::register_input`]; where an input with captures gets another name, the note that `note_renamed` gives commits with
-    /// it ([`Weave::note_beside`]).
+    /// it ([`Snapshot::note_beside`]).
     ///
     /// # Errors
     /// As [`Weave::apply_with`].
@@ -201,7 +201,7 @@ impl Weave {
     }
 
     /// As [`Weave::apply`]; before the epoch commits, its new captures are given to `write_beside`, whose note
-    /// commits with them ([`Weave::note_beside`]). A batch without new captures has none.
+    /// commits with them ([`Snapshot::note_beside`]). A batch without new captures has none.
     ///
     /// # Errors
     /// As [`Weave::apply`], and [`ApplyError::Beside`], which changes nothing.
@@ -259,17 +259,32 @@ impl Weave {
         inner.poison_on_error(tables.settle())
     }
 
-    /// The note of the last epoch that had one.
-    ///
-    /// # Errors
-    /// [`SnapshotError`].
-    pub fn note_beside(&self) -> Result<Option<Vec<u8>>, SnapshotError> {
-        beside::read(self.inner.published.read().cut())
-    }
-
     /// A consistent read view of the newest epoch.
     pub fn snapshot(&self) -> Snapshot {
         self.inner.published.read().clone()
+    }
+
+    /// Loses the row in the middle of a table, as no program should: for tests of what finds that. Takes effect when the index is
+    /// opened again.
+    ///
+    /// # Errors
+    /// [`ApplyError`].
+    ///
+    /// # Panics
+    /// Where there is no such table, or it has no rows.
+    #[cfg(any(test, feature = "model"))]
+    #[expect(clippy::expect_used, reason = "of tests alone")]
+    pub fn lose_row(&self, table: &str) -> Result<(), ApplyError> {
+        let tables = self.inner.usable(&self.inner.writer.lock())?;
+        let named = Table::ALL.into_iter().find(|known| known.name() == table);
+        let table = named.expect("a table of this name");
+        let rows: Result<Vec<_>, _> = self.inner.published.read().cut().iter(table).collect();
+        let rows = rows?;
+        let (key, _) = rows.get(rows.len() / 2).expect("a row");
+        let mut write = Write::new(&tables);
+        write.remove(table, key.clone());
+        self.inner.poison_on_error(write.commit())?;
+        Ok(())
     }
 
     /// Bytes on disk, per table and for the journal.

@@ -12,6 +12,7 @@
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
+use terminal as style;
 
 mod ask;
 mod cli;
@@ -30,7 +31,6 @@ mod stderr;
 mod stdout;
 mod stop;
 mod store_node;
-mod style;
 mod table;
 mod threads;
 mod units;

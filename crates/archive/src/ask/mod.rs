@@ -25,12 +25,12 @@ mod time;
 
 use std::io::Write;
 
-use weave::{DumpError, SnapshotError};
+use weave::{DumpError, Snapshot, SnapshotError};
 
 use self::basis::Basis;
 use crate::AskError;
 use crate::open_archive::OpenArchive;
-use crate::question::{Answer, Body, Dump, DumpFormat, Question, questions};
+use crate::question::{Answer, Body, Dump, DumpRequest, Question, questions};
 
 /// Answers a question.
 pub(crate) fn answer(open: &OpenArchive, question: &Question) -> Result<Answer, AskError> {
@@ -72,16 +72,10 @@ macro_rules! dispatch {
 
 questions!(dispatch);
 
-/// Writes a whole view, or details (which are always tab-separated).
-pub(crate) fn dump(
-    open: &OpenArchive,
-    rows: Dump,
-    format: DumpFormat,
-    out: &mut dyn Write,
-) -> Result<u64, AskError> {
-    let snapshot = open.weave.snapshot();
-    let dumped = match rows {
-        Dump::View(view) => snapshot.dump(view, format, out),
+/// Writes rows of a view, or details (which are always tab-separated).
+pub(crate) fn dump(snapshot: &Snapshot, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
+    let dumped = match request.view {
+        Dump::View(view) => snapshot.dump_range(view, &request.range, request.format, out),
         Dump::Details(details) => snapshot.dump_details(details, out),
     };
     dumped.map_err(|error| match error {

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-pub use weave::{Details, DumpFormat, View};
+use serde::{Deserialize, Serialize};
+pub use weave::{Details, DumpFormat, DumpRange, View};
+
+use crate::as_text;
 
 /// Rows that an archive can dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,6 +26,21 @@ impl Dump {
             Dump::Details(details) => details.name(),
         }
     }
+}
+
+/// Rows that are asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct DumpRequest {
+    #[serde(with = "as_text")]
+    pub(crate) view: Dump,
+    #[serde(with = "as_text")]
+    pub(crate) format: DumpFormat,
+    /// A part of the view. Details are always given whole.
+    #[serde(default)]
+    pub(crate) range: DumpRange,
+    /// A cut that the owner holds; the newest if absent.
+    #[serde(default)]
+    pub(crate) cut: Option<u64>,
 }
 
 impl fmt::Display for Dump {

@@ -24,6 +24,7 @@ pub use self::{
     cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, record::*, search::*, status::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
+pub(crate) use dump::DumpRequest;
 pub(crate) use envelope::questions;
 pub use envelope::{Body, Question};
 pub use extract::{CaptureKind, LinkScope};

@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use super::frame::{Frame, read_frame, write_message};
 use super::{Hello, Reply, Request, path};
 use crate::AskError;
-use crate::question::{Answer, Dump, DumpFormat, Question};
+use crate::cut::CutEpochs;
+use crate::question::{Answer, DumpRequest, Question};
 
 /// How long the owner may take to greet. A live owner accepts within milliseconds.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
@@ -42,6 +43,14 @@ impl From<io::Error> for ClientError {
     }
 }
 
+/// A cut that the owner holds.
+pub(crate) struct HeldCut {
+    /// What dumps name it by.
+    pub(crate) cut: u64,
+    pub(crate) of: CutEpochs,
+    _connection: Connection,
+}
+
 struct Connection {
     input: BufReader<UnixStream>,
     output: BufWriter<UnixStream>,
@@ -61,21 +70,29 @@ impl Client {
         match self.request(&Request::Ask(Box::new(question.clone())), &mut io::sink())? {
             Reply::Answer(answer) => Ok(*answer),
             Reply::Error(error) => Err(ClientError::Answered(error)),
-            Reply::Dumped(_) => Err(unexpected("the end of a dump")),
+            Reply::Dumped(_) | Reply::Held { .. } => Err(unexpected("no answer")),
         }
     }
 
-    pub(crate) fn dump(
-        &self,
-        rows: Dump,
-        format: DumpFormat,
-        out: &mut dyn Write,
-    ) -> Result<u64, ClientError> {
-        let request = Request::Dump { view: rows, format };
-        match self.request(&request, out)? {
+    pub(crate) fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, ClientError> {
+        match self.request(&Request::Dump(request.clone()), out)? {
             Reply::Dumped(rows) => Ok(rows),
             Reply::Error(error) => Err(ClientError::Answered(error)),
-            Reply::Answer(_) => Err(unexpected("an answer")),
+            Reply::Answer(_) | Reply::Held { .. } => Err(unexpected("no end of a dump")),
+        }
+    }
+
+    /// Has the owner hold its newest cut, for as long as what is returned lives.
+    pub(crate) fn hold(&self) -> Result<HeldCut, ClientError> {
+        let mut connection = Connection::open(&self.path)?;
+        match connection.exchange(&Request::Hold, &mut io::sink())? {
+            Reply::Held { cut, of } => Ok(HeldCut {
+                cut,
+                of,
+                _connection: connection,
+            }),
+            Reply::Error(error) => Err(ClientError::Answered(error)),
+            Reply::Answer(_) | Reply::Dumped(_) => Err(unexpected("no cut")),
         }
     }
 

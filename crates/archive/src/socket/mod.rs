@@ -17,8 +17,9 @@ pub(crate) mod server;
 
 use serde::{Deserialize, Serialize};
 
-use crate::question::{Answer, Dump, DumpFormat, Question};
-use crate::{AskError, as_text};
+use crate::AskError;
+use crate::cut::CutEpochs;
+use crate::question::{Answer, DumpRequest, Question};
 
 /// First message of both sides.
 #[derive(Debug, Serialize, Deserialize)]
@@ -43,12 +44,9 @@ impl Hello {
 #[serde(rename_all = "snake_case")]
 enum Request {
     Ask(Box<Question>),
-    Dump {
-        #[serde(with = "as_text")]
-        view: Dump,
-        #[serde(with = "as_text")]
-        format: DumpFormat,
-    },
+    Dump(DumpRequest),
+    /// Hold the newest cut until this connection ends, so that several dumps are of one epoch.
+    Hold,
 }
 
 /// A reply of the owner.
@@ -58,5 +56,10 @@ enum Reply {
     Answer(Box<Answer>),
     /// End of a dump, with the number of rows.
     Dumped(u64),
+    /// The cut that is held now: what dumps name it by, and what it shows.
+    Held {
+        cut: u64,
+        of: CutEpochs,
+    },
     Error(AskError),
 }

@@ -15,7 +15,8 @@ use parking_lot::Mutex;
 use super::frame::{read_frame, write_data, write_message};
 use super::{Hello, Reply, Request, path};
 use crate::AskError;
-use crate::question::{Answer, Dump, DumpFormat, Question};
+use crate::cut::CutEpochs;
+use crate::question::{Answer, DumpRequest, Question};
 
 /// Most connections at once. Further ones are refused, so that a loop in another program cannot take all
 /// threads.
@@ -27,7 +28,11 @@ const DATA_BYTES: usize = 256 << 10;
 /// Answers the requests of clients.
 pub(crate) trait Answerer: Send + Sync + 'static {
     fn ask(&self, question: &Question) -> Result<Answer, AskError>;
-    fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError>;
+    fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError>;
+    /// Holds the newest cut; gives what dumps name it by, and what it shows.
+    fn hold(&self) -> Result<(u64, CutEpochs), AskError>;
+    /// Ends what [`Answerer::hold`] began.
+    fn release(&self, cut: u64);
 }
 
 /// A running socket server.
@@ -144,27 +149,47 @@ fn converse(stream: &UnixStream, answerer: &dyn Answerer) -> io::Result<()> {
     if hello.weft != crate::VERSION {
         return Ok(());
     }
+    let mut holding = Holding {
+        answerer,
+        cuts: Vec::new(),
+    };
     while let Some(frame) = read_frame(&mut input)? {
         let reply = match frame.message()? {
             Request::Ask(question) => match answerer.ask(&question) {
                 Ok(answer) => Reply::Answer(Box::new(answer)),
                 Err(error) => Reply::Error(error),
             },
-            Request::Dump { view, format } => dump(answerer, view, format, &mut output)?,
+            Request::Dump(request) => dump(answerer, &request, &mut output)?,
+            Request::Hold => match answerer.hold() {
+                Ok((cut, of)) => {
+                    holding.cuts.push(cut);
+                    Reply::Held { cut, of }
+                }
+                Err(error) => Reply::Error(error),
+            },
         };
         write_message(&mut output, &reply)?;
     }
     Ok(())
 }
 
-fn dump(
-    answerer: &dyn Answerer,
-    rows: Dump,
-    format: DumpFormat,
-    output: &mut impl Write,
-) -> io::Result<Reply> {
+/// The cuts that a connection holds: no longer than it lives.
+struct Holding<'a> {
+    answerer: &'a dyn Answerer,
+    cuts: Vec<u64>,
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        for cut in &self.cuts {
+            self.answerer.release(*cut);
+        }
+    }
+}
+
+fn dump(answerer: &dyn Answerer, request: &DumpRequest, output: &mut impl Write) -> io::Result<Reply> {
     let mut chunks = BufWriter::with_capacity(DATA_BYTES, Chunks { output });
-    let reply = match answerer.dump(rows, format, &mut chunks) {
+    let reply = match answerer.dump(request, &mut chunks) {
         Ok(rows) => Reply::Dumped(rows),
         Err(error) => Reply::Error(error),
     };

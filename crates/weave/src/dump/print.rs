@@ -20,16 +20,40 @@ pub(crate) struct Printer<'o> {
     format: DumpFormat,
     out: BufWriter<&'o mut dyn Write>,
     rows: u64,
+    rows_max: u64,
 }
 
 impl<'o> Printer<'o> {
     pub(crate) fn new(format: DumpFormat, out: &'o mut dyn Write) -> Printer<'o> {
         let out = BufWriter::with_capacity(1 << 16, out);
-        Printer { format, out, rows: 0 }
+        Printer {
+            format,
+            out,
+            rows: 0,
+            rows_max: u64::MAX,
+        }
     }
 
-    /// Writes a row: each cell with the name of its column.
+    /// The same, for no more than so many rows.
+    pub(crate) fn up_to(self, rows_max: u64) -> Printer<'o> {
+        Printer { rows_max, ..self }
+    }
+
+    /// How many more rows are wanted.
+    pub(crate) fn room(&self) -> u64 {
+        self.rows_max - self.rows.min(self.rows_max)
+    }
+
+    /// Whether no more rows are wanted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.room() == 0
+    }
+
+    /// Writes a row, if one more is wanted: each cell with the name of its column.
     pub(crate) fn row(&mut self, cells: &[(&str, Cell<'_>)]) -> Result<(), DumpError> {
+        if self.is_full() {
+            return Ok(());
+        }
         self.rows += 1;
         match self.format {
             DumpFormat::Tsv => self.tsv(cells),

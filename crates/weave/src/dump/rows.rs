@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use crate::codec::{self, Corrupt, Reader};
+use crate::cut::Rows;
 use crate::dump::{Cell, Printer, date_time};
-use crate::dump::{DumpFormat, View};
+use crate::dump::{DumpFormat, DumpRange, View};
 use crate::error::{DumpError, SnapshotError};
 use crate::ledger::{LedgerEntry, QuarantineEntry};
 use crate::rows::{CaptureRow, KeyRange};
@@ -13,7 +14,7 @@ use crate::sort::Sorter;
 use crate::tables::Table;
 use crate::views::rankings::Ranked;
 use crate::views::uris::Counts;
-use crate::views::{links, uris, version_row};
+use crate::views::{domains, links, uris, version_row};
 
 impl Snapshot {
     /// Writes all rows of a view and gives their number.
@@ -21,25 +22,40 @@ impl Snapshot {
     /// # Errors
     /// [`DumpError`]: a row could not be read or written, or there is no room for sorting.
     pub fn dump(&self, view: View, format: DumpFormat, out: &mut dyn Write) -> Result<u64, DumpError> {
-        let mut printer = Printer::new(format, out);
+        self.dump_range(view, &DumpRange::default(), format, out)
+    }
+
+    /// Writes the rows of a part of a view and gives their number.
+    ///
+    /// # Errors
+    /// As [`Snapshot::dump`].
+    pub fn dump_range(
+        &self,
+        view: View,
+        range: &DumpRange,
+        format: DumpFormat,
+        out: &mut dyn Write,
+    ) -> Result<u64, DumpError> {
+        let mut printer = Printer::new(format, out).up_to(range.rows_max.unwrap_or(u64::MAX));
         match view {
             View::Captures => self.dump_captures(&mut printer)?,
-            View::Pages => self.dump_pages(&mut printer)?,
-            View::Links => self.dump_links(&mut printer)?,
-            View::Inlinks => self.dump_inlinks(&mut printer)?,
-            View::Uris => self.dump_uris(&mut printer)?,
-            View::Domains => {
-                for row in self.all_domains(None) {
-                    let row = row?;
-                    printer.row(&[
-                        ("domain", Cell::Text(&row.domain)),
-                        ("uris", Cell::Number(row.uris)),
-                        ("pages", Cell::Number(row.pages)),
-                        ("inlinks_external", Cell::Number(row.inlinks_external)),
-                    ])?;
-                }
+            View::Pages => self.dump_pages(range, &mut printer)?,
+            View::Links => self.dump_links(range, &mut printer)?,
+            View::Inlinks if range.from.is_some() && range.to.is_some() => {
+                self.dump_inlinks_of(range, &mut printer)?;
             }
-            View::Top => self.dump_top(&mut printer)?,
+            View::Inlinks => self.dump_inlinks(range, &mut printer)?,
+            View::Uris => self.dump_uris(range, &mut printer)?,
+            View::Domains => self.dump_domains(range, &mut printer)?,
+            View::Top => match range.rows_max {
+                Some(rows_max) => {
+                    let limit = usize::try_from(rows_max).unwrap_or(usize::MAX);
+                    for row in self.top(None, None, limit)? {
+                        print_ranked(&mut printer, &row.url_key, row.inlinks, row.inlinks_external)?;
+                    }
+                }
+                None => self.dump_top(&mut printer)?,
+            },
             View::Ledger => dump_ledger(&mut printer, self.ledger()?.into_iter().map(|(_, e)| e).collect())?,
             View::Quarantine => {
                 let rows = self
@@ -50,6 +66,36 @@ impl Snapshot {
             }
         }
         printer.finish()
+    }
+
+    /// Rows of a table whose keys are in the range.
+    fn rows_in(&self, table: Table, range: &DumpRange) -> Rows {
+        let key = |key: &str| match table {
+            // Its keys end with a NUL.
+            Table::Domains => domains::row_key(key),
+            _ => key.as_bytes().to_vec(),
+        };
+        let from = range.from.as_deref().map(key).unwrap_or_default();
+        match range.to.as_deref().map(key) {
+            Some(to) => self.cut().range(table, &from, &to),
+            None => self.cut().from(table, &from),
+        }
+    }
+
+    fn dump_domains(&self, range: &DumpRange, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        for row in self.rows_in(Table::Domains, range) {
+            if printer.is_full() {
+                break;
+            }
+            let row = self.domain_row(row?)?;
+            printer.row(&[
+                ("domain", Cell::Text(&row.domain)),
+                ("uris", Cell::Number(row.uris)),
+                ("pages", Cell::Number(row.pages)),
+                ("inlinks_external", Cell::Number(row.inlinks_external)),
+            ])?;
+        }
+        Ok(())
     }
 
     fn dump_captures(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
@@ -68,9 +114,12 @@ impl Snapshot {
         print_captures(printer, &mut equal)
     }
 
-    fn dump_pages(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
-        let mut uris = uris::scan(self.cut());
-        for row in self.cut().iter(Table::Versions) {
+    fn dump_pages(&self, range: &DumpRange, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        let mut uris = self.rows_in(Table::Uris, range);
+        for row in self.rows_in(Table::Versions, range) {
+            if printer.is_full() {
+                break;
+            }
             let (key, value) = row?;
             let url_key = self.cut().decode(Table::Versions, &key, codec::to_text(&key))?;
             let page = self
@@ -93,11 +142,14 @@ impl Snapshot {
         Ok(())
     }
 
-    fn dump_links(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
-        for row in self.cut().iter(Table::Links) {
+    fn dump_links(&self, range: &DumpRange, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        for row in self.rows_in(Table::Links, range) {
             let (key, value) = row?;
             let source_key = self.cut().decode(Table::Links, &key, codec::to_text(&key))?;
             for link in links::read_row(self.cut(), &key, &value, |_| true)? {
+                if printer.is_full() {
+                    return Ok(());
+                }
                 printer.row(&[
                     ("source_key", Cell::Text(&source_key)),
                     ("target_key", Cell::Text(&link.url_key)),
@@ -110,7 +162,35 @@ impl Snapshot {
         Ok(())
     }
 
-    fn dump_inlinks(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+    /// Those of few targets: each target's sources are looked up.
+    fn dump_inlinks_of(&self, range: &DumpRange, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        for row in self.rows_in(Table::Uris, range) {
+            if printer.is_full() {
+                break;
+            }
+            let (key, value) = row?;
+            let uri = self
+                .cut()
+                .decode(Table::Uris, &key, uris::decode_counts(&value))?;
+            if uri.counts.inlinks == 0 {
+                continue;
+            }
+            let target_key = self.cut().decode(Table::Uris, &key, codec::to_text(&key))?;
+            let wanted = usize::try_from(printer.room()).unwrap_or(usize::MAX);
+            for link in self.inlinks(&target_key, None, wanted)? {
+                print_inlink(
+                    printer,
+                    &target_key,
+                    &link.source_key,
+                    &link.anchor,
+                    link.nofollow,
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn dump_inlinks(&self, range: &DumpRange, printer: &mut Printer<'_>) -> Result<(), DumpError> {
         let scratch = |source| DumpError::Scratch {
             dir: self.dir().display().to_string(),
             source,
@@ -118,27 +198,28 @@ impl Snapshot {
         let mut sorter = Sorter::new(self.dir());
         for row in self.cut().iter(Table::Links) {
             let (key, value) = row?;
-            for link in links::read_row(self.cut(), &key, &value, |_| true)? {
+            for link in links::read_row(self.cut(), &key, &value, |target| range.contains(target))? {
                 // Sorted in files: the links of a large archive do not fit into memory.
                 sorter.push(&pack_inlink(&key, &link)).map_err(scratch)?;
             }
         }
         for row in sorter.finish().map_err(scratch)? {
+            if printer.is_full() {
+                break;
+            }
             let row = row.map_err(scratch)?;
             let (target_key, source_key, anchor, nofollow) =
                 self.cut().decode(Table::Links, &row, unpack_inlink(&row))?;
-            printer.row(&[
-                ("target_key", Cell::Text(target_key)),
-                ("source_key", Cell::Text(source_key)),
-                ("anchor", Cell::Text(anchor)),
-                ("nofollow", Cell::Number(u64::from(nofollow))),
-            ])?;
+            print_inlink(printer, target_key, source_key, anchor, nofollow)?;
         }
         Ok(())
     }
 
-    fn dump_uris(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
-        for row in uris::scan(self.cut()) {
+    fn dump_uris(&self, range: &DumpRange, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        for row in self.rows_in(Table::Uris, range) {
+            if printer.is_full() {
+                break;
+            }
             let (key, value) = row?;
             let url_key = self.cut().decode(Table::Uris, &key, codec::to_text(&key))?;
             let uri = self
@@ -171,7 +252,8 @@ impl Snapshot {
         for row in sorter.finish().map_err(scratch)? {
             let row = row.map_err(scratch)?;
             let ranked = self.cut().decode(Table::Uris, &row, unpack_rank(&row))?;
-            print_ranked(printer, &ranked)?;
+            let Ranked { counts, url_key } = ranked;
+            print_ranked(printer, &url_key, counts.inlinks, counts.inlinks_external)?;
         }
         Ok(())
     }
@@ -273,11 +355,31 @@ fn print_page(
     ])
 }
 
-fn print_ranked(printer: &mut Printer<'_>, ranked: &Ranked) -> Result<(), DumpError> {
+fn print_ranked(
+    printer: &mut Printer<'_>,
+    url_key: &str,
+    inlinks: u64,
+    inlinks_external: u64,
+) -> Result<(), DumpError> {
     printer.row(&[
-        ("inlinks_external", Cell::Number(ranked.counts.inlinks_external)),
-        ("inlinks", Cell::Number(ranked.counts.inlinks)),
-        ("url_key", Cell::Text(&ranked.url_key)),
+        ("inlinks_external", Cell::Number(inlinks_external)),
+        ("inlinks", Cell::Number(inlinks)),
+        ("url_key", Cell::Text(url_key)),
+    ])
+}
+
+fn print_inlink(
+    printer: &mut Printer<'_>,
+    target_key: &str,
+    source_key: &str,
+    anchor: &str,
+    nofollow: bool,
+) -> Result<(), DumpError> {
+    printer.row(&[
+        ("target_key", Cell::Text(target_key)),
+        ("source_key", Cell::Text(source_key)),
+        ("anchor", Cell::Text(anchor)),
+        ("nofollow", Cell::Number(u64::from(nofollow))),
     ])
 }
 

@@ -18,7 +18,7 @@ fn a_note_commits_with_the_epoch_that_it_is_of() {
     let (mut pair, input) = Pair::with_input();
     let dir = pair.dir();
     let weave = pair.take_weave();
-    assert_eq!(weave.note_beside().unwrap(), None);
+    assert_eq!(weave.snapshot().note_beside().unwrap(), None);
     let mut given = Vec::new();
     let mut write = |arriving: Arriving<'_>| {
         let times = arriving.captures().map(|(_, entry, capture)| {
@@ -36,7 +36,7 @@ fn a_note_commits_with_the_epoch_that_it_is_of() {
     drop(weave);
     let weave = Weave::open(&dir, None, settings()).unwrap();
     assert_eq!(
-        weave.note_beside().unwrap().as_deref(),
+        weave.snapshot().note_beside().unwrap().as_deref(),
         Some(b"note 2".as_slice())
     );
 }

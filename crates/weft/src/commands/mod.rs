@@ -20,6 +20,7 @@ mod page;
 mod record;
 mod search;
 mod serve;
+mod sql;
 mod status;
 mod store;
 mod synth;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Search(search::Args),
     /// The archived record of a URL
     Record(record::Args),
+    /// Ask in SQL: facts and live views as tables
+    Sql(sql::Args),
     /// Recompute every view and compare
     Verify(verify::Args),
     /// Serve pages, API and CDX to browsers
@@ -89,6 +92,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Cdx(args) => cdx::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Record(args) => record::run(args, context),
+        Command::Sql(args) => sql::run(args, context),
         Command::Verify(args) => verify::run(&args, context),
         Command::Serve(args) => serve::run(&args, context),
         Command::Store(args) => store::run(*args, context),

@@ -3,19 +3,22 @@
 //! Titles, anchors and URLs come from strangers. Text printed for people never contains their control
 //! characters: no escape sequence, line break or change of writing direction.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
 use std::io::IsTerminal;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Colours text, or returns it unchanged if the output is no terminal or `NO_COLOR` is set.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Style {
+pub struct Style {
     on: bool,
 }
 
 impl Style {
     /// Returns colours for a terminal, unless `NO_COLOR` is set and not empty, or the terminal is dumb.
-    pub(crate) fn new(terminal: bool) -> Style {
+    pub fn new(terminal: bool) -> Style {
         // no-color.org: an empty value does not count.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -25,32 +28,32 @@ impl Style {
     }
 
     /// Colours of standard error.
-    pub(crate) fn of_stderr() -> Style {
+    pub fn of_stderr() -> Style {
         Style::new(std::io::stderr().is_terminal())
     }
 
     /// Titles, matches.
-    pub(crate) fn bold(self, text: &str) -> String {
+    pub fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
     /// Column heads, and text of less importance.
-    pub(crate) fn dim(self, text: &str) -> String {
+    pub fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
 
     /// Addresses.
-    pub(crate) fn address(self, text: &str) -> String {
+    pub fn address(self, text: &str) -> String {
         self.paint("36", text)
     }
 
     /// Losses that leave something usable.
-    pub(crate) fn warn(self, text: &str) -> String {
+    pub fn warn(self, text: &str) -> String {
         self.paint("33", text)
     }
 
     /// Errors.
-    pub(crate) fn bad(self, text: &str) -> String {
+    pub fn bad(self, text: &str) -> String {
         self.paint("1;31", text)
     }
 
@@ -64,14 +67,14 @@ impl Style {
 }
 
 /// Returns `text` on one line, with its control and direction characters replaced by a space.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if is_harmful(c) { ' ' } else { c })
         .collect()
 }
 
 /// Like [`clean`], but keeps line ends.
-pub(crate) fn clean_lines(text: &str) -> String {
+pub fn clean_lines(text: &str) -> String {
     text.chars()
         .map(|c| if c != '\n' && is_harmful(c) { ' ' } else { c })
         .collect()
@@ -84,12 +87,12 @@ fn is_harmful(c: char) -> bool {
 }
 
 /// Returns the number of columns that `text` needs on a terminal.
-pub(crate) fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     text.width()
 }
 
 /// Returns `text` cut to at most `columns` columns, with an ellipsis if it was cut.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -108,7 +111,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
 }
 
 /// Returns `text` as one word of a shell command, quoted only if needed.
-pub(crate) fn shell_word(text: &str) -> String {
+pub fn shell_word(text: &str) -> String {
     // Only characters that no shell treats as its own.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

@@ -1,0 +1,86 @@
+//! One epoch of an archive, held while several dumps are made of it.
+
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+use weave::Snapshot;
+
+use crate::question::{Dump, DumpFormat, DumpRange, DumpRequest};
+use crate::socket::client::HeldCut;
+use crate::{Archive, AskError, ask};
+
+/// One epoch of an archive: all dumps of it show the same cut, whatever is loaded meanwhile. What it shows stays on the disk
+/// for as long: hold it for one question, not for ever.
+pub struct Cut {
+    pub(crate) archive: Archive,
+    pub(crate) of: CutEpochs,
+    pub(crate) held: Held,
+}
+
+/// What a cut shows.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct CutEpochs {
+    epoch: u64,
+    /// Of each table of facts, the last epoch that it must have to show the same.
+    facts: [u64; 3],
+}
+
+impl CutEpochs {
+    pub(crate) fn of(snapshot: &Snapshot) -> Result<CutEpochs, AskError> {
+        let note = snapshot.note_beside()?;
+        let facts = note.as_deref().and_then(facts::Note::of_bytes);
+        Ok(CutEpochs {
+            epoch: snapshot.epoch().0,
+            facts: facts.map(|note| note.last_epochs()).unwrap_or_default(),
+        })
+    }
+}
+
+/// Who holds it.
+pub(crate) enum Held {
+    Here(Snapshot),
+    ByOwner(HeldCut),
+}
+
+impl Cut {
+    /// Number of the epoch.
+    pub fn epoch(&self) -> u64 {
+        self.of.epoch
+    }
+
+    /// The last epoch that a table of facts must have to show the same as this cut.
+    pub fn facts_epoch(&self, table: facts::Table) -> u64 {
+        self.of.facts[table as usize]
+    }
+
+    /// The archive.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// Writes a part of a view. Returns the number of rows.
+    ///
+    /// # Errors
+    /// [`AskError`]; some rows may have been written already. `Unavailable` if the owner that held the cut has ended.
+    pub fn dump(
+        &self,
+        rows: impl Into<Dump>,
+        range: DumpRange,
+        format: DumpFormat,
+        out: &mut dyn Write,
+    ) -> Result<u64, AskError> {
+        let mut request = DumpRequest {
+            view: rows.into(),
+            format,
+            range,
+            cut: None,
+        };
+        match &self.held {
+            Held::Here(snapshot) => ask::dump(snapshot, &request, out),
+            Held::ByOwner(held) => {
+                request.cut = Some(held.cut);
+                self.archive.dump_requested(&request, out)
+            }
+        }
+    }
+}

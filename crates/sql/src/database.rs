@@ -1,0 +1,457 @@
+//! Answers statements.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use archive::Cut;
+use archive::question::{DumpRange, View};
+use async_trait::async_trait;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::memory::{MemoryCatalogProvider, MemoryCatalogProviderList};
+use datafusion::catalog::{
+    CatalogProvider, CatalogProviderList, SchemaProvider, TableFunction, TableProvider,
+};
+use datafusion::common::DataFusionError;
+use datafusion::datasource::ViewTable;
+use datafusion::execution::context::{SQLOptions, SessionContext};
+use datafusion::execution::disk_manager::DiskManagerBuilder;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::execution::{SendableRecordBatchStream, SessionStateDefaults};
+use datafusion::prelude::SessionConfig;
+use datafusion::sql::parser::Statement as DfStatement;
+use facts::Table;
+use futures_util::StreamExt as _;
+use parking_lot::{Mutex, RwLock};
+use tokio::time::Instant;
+
+use crate::SqlError;
+use crate::fact_tables::{FactTables, Wanted};
+use crate::functions;
+use crate::handle::Handle;
+use crate::live::Live;
+use crate::table_functions::{InlinksOf, Search};
+use crate::tables::{LiveTable, TABLES};
+use crate::views::view_statement;
+use crate::yielding::YieldingJoins;
+
+/// Catalog and schema of the tables, which nobody needs to write.
+const CATALOG: &str = "weft";
+const SCHEMA: &str = "public";
+
+/// Memory for statements if nothing is said: as much as an archive takes.
+const MEMORY_SIZE_BYTES: u64 = 1 << 30;
+
+/// How a database works.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Memory for the rows of all statements, in bytes; what does not fit is written to temporary files. 1 GiB if absent.
+    pub memory_size_bytes: Option<u64>,
+    /// Memory of the archive, if this process opens it.
+    pub archive_memory_size_bytes: Option<u64>,
+    /// Open the archive without a change to it.
+    pub read_only: bool,
+    /// Threads of a statement; as many as there are cores if absent.
+    pub threads: Option<usize>,
+}
+
+/// How a statement is answered.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct QuerySettings {
+    /// Show the archive as it was at this epoch, as far as the history of the facts goes back. The views are then computed from the facts.
+    pub at_epoch: Option<u64>,
+    /// Time until the last row.
+    pub time_max: Option<Duration>,
+    /// Join by sorting, which writes to temporary files what does not fit into memory; joins by hashing are quicker and need one side
+    /// of each join in memory.
+    pub sorts_for_joins: bool,
+}
+
+/// An archive that answers statements.
+pub struct Database {
+    handle: Arc<Handle>,
+    base: SessionState,
+    facts: Mutex<Option<Arc<FactTables>>>,
+}
+
+/// Rows that answer a statement.
+pub struct Answer {
+    /// The epoch that all tables of the statement were of.
+    pub epoch: u64,
+    stream: SendableRecordBatchStream,
+    deadline: Option<(Instant, Duration)>,
+    /// The rows are made in it.
+    _context: SessionContext,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an answer of epoch {}", self.epoch)
+    }
+}
+
+impl Answer {
+    /// The columns.
+    pub fn schema(&self) -> SchemaRef {
+        self.stream.schema()
+    }
+
+    /// The next rows; `None` after the last.
+    ///
+    /// # Errors
+    /// [`SqlError`], after which there are no more rows.
+    pub async fn next(&mut self) -> Option<Result<RecordBatch, SqlError>> {
+        let next = self.stream.next();
+        let next = match self.deadline {
+            None => next.await,
+            Some((deadline, limit)) => match tokio::time::timeout_at(deadline, next).await {
+                Ok(next) => next,
+                Err(_) => return Some(Err(time_limit(limit))),
+            },
+        };
+        next.map(|batch| batch.map_err(SqlError::from))
+    }
+}
+
+fn time_limit(limit: Duration) -> SqlError {
+    SqlError::TimeLimit {
+        seconds: limit.as_secs(),
+    }
+}
+
+impl Database {
+    /// The archive in `dir`. Nothing is opened before the first statement.
+    ///
+    /// # Errors
+    /// [`SqlError`]: there is no room for temporary files.
+    pub fn new(dir: &Path, settings: &Settings) -> Result<Database, SqlError> {
+        let memory = settings.memory_size_bytes.unwrap_or(MEMORY_SIZE_BYTES);
+        let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(pool))
+            .with_disk_manager_builder(DiskManagerBuilder::default())
+            .build_arc()?;
+        let mut config = SessionConfig::new()
+            .with_default_catalog_and_schema(CATALOG, SCHEMA)
+            .with_create_default_catalog_and_schema(false)
+            .with_information_schema(true);
+        if let Some(threads) = settings.threads {
+            config = config.with_target_partitions(threads.max(1));
+        }
+        let options = config.options_mut();
+        // So that errors name a line and a column.
+        options.sql_parser.collect_spans = true;
+        options.execution.parquet.pushdown_filters = true;
+        options.execution.parquet.reorder_filters = true;
+        let mut functions = SessionStateDefaults::default_scalar_functions();
+        functions.extend(functions::all());
+        let base = SessionStateBuilder::new_with_default_features()
+            .with_config(config)
+            .with_runtime_env(runtime)
+            .with_physical_optimizer_rule(Arc::new(YieldingJoins))
+            .with_scalar_functions(functions)
+            // No table is made of a file here.
+            .with_table_factories(HashMap::new())
+            .with_file_formats(Vec::new())
+            .build();
+        Ok(Database {
+            handle: Handle::new(dir, settings),
+            base,
+            facts: Mutex::default(),
+        })
+    }
+
+    /// The directory of the archive.
+    pub fn dir(&self) -> &Path {
+        self.handle.dir()
+    }
+
+    /// Begins to answer a statement.
+    ///
+    /// # Errors
+    /// [`SqlError`].
+    pub async fn query(&self, statement: &str, settings: &QuerySettings) -> Result<Answer, SqlError> {
+        let deadline = settings.time_max.map(|limit| (Instant::now() + limit, limit));
+        let planned = async {
+            let cut = self.cut().await?;
+            let (context, epoch) = self.context(cut, settings).await?;
+            let stream = run(&context, statement).await?;
+            Ok((context, epoch, stream))
+        };
+        let (context, epoch, stream) = match deadline {
+            None => planned.await,
+            Some((deadline, limit)) => tokio::time::timeout_at(deadline, planned)
+                .await
+                .unwrap_or_else(|_| Err(time_limit(limit))),
+        }?;
+        Ok(Answer {
+            epoch,
+            stream,
+            deadline,
+            _context: context,
+        })
+    }
+
+    /// Holds the newest epoch.
+    pub(crate) async fn cut(&self) -> Result<Arc<Cut>, SqlError> {
+        let handle = self.handle.clone();
+        // Opening an archive waits for other processes.
+        let cut = tokio::task::spawn_blocking(move || handle.cut());
+        Ok(Arc::new(cut.await.map_err(panicked)??))
+    }
+
+    /// Answers a statement about a cut.
+    pub(crate) async fn query_cut(
+        &self,
+        cut: &Arc<Cut>,
+        statement: &str,
+        settings: &QuerySettings,
+    ) -> Result<Answer, SqlError> {
+        let (context, epoch) = self.context(cut.clone(), settings).await?;
+        Ok(Answer {
+            epoch,
+            stream: run(&context, statement).await?,
+            deadline: None,
+            _context: context,
+        })
+    }
+
+    /// The tables of facts; `None` if the archive keeps none.
+    pub(crate) fn facts(&self, archive: &archive::Archive) -> Result<Option<Arc<FactTables>>, SqlError> {
+        let mut facts = self.facts.lock();
+        let Some(dir) = archive.facts_dir()? else {
+            return Ok(None);
+        };
+        // Another archive may have been made in the same place.
+        if facts.as_ref().is_none_or(|facts| facts.dir() != dir) {
+            *facts = Some(Arc::new(FactTables::new(dir)));
+        }
+        Ok(facts.clone())
+    }
+
+    /// A session whose tables are of one epoch, and that epoch.
+    async fn context(
+        &self,
+        cut: Arc<Cut>,
+        settings: &QuerySettings,
+    ) -> Result<(SessionContext, u64), SqlError> {
+        let epoch = match settings.at_epoch {
+            Some(epoch) if epoch > cut.epoch() => {
+                return Err(SqlError::Epoch {
+                    table: "captures",
+                    why: format!("epoch {epoch} is not there yet; the newest is {}", cut.epoch()),
+                });
+            }
+            Some(epoch) => epoch,
+            None => cut.epoch(),
+        };
+        let tables = Arc::new(Tables {
+            facts: self.facts(cut.archive())?,
+            of_definitions: RwLock::default(),
+            state: RwLock::default(),
+            is_newest: settings.at_epoch.is_none(),
+            epoch,
+            cut,
+        });
+        let schemas = MemoryCatalogProvider::new();
+        schemas.register_schema(SCHEMA, tables.clone())?;
+        let catalogs = MemoryCatalogProviderList::new();
+        catalogs.register_catalog(CATALOG.to_owned(), Arc::new(schemas));
+        let search = Search {
+            cut: tables.cut.clone(),
+        };
+        let inlinks = InlinksOf {
+            cut: tables.cut.clone(),
+        };
+        let mut config = self.base.config().clone();
+        config.options_mut().optimizer.prefer_hash_join = !settings.sorts_for_joins;
+        let mut builder = SessionStateBuilder::new_from_existing(self.base.clone())
+            .with_config(config)
+            .with_catalog_list(Arc::new(catalogs));
+        let functions = builder.table_functions().get_or_insert_default();
+        if tables.is_newest {
+            functions.insert(
+                "search".into(),
+                Arc::new(TableFunction::new("search".into(), Arc::new(search))),
+            );
+            functions.insert(
+                "inlinks".into(),
+                Arc::new(TableFunction::new("inlinks".into(), Arc::new(inlinks))),
+            );
+        }
+        let context = SessionContext::new_with_state(builder.build());
+        *tables.state.write() = Some(context.state_weak_ref());
+        if !tables.is_newest {
+            for view in [View::Pages, View::Inlinks, View::Uris, View::Domains, View::Top] {
+                let Some(statement) = view_statement(view) else {
+                    continue;
+                };
+                let plan = context.state().create_logical_plan(statement).await?;
+                let table = ViewTable::new(plan, None);
+                tables.of_definitions.write().insert(view.name(), Arc::new(table));
+            }
+        }
+        Ok((context, epoch))
+    }
+}
+
+/// Runs a statement that reads.
+async fn run(context: &SessionContext, statement: &str) -> Result<SendableRecordBatchStream, SqlError> {
+    let reads = SQLOptions::new()
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false);
+    let state = context.state();
+    let dialect = state.config().options().sql_parser.dialect;
+    let parsed = state.sql_to_statement(statement, &dialect)?;
+    let writes = match &parsed {
+        DfStatement::CopyTo(_) => Some("COPY"),
+        DfStatement::CreateExternalTable(_) => Some("CREATE EXTERNAL TABLE"),
+        _ => None,
+    };
+    if let Some(what) = writes {
+        return Err(SqlError::ReadOnly {
+            what: what.to_owned(),
+        });
+    }
+    let planned = |error| with_tables(SqlError::from(error));
+    let plan = state.statement_to_plan(parsed).await.map_err(planned)?;
+    reads.verify_plan(&plan)?;
+    let frame = context.execute_logical_plan(plan).await.map_err(planned)?;
+    Ok(frame.execute_stream().await?)
+}
+
+/// Names the tables that there are where a statement names another.
+fn with_tables(error: SqlError) -> SqlError {
+    let prefix = format!("table '{CATALOG}.{SCHEMA}.");
+    match error {
+        SqlError::Statement {
+            message,
+            line,
+            column,
+        } if message.contains(&prefix) => {
+            let name = message
+                .split(&prefix)
+                .nth(1)
+                .and_then(|rest| rest.split('\'').next());
+            let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+            SqlError::Statement {
+                message: format!(
+                    "there is no table {}; there are {}",
+                    name.unwrap_or_default(),
+                    names.join(", ")
+                ),
+                line,
+                column,
+            }
+        }
+        other => other,
+    }
+}
+
+pub(crate) fn panicked(error: tokio::task::JoinError) -> SqlError {
+    SqlError::Execution(format!("a thread ended: {error}"))
+}
+
+/// The tables of one statement. They are opened as the statement names them.
+struct Tables {
+    cut: Arc<Cut>,
+    epoch: u64,
+    /// Whether the epoch is that of the cut: then views are live.
+    is_newest: bool,
+    facts: Option<Arc<FactTables>>,
+    /// Views of an older epoch.
+    of_definitions: RwLock<HashMap<&'static str, Arc<dyn TableProvider>>>,
+    /// The session that these are the tables of.
+    state: RwLock<Option<Weak<RwLock<SessionState>>>>,
+}
+
+impl fmt::Debug for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tables of epoch {}", self.epoch)
+    }
+}
+
+impl Tables {
+    async fn fact_table(&self, table: Table) -> Result<Arc<dyn TableProvider>, SqlError> {
+        let Some(facts) = &self.facts else {
+            return Err(SqlError::NoFacts(format!(
+                "this archive keeps no facts, so there is no table {}; load its inputs into a new archive to get it",
+                table.name()
+            )));
+        };
+        let wanted = Wanted {
+            epoch: self.epoch,
+            at_least: match self.is_newest {
+                true => self.cut.facts_epoch(table),
+                false => 0,
+            },
+        };
+        let state = self.state.read().as_ref().and_then(Weak::upgrade);
+        let state = state.map(|state| state.read().clone());
+        let Some(state) = state else {
+            return Err(SqlError::Execution("the session has ended".into()));
+        };
+        if table == Table::Texts && facts.newest(table).await?.is_none() {
+            return Err(SqlError::NoFacts(
+                "this archive keeps no texts; a new archive does with weft load --facts-text".into(),
+            ));
+        }
+        facts.provider(table, wanted, &state).await
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for Tables {
+    fn table_names(&self) -> Vec<String> {
+        TABLES
+            .iter()
+            .filter(|table| self.is_shown(table.name))
+            .map(|table| table.name.to_owned())
+            .collect()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
+        if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) {
+            let table = self.fact_table(table).await;
+            return table
+                .map(Some)
+                .map_err(|error| DataFusionError::External(Box::new(error)));
+        }
+        if !self.is_newest {
+            return Ok(self.of_definitions.read().get(name).cloned());
+        }
+        Ok(LiveTable::named(name).map(|table| -> Arc<dyn TableProvider> {
+            Arc::new(Live {
+                table,
+                cut: self.cut.clone(),
+                range: DumpRange::default(),
+            })
+        }))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        TABLES.iter().any(|table| table.name == name)
+    }
+}
+
+impl Tables {
+    /// Whether lists of tables name it.
+    fn is_shown(&self, name: &str) -> bool {
+        match Table::ALL.into_iter().find(|table| table.name() == name) {
+            Some(Table::Texts) => self
+                .facts
+                .as_ref()
+                .is_some_and(|facts| facts.dir().join(name).is_dir()),
+            Some(_) => self.facts.is_some(),
+            None => self.is_newest || self.of_definitions.read().contains_key(name),
+        }
+    }
+}

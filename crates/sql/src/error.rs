@@ -1,0 +1,216 @@
+//! Why there is no answer.
+
+use archive::{AskError, OpenError};
+use datafusion::error::DataFusionError;
+use deltalake_core::DeltaTableError;
+
+/// Why a statement has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SqlError {
+    /// The archive cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The archive does not answer.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// The statement is wrong, or cannot be done.
+    #[error("{message}{}", at(*.line, *.column))]
+    Statement {
+        /// What is wrong, with a suggestion if there is one.
+        message: String,
+        /// Line of the statement, from 1; 0 if unknown.
+        line: u64,
+        /// Column in that line, from 1.
+        column: u64,
+    },
+    /// A statement that would change something.
+    #[error("this is read-only: {what} is not possible here")]
+    ReadOnly {
+        /// What the statement wanted.
+        what: String,
+    },
+    /// It took too long.
+    #[error("stopped after {seconds} s, which is the limit for a question here")]
+    TimeLimit {
+        /// The limit.
+        seconds: u64,
+    },
+    /// The archive keeps no such facts.
+    #[error("{0}")]
+    NoFacts(String),
+    /// The table of facts cannot be read.
+    #[error("facts/{table}: {source}")]
+    Facts {
+        /// The table.
+        table: &'static str,
+        /// Why.
+        source: Box<DeltaTableError>,
+    },
+    /// The table of facts is not at the epoch wanted.
+    #[error("facts/{table}: {why}")]
+    Epoch {
+        /// The table.
+        table: &'static str,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// While the answer was computed.
+    #[error("{0}")]
+    Execution(String),
+    /// A file could not be written or read.
+    #[error("{doing} {path}: {source}")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// Where.
+        path: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+fn at(line: u64, column: u64) -> String {
+    match line {
+        0 => String::new(),
+        1 => format!(" (column {column})"),
+        line => format!(" (line {line}, column {column})"),
+    }
+}
+
+impl SqlError {
+    pub(crate) fn facts(table: &'static str) -> impl Fn(DeltaTableError) -> SqlError {
+        move |source| SqlError::Facts {
+            table,
+            source: Box::new(source),
+        }
+    }
+
+    /// Whether the question is at fault, not the archive or the machine.
+    pub fn is_of_statement(&self) -> bool {
+        matches!(
+            self,
+            SqlError::Statement { .. } | SqlError::ReadOnly { .. } | SqlError::NoFacts(_)
+        )
+    }
+}
+
+impl From<DataFusionError> for SqlError {
+    fn from(error: DataFusionError) -> SqlError {
+        SqlError::of(error)
+    }
+}
+
+impl SqlError {
+    fn of(error: DataFusionError) -> SqlError {
+        match error {
+            // Our own errors come back as they were.
+            DataFusionError::External(inner) => match inner.downcast::<SqlError>() {
+                Ok(ours) => *ours,
+                Err(other) => SqlError::Execution(other.to_string()),
+            },
+            DataFusionError::Context(_, inner) => SqlError::of(*inner),
+            DataFusionError::Diagnostic(diagnostic, inner) => {
+                let start = diagnostic.span.map(|span| span.start);
+                match SqlError::of(*inner) {
+                    SqlError::Statement { mut message, .. } => {
+                        for help in &diagnostic.helps {
+                            message.push_str("; ");
+                            message.push_str(&help.message);
+                        }
+                        SqlError::Statement {
+                            message,
+                            line: start.map_or(0, |start| start.line),
+                            column: start.map_or(0, |start| start.column),
+                        }
+                    }
+                    other => other,
+                }
+            }
+            DataFusionError::Shared(shared) => SqlError::of_text(&shared.to_string()),
+            DataFusionError::Collection(all) => match all.into_iter().next() {
+                Some(first) => SqlError::of(first),
+                None => SqlError::Execution("no reason is given".into()),
+            },
+            error @ (DataFusionError::SQL(..)
+            | DataFusionError::Plan(_)
+            | DataFusionError::SchemaError(..)
+            | DataFusionError::NotImplemented(_)) => SqlError::of_text(&error.strip_backtrace()),
+            other => SqlError::Execution(without_kind(&other.strip_backtrace()).to_owned()),
+        }
+    }
+
+    /// Of a message of the planner or the parser, which names the position in words.
+    fn of_text(text: &str) -> SqlError {
+        let text = without_kind(text);
+        if let Some(what) = text
+            .strip_prefix("DDL not supported: ")
+            .or_else(|| text.strip_prefix("DML not supported: "))
+            .or_else(|| text.strip_prefix("Statement not supported: "))
+        {
+            return SqlError::ReadOnly {
+                what: what.to_owned(),
+            };
+        }
+        let mut error = (text.to_owned(), 0, 0);
+        if let Some((message, place)) = text.rsplit_once(" at Line: ")
+            && let Some((line, column)) = place.split_once(", Column: ")
+            && let (Ok(line), Ok(column)) = (line.trim().parse(), digits(column).parse())
+        {
+            error = (message.to_owned(), line, column);
+        }
+        SqlError::Statement {
+            message: error.0,
+            line: error.1,
+            column: error.2,
+        }
+    }
+}
+
+fn digits(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Without the words that name the kind of an error.
+fn without_kind(text: &str) -> &str {
+    let mut rest = text;
+    for kind in [
+        "Error during planning: ",
+        "SQL error: ",
+        "Schema error: ",
+        "Execution error: ",
+        "This feature is not implemented: ",
+        "External error: ",
+        "Arrow error: ",
+    ] {
+        rest = rest.strip_prefix(kind).unwrap_or(rest);
+    }
+    match rest
+        .strip_prefix("ParserError(\"")
+        .and_then(|rest| rest.strip_suffix("\")"))
+    {
+        Some(inner) => inner,
+        None => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parser_messages_become_positions() {
+        let text = r#"SQL error: ParserError("Expected: an expression, found: FROM at Line: 2, Column: 8")"#;
+        let error = SqlError::of_text(text);
+        assert_eq!(
+            error.to_string(),
+            "Expected: an expression, found: FROM (line 2, column 8)"
+        );
+    }
+
+    #[test]
+    fn what_would_change_something_is_refused_in_our_words() {
+        let error = SqlError::of_text("Error during planning: DDL not supported: CreateExternalTable");
+        assert!(matches!(error, SqlError::ReadOnly { .. }), "{error:?}");
+    }
+}

@@ -1,0 +1,215 @@
+//! The tables of facts, at the version that has the epoch of a statement.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::datasource::empty::EmptyTable;
+use deltalake_core::logstore::LogStore;
+use deltalake_core::{DeltaTable, DeltaTableBuilder};
+use facts::{Kind, Table};
+use tokio::sync::Mutex;
+use url::Url;
+
+use crate::SqlError;
+
+/// How our commits say which epoch they bring (docs/facts.md).
+const APP_ID: &str = "weft";
+
+/// How long the tables may be behind the index: an epoch's facts are published some milliseconds after it.
+const BEHIND_TIME_MAX: Duration = Duration::from_secs(5);
+
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The version of a table that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// The last epoch that it may have.
+    pub(crate) epoch: u64,
+    /// The last epoch that it must have.
+    pub(crate) at_least: u64,
+}
+
+/// The tables below one folder. What was read of their logs is kept for the next statement.
+pub(crate) struct FactTables {
+    dir: PathBuf,
+    known: [Mutex<Option<DeltaTable>>; 3],
+}
+
+impl FactTables {
+    pub(crate) fn new(dir: PathBuf) -> FactTables {
+        FactTables {
+            dir,
+            known: [const { Mutex::const_new(None) }; 3],
+        }
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A table, ready to be read in a session.
+    pub(crate) async fn provider(
+        &self,
+        table: Table,
+        wanted: Wanted,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn TableProvider>, SqlError> {
+        let Some(delta) = self.at(table, wanted).await? else {
+            return Ok(Arc::new(EmptyTable::new(schema_of(table))));
+        };
+        delta
+            .update_datafusion_session(session)
+            .map_err(SqlError::facts(table.name()))?;
+        Ok(delta.table_provider().await?)
+    }
+
+    /// The table at the version wanted; `None` if there is none yet.
+    async fn at(&self, table: Table, wanted: Wanted) -> Result<Option<DeltaTable>, SqlError> {
+        let failed = SqlError::facts(table.name());
+        let deadline = ambient::now() + BEHIND_TIME_MAX;
+        loop {
+            let Some(newest) = self.newest(table).await? else {
+                if wanted.at_least == 0 {
+                    return Ok(None);
+                }
+                return Err(SqlError::Epoch {
+                    table: table.name(),
+                    why: format!(
+                        "there is no such table in {}, but the archive has facts of epoch {}; was it moved?",
+                        self.dir.display(),
+                        wanted.at_least
+                    ),
+                });
+            };
+            let Some(found) = version_of(table, &newest, wanted.epoch).await? else {
+                return Ok(None);
+            };
+            if found.epoch >= wanted.at_least {
+                let mut at = newest.clone();
+                if newest.version() != Some(found.version) {
+                    at.load_version(found.version).await.map_err(failed)?;
+                }
+                return Ok(Some(at));
+            }
+            if ambient::now() >= deadline {
+                return Err(SqlError::Epoch {
+                    table: table.name(),
+                    why: format!(
+                        "it has epoch {}, and the archive has facts of epoch {}: they could not be published; weft status says why, \
+                         and the next load tries again",
+                        found.epoch, wanted.at_least
+                    ),
+                });
+            }
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+    }
+
+    /// The newest version; `None` if there is no such table.
+    pub(crate) async fn newest(&self, table: Table) -> Result<Option<DeltaTable>, SqlError> {
+        let failed = SqlError::facts(table.name());
+        let mut known = self.known[table as usize].lock().await;
+        if let Some(delta) = &mut *known {
+            delta.update_state().await.map_err(&failed)?;
+            return Ok(Some(delta.clone()));
+        }
+        let dir = self.dir.join(table.name());
+        if !dir.join("_delta_log").is_dir() {
+            return Ok(None);
+        }
+        let url = Url::from_directory_path(&dir).map_err(|()| SqlError::Epoch {
+            table: table.name(),
+            why: format!("{} has no form as an address", dir.display()),
+        })?;
+        let mut delta = DeltaTableBuilder::from_url(url)
+            .and_then(DeltaTableBuilder::build)
+            .map_err(&failed)?;
+        delta.load().await.map_err(&failed)?;
+        *known = Some(delta.clone());
+        Ok(Some(delta))
+    }
+}
+
+/// A version of a table and the last epoch that it has.
+struct Found {
+    version: u64,
+    epoch: u64,
+}
+
+/// The newest version of a table that has no epoch after `epoch`; `None` if all have.
+async fn version_of(table: Table, newest: &DeltaTable, epoch: u64) -> Result<Option<Found>, SqlError> {
+    let failed = SqlError::facts(table.name());
+    let log = newest.log_store();
+    let mut version = newest.version().unwrap_or_default();
+    // From the newest commit backwards. Those of other writers (compactions) say no epoch.
+    for at in (0..=version).rev() {
+        match epoch_of(&*log, at).await.map_err(&failed)? {
+            Commit::Of(of) if of <= epoch => return Ok(Some(Found { version, epoch: of })),
+            Commit::Of(_) => match at.checked_sub(1) {
+                Some(before) => version = before,
+                None => return Ok(None),
+            },
+            Commit::OfOthers => {}
+            Commit::Gone => {
+                // The checkpoint before it says the rest, if nothing later is to be left out.
+                let state = newest.snapshot().map_err(&failed)?;
+                let of = state
+                    .snapshot()
+                    .transaction_version(&*log, APP_ID)
+                    .await
+                    .map_err(&failed)?;
+                let of = of.unwrap_or_default().max(0) as u64;
+                if Some(version) == newest.version() && of <= epoch {
+                    return Ok(Some(Found { version, epoch: of }));
+                }
+                return Err(SqlError::Epoch {
+                    table: table.name(),
+                    why: format!("its history does not go back to epoch {epoch} any more"),
+                });
+            }
+        }
+    }
+    // Nothing but the commit that made the table.
+    Ok(Some(Found { version, epoch: 0 }))
+}
+
+/// Which epoch a commit brought.
+enum Commit {
+    Of(u64),
+    OfOthers,
+    Gone,
+}
+
+async fn epoch_of(log: &dyn LogStore, version: u64) -> Result<Commit, deltalake_core::DeltaTableError> {
+    let Some(bytes) = log.read_commit_entry(version).await? else {
+        return Ok(Commit::Gone);
+    };
+    let mut found = Commit::OfOthers;
+    for action in serde_json::Deserializer::from_slice(&bytes).into_iter::<serde_json::Value>() {
+        let Ok(action) = action else { break };
+        let txn = action.get("txn");
+        let is_ours = |txn: &&serde_json::Value| txn.get("appId").and_then(|id| id.as_str()) == Some(APP_ID);
+        if let Some(epoch) = txn.filter(is_ours).and_then(|txn| txn.get("version")?.as_u64()) {
+            found = Commit::Of(epoch);
+        }
+    }
+    Ok(found)
+}
+
+/// The columns of a table, as its files have them.
+fn schema_of(table: Table) -> SchemaRef {
+    let field = |field: &facts::Field| {
+        let data_type = match field.kind {
+            Kind::Text => DataType::Utf8View,
+            Kind::Int => DataType::Int32,
+            Kind::Long => DataType::Int64,
+            Kind::Bool => DataType::Boolean,
+            Kind::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        };
+        Field::new(field.name, data_type, field.is_nullable)
+    };
+    Arc::new(Schema::new(table.fields().iter().map(field).collect::<Vec<_>>()))
+}

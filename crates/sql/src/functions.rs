@@ -1,0 +1,158 @@
+//! Functions of URLs: `url_key`, `host`, `domain`.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+/// All of them.
+pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
+    [OfUrl::Key, OfUrl::Host, OfUrl::Domain]
+        .map(|of| Arc::new(ScalarUDF::new_from_impl(Function::new(of))))
+        .to_vec()
+}
+
+/// The URL key of a URL (a host alone is taken for one of http).
+pub(crate) fn key_of(url: &str) -> Option<String> {
+    urlkey::url_key(url).ok()
+}
+
+/// The host of a URL or of a URL key, in lower case.
+fn host_of(text: &str) -> Option<String> {
+    if is_key(text) {
+        return Some(urlkey::host_of_key(text));
+    }
+    urlkey::host_of_url(text).map(str::to_ascii_lowercase)
+}
+
+/// The registered domain of a URL or of a URL key.
+fn domain_of(text: &str) -> Option<String> {
+    if is_key(text) {
+        return Some(urlkey::domain_of_key(text));
+    }
+    key_of(text).map(|key| urlkey::domain_of_key(&key))
+}
+
+/// Whether a text is a URL key: its host ends with a bracket, and no scheme stands before it.
+fn is_key(text: &str) -> bool {
+    let host = text.split(['/', '?', '#']).next().unwrap_or_default();
+    host.ends_with(')') || host.contains("):")
+}
+
+/// What is asked of a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum OfUrl {
+    Key,
+    Host,
+    Domain,
+}
+
+impl OfUrl {
+    fn apply(self, text: &str) -> Option<String> {
+        match self {
+            OfUrl::Key => key_of(text),
+            OfUrl::Host => host_of(text),
+            OfUrl::Domain => domain_of(text),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Function {
+    of: OfUrl,
+    signature: Signature,
+}
+
+impl Function {
+    fn new(of: OfUrl) -> Function {
+        Function {
+            of,
+            signature: Signature::string(1, Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for Function {
+    fn name(&self) -> &str {
+        match self.of {
+            OfUrl::Key => "url_key",
+            OfUrl::Host => "host",
+            OfUrl::Domain => "domain",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8View)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        // The signature lets no other number of arguments through.
+        let [argument] = args.args.as_slice() else {
+            return exec_err!("{} takes one text", self.name());
+        };
+        match argument {
+            ColumnarValue::Scalar(value) => {
+                let text = value.cast_to(&DataType::Utf8)?;
+                let text = match &text {
+                    ScalarValue::Utf8(text) => text.as_deref(),
+                    _ => None,
+                };
+                let found = text.and_then(|text| self.of.apply(text));
+                Ok(ColumnarValue::Scalar(ScalarValue::Utf8View(found)))
+            }
+            ColumnarValue::Array(array) => {
+                let texts = cast(array, &DataType::Utf8View)?;
+                let mut out = StringViewBuilder::with_capacity(texts.len());
+                for text in texts.as_string_view() {
+                    out.append_option(text.and_then(|text| self.of.apply(text)));
+                }
+                let out: ArrayRef = Arc::new(out.finish());
+                Ok(ColumnarValue::Array(out))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_and_keys_have_hosts_and_domains() {
+        for (text, key, host, domain) in [
+            (
+                "https://www.Example.co.uk:443/A?b=1",
+                Some("uk,co,example)/a?b=1"),
+                Some("www.example.co.uk"),
+                Some("example.co.uk"),
+            ),
+            (
+                "org,archive,web)/x",
+                None,
+                Some("web.archive.org"),
+                Some("archive.org"),
+            ),
+            (
+                "254,1,168,192)/info",
+                None,
+                Some("192.168.1.254"),
+                Some("192.168.1.254"),
+            ),
+        ] {
+            if key.is_some() {
+                assert_eq!(key_of(text).as_deref(), key, "{text}");
+            }
+            assert_eq!(host_of(text).as_deref(), host, "{text}");
+            assert_eq!(domain_of(text).as_deref(), domain, "{text}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The archive, opened when it is asked and closed a moment after.
+//!
+//! A process that keeps an archive open is its owner, or keeps others from becoming it. A prompt that waits for a person must not
+//! stand in the way of a load, so what nobody asks is closed.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use archive::{Archive, Cut, OpenSettings};
+use parking_lot::Mutex;
+
+use crate::{Settings, SqlError};
+
+/// How long an archive stays open after the last question: a few keystrokes.
+const IDLE_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// How to open one archive.
+pub(crate) struct Handle {
+    dir: PathBuf,
+    settings: OpenSettings,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    archive: Archive,
+    asked: Instant,
+}
+
+impl Handle {
+    pub(crate) fn new(dir: &Path, settings: &Settings) -> Arc<Handle> {
+        let mut opening = OpenSettings::default();
+        opening.asks_only = true;
+        opening.read_only = settings.read_only;
+        opening.memory_size_bytes = settings.archive_memory_size_bytes;
+        Arc::new(Handle {
+            dir: dir.to_owned(),
+            settings: opening,
+            open: Mutex::new(None),
+        })
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The archive, open. Waits for other processes: not for threads that must not wait.
+    pub(crate) fn archive(self: &Arc<Handle>) -> Result<Archive, SqlError> {
+        let mut open = self.open.lock();
+        if let Some(open) = &mut *open {
+            open.asked = ambient::now();
+            return Ok(open.archive.clone());
+        }
+        let archive = Archive::open(&self.dir, self.settings.clone())?;
+        *open = Some(Open {
+            archive: archive.clone(),
+            asked: ambient::now(),
+        });
+        let handle = Arc::downgrade(self);
+        // If no thread can be had, the archive stays open until the process ends.
+        let _ = std::thread::Builder::new()
+            .name("idle archive".into())
+            .spawn(move || close_when_idle(&handle));
+        Ok(archive)
+    }
+
+    /// A cut of the newest epoch.
+    pub(crate) fn cut(self: &Arc<Handle>) -> Result<Cut, SqlError> {
+        Ok(self.archive()?.hold()?)
+    }
+}
+
+fn close_when_idle(handle: &Weak<Handle>) {
+    loop {
+        ambient::pause(IDLE_TIME_MAX / 4);
+        let Some(handle) = handle.upgrade() else { return };
+        let mut open = handle.open.lock();
+        match &*open {
+            Some(open) if ambient::since(open.asked) < IDLE_TIME_MAX => {}
+            // Statements that still run have clones of their own.
+            _ => {
+                *open = None;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! SQL over an archive.
+//!
+//! A [`Database`] answers statements. The tables of a statement are the archive's facts (`captures`, `links`, `texts`: tables of
+//! Delta Lake) and its live views (`pages`, `inlinks`, `uris`, `domains`, `top`, `ledger`, `quarantine`: from the owner of the
+//! archive), all of one epoch, which the answer names.
+//!
+//! Invariants:
+//!  - nothing is written, and nothing outside the archive is read, whatever a statement says;
+//!  - the live views are those of a cut that is held for the statement; the facts are those of the versions of their tables that
+//!    have the same epoch.
+//!
+//! `views/*.sql` define the live views over the facts ([`view_statement`]); [`verify`] compares the two. This is the only
+//! crate that knows DataFusion.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod database;
+mod error;
+mod fact_tables;
+mod functions;
+mod handle;
+mod keys;
+mod live;
+mod live_exec;
+mod maintain;
+mod rows;
+mod table_functions;
+mod tables;
+mod text;
+pub mod verify;
+mod views;
+mod yielding;
+
+pub use database::{Answer, Database, QuerySettings, Settings};
+pub use datafusion::arrow;
+pub use datafusion::parquet;
+pub use error::SqlError;
+pub use maintain::{Maintained, maintain};
+pub use tables::{LiveTable, TABLES, TableInfo};
+pub use views::view_statement;

@@ -1,0 +1,42 @@
+//! A database that nobody asks stands in nobody's way.
+
+use std::time::{Duration, Instant};
+
+use archive::{Archive, OpenSettings};
+
+use crate::data::{Place, ask};
+
+/// How long it takes until another process could own the archive.
+fn until_free(place: &Place) -> Duration {
+    let begun = Instant::now();
+    let mut settings = OpenSettings::default();
+    settings.own = true;
+    while let Err(error) = Archive::open(&place.path("archive"), settings.clone()) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{error}");
+    }
+    begun.elapsed()
+}
+
+#[test]
+fn an_archive_is_closed_when_nobody_asks() {
+    let place = Place::small();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for statement in [
+        "SELECT 1",
+        "SELECT count(*) FROM pages",
+        "SELECT count(*) FROM captures",
+        "SELECT * FROM uris LIMIT 1",
+        "SHOW TABLES",
+        "SELECT count(*) FROM search('a')",
+    ] {
+        let database = place.database();
+        runtime.block_on(ask(&database, statement));
+        // While the database still lives: it waits two seconds for the next statement, not longer.
+        let took = until_free(&place);
+        assert!(took < Duration::from_secs(10), "{statement}: {took:?}");
+        runtime.block_on(ask(&database, statement));
+        drop(database);
+        let took = until_free(&place);
+        assert!(took < Duration::from_secs(2), "{statement}, dropped: {took:?}");
+    }
+}

@@ -1,0 +1,147 @@
+//! Archives to ask, and answers as text.
+
+use std::path::{Path, PathBuf};
+
+use archive::question::{JobState, LoadInput, LoadRequest, View};
+use archive::{Archive, OpenSettings};
+use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
+use sql::{Database, QuerySettings, Settings, SqlError};
+use tempfile::TempDir;
+
+/// An archive in a folder of its own.
+pub(crate) struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        Place {
+            root: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// A made-up web of so many pages, some crawled again.
+    pub(crate) fn web(&self, pages: u64, seed: u64) -> PathBuf {
+        let settings = making::synth::Settings {
+            pages,
+            seed,
+            format: making::synth::Format::Warc,
+            recrawls_permille: 200,
+            files: 1,
+            threads: 1,
+        };
+        let out = self.path(&format!("web-{seed}.warc.gz"));
+        making::synth::write(&settings, &out, &mut |_| ()).unwrap();
+        out
+    }
+
+    /// Opens the archive as its owner; makes it if there is none.
+    pub(crate) fn own(&self) -> Archive {
+        let mut settings = OpenSettings::default();
+        settings.create = true;
+        settings.own = true;
+        Archive::open(&self.path("archive"), settings).unwrap()
+    }
+
+    pub(crate) fn load(&self, archive: &Archive, inputs: &[PathBuf], epoch_bytes: Option<u64>) {
+        let input = |path: &PathBuf| LoadInput {
+            name: path.file_name().unwrap().to_str().unwrap().to_owned(),
+            path: archive::path_text(path),
+        };
+        let request = LoadRequest {
+            inputs: inputs.iter().map(input).collect(),
+            epoch_bytes,
+            ..LoadRequest::default()
+        };
+        let (_, job) = archive.load(&request, &mut |_, _| true).unwrap();
+        assert_eq!(job.state, JobState::Done, "{job:#?}");
+    }
+
+    /// An archive of a small web, loaded and closed.
+    pub(crate) fn small() -> Place {
+        let place = Place::new();
+        let web = place.web(120, 1);
+        place.load(&place.own(), &[web], None);
+        place
+    }
+
+    pub(crate) fn database(&self) -> Database {
+        Database::new(&self.path("archive"), &Settings::default()).unwrap()
+    }
+}
+
+/// The rows of an answer as dumps have them, without the last line's end, and its epoch.
+pub(crate) async fn ask_with(
+    database: &Database,
+    statement: &str,
+    settings: &QuerySettings,
+) -> Result<(u64, String), SqlError> {
+    let mut answer = database.query(statement, settings).await?;
+    let mut lines = Vec::new();
+    while let Some(batch) = answer.next().await {
+        let batch = batch?;
+        let options = FormatOptions::new();
+        let columns: Vec<_> = batch
+            .columns()
+            .iter()
+            .map(|column| ArrayFormatter::try_new(column, &options).unwrap())
+            .collect();
+        for row in 0..batch.num_rows() {
+            let cells: Vec<String> = columns
+                .iter()
+                .map(|column| column.value(row).to_string())
+                .collect();
+            lines.push(cells.join("\t"));
+        }
+    }
+    Ok((answer.epoch, lines.join("\n")))
+}
+
+pub(crate) async fn ask(database: &Database, statement: &str) -> String {
+    match ask_with(database, statement, &QuerySettings::default()).await {
+        Ok((_, rows)) => rows,
+        Err(error) => panic!("{statement}: {error}"),
+    }
+}
+
+pub(crate) async fn refused(database: &Database, statement: &str) -> SqlError {
+    match ask_with(database, statement, &QuerySettings::default()).await {
+        Ok((_, rows)) => panic!("{statement} gave {rows}"),
+        Err(error) => error,
+    }
+}
+
+/// A view as its dump has it.
+pub(crate) fn dump(archive: &Archive, view: View) -> String {
+    let mut out = Vec::new();
+    archive
+        .dump(view, archive::question::DumpFormat::Tsv, &mut out)
+        .unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+pub(crate) fn shared_inputs(names: &[&str]) -> Option<Vec<PathBuf>> {
+    let shared = apart::shared_data()?;
+    let files = |name: &&str| -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(shared.join(name))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| is_archive_file(path))
+            .collect();
+        files.sort();
+        files
+    };
+    Some(names.iter().flat_map(files).collect())
+}
+
+fn is_archive_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap().to_string_lossy();
+    [".warc", ".arc", ".wat", ".wet"]
+        .iter()
+        .any(|kind| name.contains(kind))
+        && !name.ends_with(".cdx")
+}

@@ -1,0 +1,10 @@
+//! SQL over archives that are loaded here.
+
+mod closing;
+mod data;
+mod epochs;
+mod live;
+mod maintain;
+mod questions;
+mod statements;
+mod verify;

@@ -1,0 +1,175 @@
+//! What statements may do, and what they are told when they are wrong.
+
+use std::time::Duration;
+
+use sql::{QuerySettings, SqlError, TABLES};
+
+use crate::data::{Place, ask, ask_with, refused};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_changed_and_nothing_outside_is_read() {
+    let place = Place::small();
+    let database = place.database();
+    let secret = place.path("secret.csv");
+    std::fs::write(&secret, "a,b\n1,2\n").unwrap();
+    let secret = secret.display();
+    let copied = place.path("copied.csv");
+    for statement in [
+        format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{secret}'"),
+        format!("COPY pages TO '{}'", copied.display()),
+        format!("COPY (SELECT 1) TO '{}' STORED AS CSV", copied.display()),
+        format!("SELECT * FROM '{secret}'"),
+        format!("SELECT * FROM 'file://{secret}'"),
+        format!("SELECT * FROM read_csv('{secret}')"),
+        format!("SELECT * FROM read_parquet('{secret}')"),
+        format!("SELECT * FROM parquet_metadata('{secret}')"),
+        format!("SELECT * FROM read_text('{secret}')"),
+        "INSERT INTO pages SELECT * FROM pages".into(),
+        "INSERT INTO captures SELECT * FROM captures".into(),
+        "DELETE FROM captures".into(),
+        "UPDATE captures SET url = ''".into(),
+        "TRUNCATE TABLE captures".into(),
+        "DROP TABLE captures".into(),
+        "DROP VIEW pages".into(),
+        "CREATE TABLE t AS SELECT 1".into(),
+        "CREATE VIEW t AS SELECT 1".into(),
+        "CREATE SCHEMA s".into(),
+        "CREATE FUNCTION f(INT) RETURNS INT RETURN $1".into(),
+        "SET datafusion.execution.batch_size = 1".into(),
+        "RESET datafusion.execution.batch_size".into(),
+        "PREPARE p AS SELECT 1".into(),
+        "EXPLAIN ANALYZE INSERT INTO captures SELECT * FROM captures".into(),
+        "SELECT 1; DROP TABLE captures".into(),
+    ] {
+        let error = refused(&database, &statement).await;
+        assert!(error.is_of_statement(), "{statement}: {error:?}");
+    }
+    assert!(!copied.exists());
+    let captures: u64 = ask(&database, "SELECT count(*) FROM captures")
+        .await
+        .parse()
+        .unwrap();
+    assert!(captures >= 120, "{captures}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_statements_are_told_where_and_what_instead() {
+    let place = Place::small();
+    let database = place.database();
+    for (statement, expected) in [
+        ("SELEC 1", "(column 1)"),
+        ("SELECT titel FROM pages", "'pages.title'"),
+        ("SELECT\n  titel\nFROM pages", "(line 2, column 3)"),
+        (
+            "SELECT * FROM page",
+            "there is no table page; there are captures, links,",
+        ),
+        ("SELECT * FROM texts", "--facts-text"),
+        ("SELECT url_kei(url) FROM pages", "url_key"),
+        ("SELECT * FROM search(url)", "search('words of a query')"),
+        ("SELECT 1 +", "(column"),
+        ("", "statement"),
+    ] {
+        let error = refused(&database, statement).await;
+        assert!(error.to_string().contains(expected), "{statement}: {error}");
+        assert!(error.is_of_statement(), "{statement}: {error:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_and_columns_can_be_listed_and_plans_be_shown() {
+    let place = Place::small();
+    let database = place.database();
+    let shown = ask(&database, "SHOW TABLES").await;
+    for table in TABLES {
+        let is_there = shown.contains(&format!("\t{}\t", table.name));
+        assert_eq!(is_there, table.name != "texts", "{}: {shown}", table.name);
+    }
+    assert!(
+        ask(&database, "DESCRIBE captures")
+            .await
+            .contains("url_host_registered_domain")
+    );
+    let plan = ask(&database, "EXPLAIN ANALYZE SELECT * FROM top LIMIT 3").await;
+    assert!(
+        plan.contains("at most 3 rows") && plan.contains("output_rows=3"),
+        "{plan}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_statement_is_stopped() {
+    let place = Place::small();
+    let database = place.database();
+    let mut settings = QuerySettings::default();
+    settings.time_max = Some(Duration::from_secs(1));
+    let endless = "SELECT sum(sqrt(a.value * b.value)) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
+    let begun = std::time::Instant::now();
+    let error = ask_with(&database, endless, &settings).await.unwrap_err();
+    assert!(matches!(error, SqlError::TimeLimit { seconds: 1 }), "{error:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    // The database answers on.
+    assert_eq!(ask(&database, "SELECT 1").await, "1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn search_and_inlinks_are_tables() {
+    let place = Place::small();
+    let database = place.database();
+    let title = ask(&database, "SELECT title FROM pages WHERE title <> '' LIMIT 1").await;
+    let word = title.split_whitespace().next().unwrap().to_owned();
+    let found = ask(
+        &database,
+        &format!("SELECT count(*), min(place), max(place) FROM search('{word}')"),
+    )
+    .await;
+    let numbers: Vec<u64> = found.split('\t').map(|number| number.parse().unwrap()).collect();
+    assert!(
+        numbers[0] > 0 && numbers[1] == 1 && numbers[2] == numbers[0],
+        "{found}"
+    );
+    let limited = ask(&database, &format!("SELECT place FROM search('{word}') LIMIT 1")).await;
+    assert_eq!(limited, "1");
+
+    let most = ask(
+        &database,
+        "SELECT url, inlinks, url_key FROM pages ORDER BY inlinks DESC LIMIT 1",
+    )
+    .await;
+    let [url, inlinks, key] = *most.split('\t').collect::<Vec<_>>() else {
+        panic!("{most}")
+    };
+    for source in [
+        format!("inlinks('{url}')"),
+        format!("inlinks WHERE target_key = '{key}'"),
+    ] {
+        assert_eq!(
+            ask(&database, &format!("SELECT count(*) FROM {source}")).await,
+            inlinks
+        );
+    }
+    assert_eq!(ask(&database, &format!("SELECT url_key('{url}')")).await, key);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_without_facts_has_its_live_tables() {
+    let place = Place::new();
+    let web = place.web(20, 3);
+    {
+        let mut settings = archive::OpenSettings::default();
+        settings.create = true;
+        settings.facts = Some(archive::question::FactsPlace::None);
+        let archive = archive::Archive::open(&place.path("archive"), settings).unwrap();
+        place.load(&archive, &[web], None);
+    }
+    let database = place.database();
+    assert!(
+        ask(&database, "SELECT count(*) FROM pages")
+            .await
+            .parse::<u64>()
+            .unwrap()
+            > 0
+    );
+    let error = refused(&database, "SELECT count(*) FROM captures").await;
+    assert!(matches!(error, SqlError::NoFacts(_)), "{error:?}");
+}

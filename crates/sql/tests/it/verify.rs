@@ -1,0 +1,143 @@
+//! The live views are what their definitions make of the facts; where they are not, that is found.
+
+use std::path::PathBuf;
+
+use archive::question::View;
+use sql::verify::{Verified, verify};
+use weave::Weave;
+
+use crate::data::{Place, dump, shared_inputs};
+
+fn verified(place: &Place) -> Verified {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(verify(&place.database(), &mut |_| ())).unwrap()
+}
+
+#[track_caller]
+fn assert_clean(place: &Place) -> Verified {
+    let verified = verified(place);
+    assert!(verified.is_clean(), "{verified:#?}");
+    verified
+}
+
+#[test]
+fn real_crawls_loaded_in_any_order_are_as_defined() {
+    let Some(mut inputs) = shared_inputs(&["crawls", "commoncrawl"]) else {
+        return;
+    };
+    let mut orders: Vec<(Vec<PathBuf>, Option<u64>)> = vec![(inputs.clone(), None)];
+    inputs.reverse();
+    orders.push((inputs.clone(), Some(200_000)));
+    inputs.rotate_left(7);
+    orders.push((inputs, Some(1_000_000)));
+    for (inputs, epoch_bytes) in orders {
+        let place = Place::new();
+        let owner = place.own();
+        // One after the other: another order of epochs, not only of inputs.
+        for part in inputs.chunks(9) {
+            place.load(&owner, part, epoch_bytes);
+        }
+        let captures = dump(&owner, View::Captures).lines().count() as u64;
+        drop(owner);
+        let verified = assert_clean(&place);
+        assert_eq!(verified.views[0].rows, captures);
+        assert!(verified.views.iter().all(|view| view.rows > 100), "{verified:#?}");
+    }
+}
+
+/// A row that is lost from a table of the index is missed in the views that it belongs to.
+#[test]
+fn a_row_lost_from_a_live_view_is_found() {
+    for (table, views) in [
+        ("captures", ["captures"].as_slice()),
+        ("versions", &["pages"]),
+        ("links", &["links", "inlinks"]),
+        ("uris", &["uris", "top"]),
+        ("domains", &["domains"]),
+    ] {
+        let place = Place::small();
+        assert_clean(&place);
+        let index = place.path("archive/index");
+        Weave::open(&index, None, weave::Settings::default())
+            .unwrap()
+            .lose_row(table)
+            .unwrap();
+        let verified = verified(&place);
+        assert!(!verified.is_clean());
+        for view in &verified.views {
+            let is_meant = views.contains(&view.view);
+            // What else depends on the row may differ as well, but nothing may be missed.
+            assert!(!is_meant || view.difference.is_some(), "{table}: {verified:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_row_lost_from_the_facts_is_found() {
+    for (table, views) in [
+        ("captures", ["captures", "pages"].as_slice()),
+        ("links", &["links", "inlinks"]),
+    ] {
+        let place = Place::small();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(lose_fact(&place.path("archive/facts"), table));
+        let verified = verified(&place);
+        for view in views {
+            let found = verified.views.iter().find(|found| found.view == *view).unwrap();
+            assert!(found.difference.is_some(), "{table}: {verified:#?}");
+        }
+    }
+}
+
+/// Deletes one row of a current page, as an engine of another vendor would.
+async fn lose_fact(facts: &std::path::Path, table: &str) {
+    use datafusion::prelude::{col, lit};
+    let url = url::Url::from_directory_path(facts.join(table)).unwrap();
+    let delta = deltalake_core::open_table(url).await.unwrap();
+    let key = match table {
+        "captures" => "url_surtkey",
+        _ => "target_surtkey",
+    };
+    let context = datafusion::prelude::SessionContext::new();
+    let provider = delta.table_provider().await.unwrap();
+    context.register_table("t", provider).unwrap();
+    delta.update_datafusion_session(&context.state()).unwrap();
+    let rows = context
+        .sql(&format!("SELECT min({key}) FROM t"))
+        .await
+        .unwrap()
+        .collect()
+        .await
+        .unwrap();
+    let options = sql::arrow::util::display::FormatOptions::new();
+    let first = sql::arrow::util::display::ArrayFormatter::try_new(rows[0].column(0), &options).unwrap();
+    let first = first.value(0).to_string();
+    let (_, metrics) = delta
+        .delete()
+        .with_predicate(col(key).eq(lit(first)))
+        .await
+        .unwrap();
+    assert!(metrics.num_deleted_rows > Some(0));
+}
+
+#[test]
+fn a_document_lost_from_the_search_index_is_found() {
+    let place = Place::small();
+    assert_clean(&place);
+    // That of another archive at the same epoch, which has other pages.
+    let other = Place::new();
+    let web = other.web(60, 1);
+    other.load(&other.own(), &[web], None);
+    let search = place.path("archive/search");
+    std::fs::remove_dir_all(&search).unwrap();
+    std::fs::rename(other.path("archive/search"), &search).unwrap();
+    let verified = verified(&place);
+    assert!(
+        verified
+            .damages
+            .iter()
+            .any(|damage| damage.part == "search index"),
+        "{verified:#?}"
+    );
+    assert!(verified.views.iter().all(|view| view.difference.is_none()));
+}

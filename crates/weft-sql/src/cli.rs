@@ -1,0 +1,202 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+use sql::{Database, QuerySettings, Settings};
+
+use crate::format::Format;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft sql                                       a prompt: history, completion, .help
+  weft sql 'select * from pages order by inlinks desc limit 5'
+  weft sql \"select count(*) from captures where url_host_tld = 'org'\"
+  weft sql \"select url, title from search('root zone')\"
+  weft sql --format csv -o tlds.csv 'select url_host_tld, count(*) from captures group by 1'
+  weft sql --at-epoch 12 'select count(*) from pages'
+  weft sql verify                                every live view against its definition over the facts
+  weft sql maintain                              puts small files of the facts together
+
+Tables: captures, links, texts (facts); pages, inlinks, uris, domains, top, ledger, quarantine (live).
+Functions: url_key(url), host(url), domain(url); as tables search('query'), inlinks('url').
+docs/sql.md has their columns, and questions to begin with.
+
+Exit codes: 0 done; 1 done with differences, or not done; 2 wrong use, a wrong statement included.";
+
+/// SQL over an archive: its facts and its live views as tables of one epoch. Nothing is ever changed.
+#[derive(Debug, Parser)]
+#[command(name = "weft-sql", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+
+    #[command(flatten)]
+    pub(crate) query: QueryArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Flags that everything has.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The archive's directory [default: ./weft-archive]
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_ARCHIVE",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    archive: Option<PathBuf>,
+
+    /// Memory for rows; what does not fit is written to temporary files [default: 1 GiB]
+    #[arg(long, global = true, env = "WEFT_SQL_MEMORY", value_name = "BYTES", value_parser = human::parse_bytes, hide_env_values = true)]
+    memory: Option<u64>,
+
+    /// Threads for one statement [default: as many as there are cores]
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<usize>,
+
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Change nothing in the archive's directory, not even what opening it would finish
+    #[arg(long, global = true)]
+    read_only: bool,
+
+    /// Say more on standard error (-vv: debug); RUST_LOG is honoured
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// A statement, and where its rows go.
+#[derive(Debug, Args)]
+pub(crate) struct QueryArgs {
+    /// The statement; without it and without --file, a prompt (or standard input, if that is no terminal)
+    #[arg(value_name = "STATEMENT")]
+    pub(crate) statement: Option<String>,
+
+    /// Read the statement from a file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "statement")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Form of the rows
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+
+    /// Write the rows to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Show the archive as it was at this epoch, as far as the history of its facts goes back
+    #[arg(long, value_name = "N")]
+    pub(crate) at_epoch: Option<u64>,
+
+    /// Stop after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) time_limit: Option<u64>,
+}
+
+impl QueryArgs {
+    pub(crate) fn settings(&self) -> QuerySettings {
+        let mut settings = QuerySettings::default();
+        settings.at_epoch = self.at_epoch;
+        settings.time_max = self.time_limit.map(Duration::from_secs);
+        settings
+    }
+
+    /// The form, where `json` says that JSON is wanted.
+    pub(crate) fn format(&self, json: bool) -> Format {
+        if json { Format::Json } else { self.format }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compare every live view with its definition over the facts
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify,
+    /// Put small files of the facts together, and remove old ones
+    Maintain(MaintainArgs),
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  weft sql verify
+  weft sql verify --archive /srv/web --memory 4G
+
+Each view is compared, row by row, with what its definition (views/*.sql) makes of the facts at the same epoch; index and
+search index are checked, too. `weft verify` reads the inputs again instead. Exit code 1 if anything differs.";
+
+/// Puts small files of the facts together, writes checkpoints, and removes old files
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weft sql maintain                    old files stay 7 days, for readers of earlier versions
+  weft sql maintain --keep-hours 0     also removes what a takedown left behind
+
+The archive may be loaded meanwhile.")]
+pub(crate) struct MaintainArgs {
+    /// Keep files that no version younger than this needs; --at-epoch reaches back as far
+    #[arg(long, value_name = "HOURS", default_value_t = 168)]
+    pub(crate) keep_hours: u64,
+}
+
+/// The user asked for something that makes no sense: exit code 2.
+#[derive(Debug)]
+pub(crate) struct WrongUse(pub(crate) String);
+
+impl std::fmt::Display for WrongUse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUse {}
+
+impl Global {
+    /// The archive, as a database.
+    pub(crate) fn database(&self) -> anyhow::Result<Database> {
+        let dir = self
+            .archive
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("./weft-archive"));
+        if dir.is_file() {
+            return Err(WrongUse(format!("{} is a file; an archive is a directory", dir.display())).into());
+        }
+        let mut settings = Settings::default();
+        settings.memory_size_bytes = self.memory;
+        settings.threads = self.threads;
+        settings.read_only = self.read_only;
+        Ok(Database::new(&dir, &settings)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            assert!(
+                help.unwrap_or_default().contains("Example"),
+                "{}",
+                command.get_name()
+            );
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `weft-sql`: SQL over an archive, on the command line, at a prompt and as a server; checks of the views against the facts; upkeep
+//! of the facts. `weft sql` runs it.
+//!
+//! This crate is only the program; [`sql`] answers. Exit codes: 0 done; 1 done with differences, or not done; 2 wrong use, a
+//! wrong statement included.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use terminal::Style;
+
+mod answer;
+mod cli;
+mod format;
+mod maintain;
+mod output;
+mod prompt;
+mod table;
+mod verify;
+
+// As in `weft`: what reads the index is made for it.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // If the stream is closed, nothing more can be done.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    start_logs(cli.global.verbose);
+    match run(cli) {
+        Ok(code) => code,
+        Err(error) => complain(&error),
+    }
+}
+
+fn run(cli: cli::Cli) -> anyhow::Result<ExitCode> {
+    let database = cli.global.database()?;
+    let json = cli.global.json;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let code = match cli.command {
+        None => runtime.block_on(answer::run(&database, &cli.query, json)),
+        Some(cli::Command::Verify) => runtime.block_on(verify::run(&database, json)),
+        Some(cli::Command::Maintain(args)) => runtime.block_on(maintain::run(&database, &args, json)),
+    };
+    // A dump that nobody reads any more may still run in a thread: there is nothing to wait for.
+    runtime.shutdown_background();
+    code
+}
+
+/// Prints an error, with the exit code that it has.
+fn complain(error: &anyhow::Error) -> ExitCode {
+    let is_closed = |cause: &(dyn std::error::Error + 'static)| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    };
+    // A reader that has gone (`weft sql ... | head`) is no error: nobody is left to read the rest.
+    if error.chain().any(is_closed) {
+        return ExitCode::SUCCESS;
+    }
+    let text = terminal::clean_lines(&format!("{error:#}"));
+    let _ = writeln!(std::io::stderr(), "{} {text}", Style::of_stderr().bad("error:"));
+    let is_wrong_use = error.downcast_ref::<cli::WrongUse>().is_some()
+        || error
+            .downcast_ref::<sql::SqlError>()
+            .is_some_and(sql::SqlError::is_of_statement);
+    ExitCode::from(if is_wrong_use { 2 } else { 1 })
+}
+
+fn start_logs(verbose: u8) {
+    let level = match verbose {
+        0 => "error",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(verbose > 1)
+        .init();
+}

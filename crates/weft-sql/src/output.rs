@@ -1,0 +1,24 @@
+//! Where rows go.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::cli::WrongUse;
+use crate::format::Format;
+
+/// Standard output, or the file.
+pub(crate) fn open(file: Option<&Path>, format: Format) -> anyhow::Result<Box<dyn Write + Send>> {
+    let Some(path) = file else {
+        if format.is_binary() && io::stdout().is_terminal() {
+            return Err(
+                WrongUse("this form is nothing for a terminal: name a file with --output".into()).into(),
+            );
+        }
+        return Ok(Box::new(BufWriter::new(io::stdout())));
+    };
+    let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+    Ok(Box::new(BufWriter::new(file)))
+}

@@ -1,0 +1,75 @@
+//! `weft sql verify`.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use human::{count, counted};
+use sql::Database;
+use sql::verify::{Verified, VerifiedView, verify};
+use terminal::{Style, clean};
+
+pub(crate) async fn run(database: &Database, json: bool) -> anyhow::Result<ExitCode> {
+    let is_watched = io::stderr().is_terminal() && !json;
+    let mut progress = |view: archive::question::View| {
+        if is_watched {
+            eprintln!("comparing {} ...", view.name());
+        }
+    };
+    let verified = tokio::select! {
+        verified = verify(database, &mut progress) => verified?,
+        _ = tokio::signal::ctrl_c() => anyhow::bail!("stopped"),
+    };
+    let mut out = io::stdout().lock();
+    if json {
+        serde_json::to_writer(&mut out, &verified)?;
+        writeln!(out)?;
+    } else {
+        print(&verified, &mut out)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::from(u8::from(!verified.is_clean())))
+}
+
+fn print(verified: &Verified, out: &mut impl io::Write) -> io::Result<()> {
+    let style = Style::new(io::stdout().is_terminal());
+    for view in &verified.views {
+        let rows = counted(view.rows, "row", "rows");
+        let Some(difference) = &view.difference else {
+            writeln!(out, "{:<11} {rows}, the same", view.view)?;
+            continue;
+        };
+        let verdict = style.bad(&format!("differs from row {} on", count(difference.row)));
+        let expected = count(view.rows_expected);
+        writeln!(
+            out,
+            "{:<11} {rows} ({expected} by its definition), {verdict}",
+            view.view
+        )?;
+        for (name, row) in [("expected", &difference.expected), ("found", &difference.found)] {
+            let row = row
+                .as_deref()
+                .map_or("(no row)".to_owned(), |row| clean(&row.replace('\t', "  ")));
+            writeln!(out, "  {name:<9} {row}")?;
+        }
+    }
+    for note in &verified.notes {
+        writeln!(out, "note: {}", clean(note))?;
+    }
+    for damage in &verified.damages {
+        let damaged = style.bad("damaged");
+        writeln!(
+            out,
+            "{}: {damaged}: {}; {}",
+            damage.part,
+            clean(&damage.found),
+            clean(&damage.advice)
+        )?;
+    }
+    let same = |view: &VerifiedView| view.difference.is_none();
+    let verdict = match (verified.is_clean(), verified.views.iter().all(same)) {
+        (true, _) => "every view is what its definition makes of the facts",
+        (false, true) => "every view is what its definition makes of the facts, but not all is well",
+        (false, false) => "not every view is what its definition makes of the facts",
+    };
+    writeln!(out, "{verdict} (epoch {})", count(verified.epoch))
+}

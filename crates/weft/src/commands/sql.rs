@@ -1,0 +1,70 @@
+//! `weft sql`: runs the program `weft-sql`, which is built apart because it takes longer to build than all the rest.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, anyhow};
+
+use crate::context::Context;
+use crate::exit::{NotFound, Outcome};
+
+/// Name of the program.
+const PROGRAM: &str = "weft-sql";
+
+const EXAMPLES: &str = "\
+Examples:
+  weft sql                                       a prompt
+  weft sql 'select * from pages order by inlinks desc limit 5'
+  weft sql verify                                every view against its definition over the facts
+  weft sql --help                                more of them
+
+This runs the program weft-sql. `make sql` builds it, `make install` installs both.";
+
+/// Flags of `weft sql`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, disable_help_flag = true)]
+pub(crate) struct Args {
+    /// What weft-sql is to do: a statement, a command, flags
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    arguments: Vec<OsString>,
+}
+
+/// Runs `weft sql`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let program = program().ok_or_else(|| {
+        NotFound(format!(
+            "the program {PROGRAM} is not here: `make sql` builds it (20 to 40 minutes, once), `make install` installs it"
+        ))
+    })?;
+    let mut command = Command::new(&program);
+    // What stood before the statement was read as flags of weft: they go along.
+    if context.archive_given {
+        command.arg("--archive").arg(&context.archive);
+    }
+    if context.json {
+        command.arg("--json");
+    }
+    if context.read_only {
+        command.arg("--read-only");
+    }
+    command.args((0..context.verbose).map(|_| "-v"));
+    command.args(args.arguments);
+    // Returns only if the program cannot be run: it takes the place of this one.
+    let error = command.exec();
+    Err(anyhow!(error)).with_context(|| format!("run {}", program.display()))
+}
+
+/// The program beside this one, else on the path.
+fn program() -> Option<PathBuf> {
+    let beside = std::env::current_exe()
+        .ok()
+        .map(|here| here.with_file_name(PROGRAM));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|dir| dir.join(PROGRAM));
+    beside
+        .into_iter()
+        .chain(on_path)
+        .find(|program| program.is_file())
+}
