@@ -63,9 +63,13 @@ def archive(tmp_path_factory, run_weft, crawls) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def dumps(tmp_path_factory, run_weft, archive) -> pathlib.Path:
     """Dumps of all views of that archive, one file each."""
+    return dump_all(tmp_path_factory.mktemp("dumps"), run_weft, archive)
+
+
+def dump_all(folder, run_weft, archive) -> pathlib.Path:
+    """Dumps all views of an archive into a folder."""
     import weft
 
-    folder = tmp_path_factory.mktemp("dumps")
     for view, _ in weft._weft.views():
         (folder / f"{view}.tsv").write_text(run_weft("dump", view, "--archive", archive))
     return folder
