@@ -22,7 +22,7 @@ def environment() -> "dict[str, str]":
 class Process:
     """A process with a log file. It and what it starts are a group, so that all of it can be killed, as a machine is lost."""
 
-    def __init__(self, log: pathlib.Path, command: "list[str]") -> None:
+    def __init__(self, log: pathlib.Path, command: "list[str]", more: "dict[str, str] | None" = None) -> None:
         self.log = log
         with log.open("wb") as out:
             self.running = subprocess.Popen(
@@ -30,7 +30,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                env=environment(),
+                env={**environment(), **(more or {})},
                 start_new_session=True,
             )
 
@@ -89,8 +89,10 @@ class Cluster:
         self.close()
 
 
-def job(log: pathlib.Path, *arguments: str, master: str = "local[2]") -> Process:
-    """Starts ``python -m weft.spark``. What it prints and what it says are in one log."""
+def job(
+    log: pathlib.Path, *arguments: str, master: str = "local[2]", more: "dict[str, str] | None" = None
+) -> Process:
+    """Starts ``python -m weft.spark``, with more variables in its environment. What it prints and says are in one log."""
     settings = [
         "--conf=spark.driver.host=127.0.0.1",
         "--conf=spark.ui.enabled=false",
@@ -99,4 +101,4 @@ def job(log: pathlib.Path, *arguments: str, master: str = "local[2]") -> Process
         "--conf=spark.ui.showConsoleProgress=false",
     ]
     command = [sys.executable, "-m", "weft.spark", "--master", master, *settings, *map(str, arguments)]
-    return Process(log, command)
+    return Process(log, command, more)

@@ -93,9 +93,9 @@ def check_ledger(base, archive, run_weft):
     assert found == sorted(line.rsplit("\t", 1)[0] for line in dump)
 
 
-def run(log, *arguments, code=0, master="local[2]"):
+def run(log, *arguments, code=0, master="local[2]", more=None):
     """Runs a job to its end. Returns what it printed as JSON."""
-    job = clusters.job(log, *arguments, "--json", master=master)
+    job = clusters.job(log, *arguments, "--json", master=master, more=more)
     try:
         job.running.wait(timeout=600)
     finally:
@@ -280,6 +280,42 @@ def test_entries_of_lists_are_below_a_prefix(tmp_path, spark, shared):
     for address, states in ((f"file://{shared}/crawls/dupes.warc.gz", (0, 1)),):
         summary = weft.spark.load(spark, str(tmp_path / "base"), [address])
         assert (summary.done, summary.known) == states
+
+
+def test_objects_of_s3_are_read_by_the_workers(tmp_path, cluster, shared, run_weft, weft_program):
+    """From our own store: as `s3a://`, a folder first, then entries of a list."""
+    volume, keys = tmp_path / "volume", tmp_path / "keys.toml"
+    names = ["dupes.warc.gz", "hackfest.warc.gz"]
+    run_weft("store", "put", *(shared / "crawls" / name for name in names), "store://crawls/2014/", "--volume", volume)
+    command = [weft_program, "store", "serve", "--volume", volume, "--s3", "127.0.0.1:0", "--s3-keys", keys]
+    served = clusters.Process(tmp_path / "store.log", list(map(str, command)))
+    try:
+        endpoint = served.wait_for(r"S3 at (http://\S+)")[1]
+        [(key, secret)] = re.findall(r'\[keys\.(\w+)\]\nsecret = "(.*)"', keys.read_text())
+        more = {
+            "AWS_ENDPOINT_URL": endpoint,
+            "AWS_ACCESS_KEY_ID": key,
+            "AWS_SECRET_ACCESS_KEY": secret,
+            "AWS_REGION": "us-east-1",
+        }
+        base = tmp_path / "base"
+        options = ["--base", base, *(f"--conf=spark.executorEnv.{name}={value}" for name, value in more.items())]
+        folder = run(tmp_path / "1.log", *options, "s3a://crawls/2014/", master=cluster.url, more=more)
+        assert (folder["inputs"], folder["done"]) == (2, 2)
+        (tmp_path / "warc.paths").write_text("".join(f"2014/{name}\n" for name in [*names, "missing.warc.gz"]))
+        listed = [*options, "--prefix", "s3a://crawls/", tmp_path / "warc.paths"]
+        again = run(tmp_path / "2.log", *listed, master=cluster.url, more=more, code=1)
+        assert (again["known"], again["failed"]) == (2, 1)
+    finally:
+        served.kill()
+    run_weft("load", "--archive", tmp_path / "a", *(shared / "crawls" / name for name in names))
+    expected = [line.split("\t")[:8] for line in run_weft("dump", "captures", "--archive", tmp_path / "a").splitlines()]
+    rows = table(base, "captures")
+    columns = ["url_surtkey", "fetch_time", "url", "content_mime_type", "fetch_status", "content_digest"]
+    columns += ["warc_record_length", "warc_record_offset"]
+    found = [line.split("\t") for line in dumped.lines(rows.select(columns))]
+    assert sorted(found) == sorted(expected)
+    assert set(rows["warc_filename"].to_pylist()) == {f"s3://crawls/2014/{name}" for name in names}
 
 
 def test_wrong_use_is_said(tmp_path, spark, shared):
