@@ -318,6 +318,28 @@ def test_objects_of_s3_are_read_by_the_workers(tmp_path, cluster, shared, run_we
     assert set(rows["warc_filename"].to_pylist()) == {f"s3://crawls/2014/{name}" for name in names}
 
 
+def test_spark_reads_the_facts_of_an_archive(spark, archive):
+    for name in ("captures", "links"):
+        kept = getattr(weft.open(archive).facts(), name)
+        rows = spark.read.format("delta").load(str(kept))
+        assert rows.count() == kept.to_arrow().num_rows > 0
+        assert rows.schema.names == kept.to_arrow().schema.names
+
+
+def test_it_runs_under_spark_submit(tmp_path, shared):
+    """As docs/scale.md says: the master and the jars are given there. The base is relative."""
+    (tmp_path / "job.py").write_text("import sys; from weft.spark.__main__ import main; sys.exit(main())")
+    submit = pathlib.Path(pyspark.__file__).with_name("bin") / "spark-submit"
+    jars = ["--packages", "io.delta:delta-spark_4.1_2.13:4.1.0", "--conf", "spark.ui.enabled=false"]
+    asked = ["--base", "base", "--json", shared / "crawls/dupes.warc.gz"]
+    command = [submit, "--master", "local[1]", *jars, "job.py", *asked]
+    done = subprocess.run(
+        list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, env=clusters.environment()
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert table(tmp_path / "base", "captures").num_rows == 12
+
+
 def test_wrong_use_is_said(tmp_path, spark, shared):
     inputs = [str(shared / "crawls/dupes.warc.gz")]
     base = str(tmp_path / "base")

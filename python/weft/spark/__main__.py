@@ -12,7 +12,7 @@ examples:
   python -m weft.spark --base s3a://bucket/web --master spark://host:7077 \\
       --prefix s3a://commoncrawl/ warc.paths.gz
   python -m weft.spark --base /data/web --views                  # no new inputs: only the views
-  spark-submit --packages io.delta:delta-spark_4.1_2.13:4.1.0 ... -m weft.spark ...   (see docs/scale.md)
+  spark-submit --packages io.delta:delta-spark_4.1_2.13:4.1.0 job.py ...     # job.py calls weft.spark.__main__.main()
 
 Inputs are files, folders, patterns, path lists and addresses as weft load takes them, and s3a://. The same command
 again adds nothing, or goes on where the last one stopped. One job at a time may write to a base.

@@ -8,6 +8,7 @@ Invariants:
 - the ledger comes last: a batch is done if and only if the ledger has it. Until then its staging table stays.
 """
 
+import os
 from typing import Any, List, Optional
 
 import pyarrow as pa
@@ -63,7 +64,8 @@ class Tables:
 
     def __init__(self, spark: SparkSession, base: str) -> None:
         self.spark = spark
-        self.base = base.rstrip("/")
+        # Tables that SQL names must have absolute paths.
+        self.base = base.rstrip("/") if "://" in base else os.path.abspath(base)
 
     def path(self, *names: str) -> str:
         return "/".join([self.base, *names])
