@@ -2,7 +2,8 @@
 #
 # Needed: Rust 1.95 or newer (cargo), a C compiler, make. Nothing is downloaded but crates, by cargo itself;
 # `make test` and `make screenshots` install Chromium by apt where that is allowed; `make test` also s3cmd and rclone by
-# apt, and boto3, cdx_toolkit, waybackpy, wayback, pywb, deltalake, duckdb, polars and pyarrow by pip into an environment of their own below ~/.cache.
+# apt, and boto3, cdx_toolkit, waybackpy, wayback, pywb, deltalake, duckdb, polars and pyarrow by pip into an environment of their own below ~/.cache,
+# and pyspark with others into one more.
 # What cannot be installed is named, and its tests are skipped, each with a line.
 
 CARGO ?= cargo
@@ -13,13 +14,14 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo sql install install-files test test-absences bench bench-full fuzz simulate screenshots lint lint-format lint-code \
-    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone
+.PHONY: help demo sql install install-files python test test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-code \
+    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone need-python
 
 help:
 	@echo 'make install      both programs, manual pages and shell completions, below PREFIX=$(PREFIX); SQL=no leaves weft-sql out'
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make sql          builds weft-sql, which answers SQL: 40 to 50 minutes of processor time, once'
+	@echo 'make python       the Python package weft, in an environment of its own: $(PYTHON_VENV)'
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
 	@echo 'make bench-full   the same at full size: two hours, 45 GB of disk'
@@ -64,14 +66,35 @@ TESTS_SQL = --config .ci/assertions.toml --release -p sql -p weft-sql
 test: need-cargo need-chromium need-clients test-absences
 	@if [ -n "$(SHARED_DATA)" ]; then echo 'test data: $(SHARED_DATA)'; \
 	else echo 'test data: ../shared/data is missing; tests of real files are skipped'; fi
+	@$(MAKE) --no-print-directory -k test-programs test-python
+
+test-programs: need-cargo
 	$(CARGO) test $(TESTS) --no-run
 	$(CARGO) test $(TESTS_SQL) --no-run
 	.ci/clean $(CARGO) test $(TESTS) --no-fail-fast
 	.ci/clean $(CARGO) test $(TESTS_SQL) --no-fail-fast
 
+# The Python package and its loads with Spark, which need Java too, and the jars of Delta Lake through Ivy: what is not there is
+# named, and its tests are skipped. `weft`, with which they compare, is built by `make test` or `cargo build --release -p weft`.
+test-python: need-cargo need-python
+	@if ! $(PYTHON_VENV)/bin/python -c 'import maturin, pytest, pyarrow' 2>/dev/null; then \
+	    echo 'python: there is no python3 with venv, or no package index; tests of the Python package are skipped'; exit 0; fi; \
+	$(MAKE) --no-print-directory python && \
+	.ci/clean $(PYTHON_VENV)/bin/python -m pytest -q -rs -p no:cacheprovider python/tests
+
 # What crates deliberately do not know (ARCHITECTURE.md).
 test-absences: need-cargo
 	CARGO="$(CARGO)" .ci/absences
+
+# The package `weft` for Python (docs/python.md). Its extension is a crate of the workspace, built with its profile.
+PYTHON_VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weft/python-venv
+python: need-cargo need-python
+	@if [ ! -x $(PYTHON_VENV)/bin/maturin ]; then echo 'python: maturin is missing, and could not be installed'; exit 1; fi
+	@rm -rf $(CARGO_TARGET_DIR)/wheels
+	$(PYTHON_VENV)/bin/maturin build --release --manifest-path python/Cargo.toml --interpreter $(PYTHON_VENV)/bin/python --out $(CARGO_TARGET_DIR)/wheels
+	@# The same version may have other contents.
+	$(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check --force-reinstall --no-deps $(CARGO_TARGET_DIR)/wheels/weft-*.whl
+	@echo 'try: $(PYTHON_VENV)/bin/python -c "import weft; help(weft)"'
 
 # Modest sizes, some minutes.
 bench: need-cargo
@@ -158,6 +181,15 @@ need-boto3: need-venv
 # Engines that read the tables of facts.
 need-readers: need-venv
 	$(call pip-install,readers of facts,deltalake$(COMMA) duckdb$(COMMA) polars$(COMMA) pyarrow,deltalake duckdb polars pyarrow)
+
+# What builds the package for Python, and what its tests use. It has an environment of its own: pyspark is large.
+PYTHON_NEEDS = maturin pytest 'pyarrow>=15' 'pandas>=2.2' 'deltalake>=1' duckdb polars 'pyspark>=4.1,<4.2' 'delta-spark>=4.1,<4.2'
+need-python:
+	@if $(PYTHON_VENV)/bin/python -c 'import maturin, pytest, pandas, pyarrow, deltalake, duckdb, polars, pyspark, delta' 2>/dev/null; then exit 0; fi; \
+	if ! command -v python3 >/dev/null; then echo 'python: there is no python3'; exit 0; fi; \
+	echo "python: installing maturin, pyspark and others into $(PYTHON_VENV)"; \
+	python3 -m venv $(PYTHON_VENV) && $(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_NEEDS) \
+	    || echo 'python: packages could not be installed into $(PYTHON_VENV)'
 
 # The clients and the replay server that read CDX.
 need-field: need-venv

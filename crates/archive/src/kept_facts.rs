@@ -200,7 +200,7 @@ impl KeptFacts {
     fn stage<'a>(&self, arriving: Arriving<'a>) -> Result<Note, FactsError> {
         let fact = |(id, entry, capture): (InputId, &'a LedgerEntry, &'a Capture)| Fact {
             source: Source {
-                id: id.0,
+                id: id.0.into(),
                 name: &entry.input,
                 digest: &entry.digest,
                 collection: &entry.collection,

@@ -25,6 +25,7 @@ mod place;
 #[cfg(any(test, feature = "reader"))]
 mod reader;
 mod rows;
+mod table_rows;
 mod tables;
 
 pub use crash::CRASH_POINTS;
@@ -36,4 +37,6 @@ pub use note::{Note, TakenBack};
 pub use place::Place;
 #[cfg(any(test, feature = "reader"))]
 pub use reader::{ReadRow, read_table, table_as_text};
+pub use rows::{Column, Values};
+pub use table_rows::TableRows;
 pub use tables::{Fact, Source, Table};

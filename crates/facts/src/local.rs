@@ -34,7 +34,9 @@ impl LocalPlace {
     /// The folder of a file, made if there is none.
     fn folder_of(&self, path: &Path) -> io::Result<PathBuf> {
         let folder = path.parent().unwrap_or(&self.dir).to_owned();
-        if self.made.lock().contains(&folder) {
+        // Locked to the end: what another thread begins to write there is not what a killed process left.
+        let mut made = self.made.lock();
+        if made.contains(&folder) {
             return Ok(folder);
         }
         fs::create_dir_all(&folder)?;
@@ -52,7 +54,7 @@ impl LocalPlace {
                 fs::remove_file(entry.path())?;
             }
         }
-        self.made.lock().insert(folder.clone());
+        made.insert(folder.clone());
         Ok(folder)
     }
 
@@ -131,5 +133,27 @@ impl Place for LocalPlace {
 
     fn locate(&self, path: &str) -> String {
         self.dir.join(path).display().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A large first epoch writes several files into a folder that is not there yet, each on a thread of its own. One that
+    /// still cleared the folder removed what another had begun to write.
+    #[test]
+    fn threads_that_make_a_folder_together_all_write_into_it() {
+        for _ in 0..200 {
+            let root = tempfile::tempdir().unwrap();
+            let place = LocalPlace::new(&root.path().join("facts"));
+            std::thread::scope(|scope| {
+                for number in 0..4 {
+                    let place = &place;
+                    scope.spawn(move || place.put(&format!("links/{number}"), b"rows").unwrap());
+                }
+            });
+            assert_eq!(place.list("links").unwrap().len(), 4);
+        }
     }
 }

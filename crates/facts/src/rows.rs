@@ -4,14 +4,19 @@ use crate::field::{Field, Kind};
 
 /// The values of one column. A row without a value has none in it.
 #[derive(Debug)]
-pub(crate) enum Values {
-    /// One text after another, and where each ends.
+pub enum Values {
+    /// UTF-8.
     Text {
+        /// One text after another.
         bytes: Vec<u8>,
+        /// Where each ends in `bytes`.
         ends: Vec<usize>,
     },
+    /// Of [`Kind::Int`].
     Int(Vec<i32>),
+    /// Of [`Kind::Long`], and of [`Kind::Time`] in its unit.
     Long(Vec<i64>),
+    /// Of [`Kind::Bool`].
     Bool(Vec<bool>),
 }
 
@@ -31,11 +36,13 @@ impl Values {
 
 /// One column of rows.
 #[derive(Debug)]
-pub(crate) struct Column {
-    pub(crate) field: &'static Field,
-    pub(crate) values: Values,
-    /// Of each row 1 if it has a value, else 0: Parquet's definition levels. Empty where all have one by definition.
-    pub(crate) levels: Vec<i16>,
+pub struct Column {
+    /// What it is.
+    pub field: &'static Field,
+    /// The values of those rows that have one.
+    pub values: Values,
+    /// Of each row 1 if it has a value, else 0: Parquet's definition levels. Always empty if the field is not nullable.
+    pub levels: Vec<i16>,
 }
 
 impl Column {

@@ -122,8 +122,8 @@ impl Table {
 /// Where a capture comes from.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// Number of the input in its archive; stays the same when the input grows or is renamed.
-    pub id: u32,
+    /// Number of the input, never negative. In an archive it stays the same when the input grows or is renamed.
+    pub id: i64,
     /// Name of the input when the capture was woven.
     pub name: &'a str,
     /// Its digest, or that of its beginning, when the capture was woven.
@@ -185,7 +185,7 @@ impl Fact<'_> {
                 .int(i32::try_from(page.links_dropped).unwrap_or(i32::MAX)),
             None => row.none().none().none(),
         };
-        row.long(self.source.id.into())
+        row.long(self.source.id)
             .text(self.source.digest)
             .long(epoch as i64)
             .end();
@@ -222,7 +222,7 @@ impl Fact<'_> {
             row.long(self.fetch_time_us())
                 .text(self.source.name)
                 .long(capture.offset as i64)
-                .long(self.source.id.into())
+                .long(self.source.id)
                 .long(epoch as i64)
                 .end();
         }
@@ -241,7 +241,7 @@ impl Fact<'_> {
             .text_if_any(&page.language)
             .text(&page.text)
             .long(capture.offset as i64)
-            .long(self.source.id.into())
+            .long(self.source.id)
             .long(epoch as i64)
             .end();
     }

@@ -55,7 +55,7 @@ fn capture(url: &str, offset: u64, links: &[&str]) -> Capture {
 fn fact(input: u32, capture: &Capture) -> Fact<'_> {
     Fact {
         source: Source {
-            id: input,
+            id: input.into(),
             name: "a.warc.gz",
             digest: "sha256:00",
             collection: "news",

@@ -43,6 +43,10 @@ pub struct FoundInput {
     pub name: String,
     /// Absolute path or address (the text of it, see [`path_text`]).
     pub location: String,
+    /// Bytes, as far as that is known before reading; 0 if there is a problem.
+    pub size: u64,
+    /// A value that changes whenever the content does, if the source of an address has one.
+    pub validator: Option<String>,
     /// Why the input cannot be read.
     pub problem: Option<String>,
 }
@@ -53,7 +57,12 @@ pub fn found_inputs(inputs: &[LoadInput], sources: &Sources) -> Vec<FoundInput> 
     found
         .map(|found| FoundInput {
             location: found.place.location(),
+            validator: match &found.place {
+                Place::File(_) => None,
+                Place::Address(_, stat) => stat.validator.clone(),
+            },
             name: found.name,
+            size: found.size,
             problem: found.problem,
         })
         .collect()

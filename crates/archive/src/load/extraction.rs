@@ -1,14 +1,13 @@
 //! Stage `extract`: turns records into captures, and into what the ledger is to record.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use extract::{Capture, Extracted};
+use extract::Capture;
 use flow::{Out, StageResult};
 use warc::{Defect, Entry, Record, Span};
 use weave::{InputId, InputProgress, QuarantineEntry};
 
 use super::chunk::{Chunk, Extract, capture_bytes};
 use super::context::Context;
+use crate::record_outcome::RecordOutcome;
 
 pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, Extract>) -> StageResult {
     let mut result = Extract {
@@ -52,30 +51,13 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
 fn add_record(context: &Context, result: &mut Extract, record: &Record) {
     result.progress.records += 1;
     note_defects(context, result.progress.input, record);
-    match extract_guarded(&context.extract, record) {
-        Extracted::Counted => {}
-        // The index would refuse it too. Refusing it here lets it be counted as a loss.
-        Extracted::Capture(capture) => match weave::refusal(&capture) {
-            None => add_capture(context, result, *capture),
-            Some((reason, detail)) => {
-                let defect = Defect::new(reason, detail);
-                result.progress.quarantined.push(quarantine(record.span, defect));
-            }
-        },
-        Extracted::Unusable(defect) => result.progress.quarantined.push(quarantine(record.span, defect)),
+    match RecordOutcome::of(record, &context.extract) {
+        RecordOutcome::Counted => {}
+        RecordOutcome::Capture(capture) => add_capture(context, result, *capture),
+        RecordOutcome::Quarantined(defect) => {
+            result.progress.quarantined.push(quarantine(record.span, defect))
+        }
     }
-}
-
-/// Extracts a record. A panic becomes a defect, because one record must not end a load.
-pub(super) fn extract_guarded(settings: &extract::Settings, record: &Record) -> Extracted {
-    let extracted = catch_unwind(AssertUnwindSafe(|| extract::extract(record, settings)));
-    extracted.unwrap_or_else(|_| {
-        tracing::error!(offset = record.span.offset, "extracting a record panicked");
-        Extracted::Unusable(Defect::new(
-            "internal-error",
-            "extracting this record failed; please report it",
-        ))
-    })
 }
 
 fn add_capture(context: &Context, result: &mut Extract, capture: Capture) {

@@ -274,7 +274,7 @@ impl<'a> Reading<'a> {
             }
             (_, Growing::Open) => InputState::Loading,
             _ if useless => InputState::Failed {
-                reason: "no WARC or ARC record in it".into(),
+                reason: crate::one_input::NO_RECORD.into(),
             },
             (End::Cut { .. }, _) => InputState::Loading,
             (End::Whole, _) => InputState::Done,

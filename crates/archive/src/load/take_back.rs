@@ -17,9 +17,9 @@ use warc::{Entry, Input, Reader, ReaderSettings};
 use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError};
 
 use super::context::Context;
-use super::extraction::extract_guarded;
 use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
+use crate::record_outcome::extract_guarded;
 
 /// Why an input cannot be taken back.
 #[derive(Debug, thiserror::Error)]

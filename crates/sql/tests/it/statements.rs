@@ -67,7 +67,7 @@ async fn wrong_statements_are_told_where_and_what_instead() {
         ("SELECT * FROM texts", "--facts-text"),
         ("SELECT url_kei(url) FROM pages", "url_key"),
         ("SELECT * FROM search(url)", "search('words of a query')"),
-        ("SELECT 1 +", "(column"),
+        ("SELECT 1 +", "found: EOF"),
         ("", "statement"),
     ] {
         let error = refused(&database, statement).await;

@@ -1,0 +1,182 @@
+//! One input read by itself, without an archive: its digest, then what its records become. For engines that keep the
+//! rows of many inputs themselves.
+//!
+//! Invariants:
+//!  - parts come in the order of the file, and are what a load of the same input would keep;
+//!  - all bytes read belong to the content that was digested: an address is copied while it is digested and read from the
+//!    copy; of a file, [`OneInput::is_unchanged`] says afterwards whether anybody wrote to it meanwhile;
+//!  - memory is bounded by the largest record that is looked at.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use extract::{Capture, LinkScope};
+use warc::{Defect, Entry, Input, ReadError, Reader, ReaderSettings, Span};
+
+use crate::inputs::{self, FileVersion, FromStart, Sources};
+use crate::record_outcome::RecordOutcome;
+
+/// An input whose content is digested.
+pub struct OneInput {
+    location: String,
+    size: u64,
+    digest: String,
+    input: Arc<dyn Input>,
+    /// The file and its version before it was digested, if it is a file of this machine.
+    file: Option<(Arc<File>, FileVersion)>,
+}
+
+/// What one part of an input became. Records that are no captures are only counted.
+#[derive(Debug)]
+pub enum Part {
+    /// A capture.
+    Capture(Box<Capture>),
+    /// Bytes that are no record, or a record that should be a capture and cannot be.
+    Quarantined(Span, Defect),
+}
+
+impl OneInput {
+    /// Opens and digests the input at a location: the text of a path ([`path_text`](crate::path_text)) or an address. What is at
+    /// an address is copied into the folder `copies`, as a file without a name.
+    ///
+    /// # Errors
+    /// The error of the file system or the source.
+    pub fn open(location: &str, sources: &Sources, copies: &Path) -> io::Result<OneInput> {
+        if inputs::is_address(location) {
+            return OneInput::copied(location, sources, copies);
+        }
+        let file = Arc::new(inputs::open_file(&inputs::path_of(location))?);
+        let version = FileVersion::of(&file)?;
+        let content = inputs::digest(FromStart::of(file.clone()), &[], |_| {})?;
+        Ok(OneInput {
+            location: location.to_owned(),
+            size: content.size,
+            digest: content.digest,
+            input: file.clone(),
+            file: Some((file, version)),
+        })
+    }
+
+    fn copied(address: &str, sources: &Sources, copies: &Path) -> io::Result<OneInput> {
+        let input = sources.open(address)?;
+        let mut copy = tempfile::tempfile_in(copies)?;
+        let mut written = Ok(());
+        let content = inputs::digest(FromStart::of(input), &[], |piece| {
+            if written.is_ok() {
+                written = copy.write_all(piece);
+            }
+        })?;
+        written.map_err(|error| {
+            let folder = copies.display();
+            io::Error::new(error.kind(), format!("copy it into {folder}: {error}"))
+        })?;
+        Ok(OneInput {
+            location: address.to_owned(),
+            size: content.size,
+            digest: content.digest,
+            input: Arc::new(copy),
+            file: None,
+        })
+    }
+
+    /// Bytes of the input.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// `sha256:<hex>` of its bytes.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Whether its bytes are still those that were digested, as far as the file system can tell.
+    pub fn is_unchanged(&self) -> bool {
+        let is_same = |(file, digested): &(Arc<File>, FileVersion)| {
+            FileVersion::of(file).is_ok_and(|now| now == *digested)
+        };
+        self.file.as_ref().is_none_or(is_same)
+    }
+
+    /// Reads it from the start. A cut end counts as damage: nobody is expected to write more.
+    ///
+    /// # Errors
+    /// [`ReadError`] if its size cannot be read.
+    pub fn parts(&self, links: LinkScope) -> Result<Parts, ReadError> {
+        let input = Box::new(self.input.clone());
+        Ok(Parts {
+            reader: Reader::from_input(input, &self.location, ReaderSettings::default())?,
+            settings: extract::Settings { links, text: true },
+            counts: Counts::default(),
+        })
+    }
+}
+
+/// What was read of an input so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records.
+    pub records: u64,
+    /// Captures among them.
+    pub captures: u64,
+    /// Parts that could not be used.
+    pub quarantined: u64,
+}
+
+/// The parts of an input, one after another.
+pub struct Parts {
+    reader: Reader,
+    settings: extract::Settings,
+    counts: Counts,
+}
+
+impl Parts {
+    /// The next part; `None` at the end.
+    ///
+    /// # Errors
+    /// [`ReadError`]: the bytes cannot be read. Damaged bytes are no error but quarantined.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator would go on after an error"
+    )]
+    pub fn next(&mut self) -> Result<Option<Part>, ReadError> {
+        while let Some(entry) = self.reader.next_entry()? {
+            let part = match entry {
+                Entry::Record(record) => {
+                    self.counts.records += 1;
+                    let span = record.span;
+                    let outcome = RecordOutcome::of(&record, &self.settings);
+                    self.reader.recycle(record);
+                    match outcome {
+                        RecordOutcome::Counted => None,
+                        RecordOutcome::Capture(capture) => Some(Part::Capture(capture)),
+                        RecordOutcome::Quarantined(defect) => Some(Part::Quarantined(span, defect)),
+                    }
+                }
+                Entry::Quarantined(span, defect) => Some(Part::Quarantined(span, defect)),
+                _ => None,
+            };
+            match &part {
+                Some(Part::Capture(_)) => self.counts.captures += 1,
+                Some(Part::Quarantined(..)) => self.counts.quarantined += 1,
+                None => continue,
+            }
+            return Ok(part);
+        }
+        Ok(None)
+    }
+
+    /// What was read so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// At the end: why a load would call the input failed, if it would.
+    pub fn failure(&self) -> Option<&'static str> {
+        (self.counts.records == 0).then_some(NO_RECORD)
+    }
+}
+
+/// Why an input failed in which there is nothing to load.
+pub(crate) const NO_RECORD: &str = "no WARC or ARC record in it";

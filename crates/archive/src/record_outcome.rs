@@ -1,0 +1,41 @@
+//! What becomes of a record, wherever it is read: in a load, or by itself ([`crate::OneInput`]).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use extract::{Capture, Extracted};
+use warc::{Defect, Record};
+
+/// What becomes of a record.
+pub(crate) enum RecordOutcome {
+    /// It is counted, but is no capture.
+    Counted,
+    Capture(Box<Capture>),
+    /// It should be a capture and cannot be.
+    Quarantined(Defect),
+}
+
+impl RecordOutcome {
+    pub(crate) fn of(record: &Record, settings: &extract::Settings) -> RecordOutcome {
+        match extract_guarded(settings, record) {
+            Extracted::Counted => RecordOutcome::Counted,
+            // The index would refuse it too. Refusing it here lets it be counted as a loss.
+            Extracted::Capture(capture) => match weave::refusal(&capture) {
+                None => RecordOutcome::Capture(capture),
+                Some((reason, detail)) => RecordOutcome::Quarantined(Defect::new(reason, detail)),
+            },
+            Extracted::Unusable(defect) => RecordOutcome::Quarantined(defect),
+        }
+    }
+}
+
+/// Extracts a record. A panic becomes a defect, because one record must not end a load.
+pub(crate) fn extract_guarded(settings: &extract::Settings, record: &Record) -> Extracted {
+    let extracted = catch_unwind(AssertUnwindSafe(|| extract::extract(record, settings)));
+    extracted.unwrap_or_else(|_| {
+        tracing::error!(offset = record.span.offset, "extracting a record panicked");
+        Extracted::Unusable(Defect::new(
+            "internal-error",
+            "extracting this record failed; please report it",
+        ))
+    })
+}

@@ -1,0 +1,139 @@
+//! The program as its users meet it.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use archive::question::{LoadInput, LoadRequest};
+use archive::{Archive, OpenSettings};
+use tempfile::TempDir;
+
+/// A folder with an archive of a small made-up web.
+struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let place = Place {
+            root: tempfile::tempdir().unwrap(),
+        };
+        let web = place.path("web.warc.gz");
+        let settings = making::synth::Settings {
+            pages: 60,
+            seed: 1,
+            format: making::synth::Format::Warc,
+            recrawls_permille: 0,
+            files: 1,
+            threads: 1,
+        };
+        making::synth::write(&settings, &web, &mut |_| ()).unwrap();
+        let mut opening = OpenSettings::default();
+        opening.create = true;
+        let archive = Archive::open(&place.path("weft-archive"), opening).unwrap();
+        let request = LoadRequest {
+            inputs: vec![LoadInput {
+                name: "web.warc.gz".into(),
+                path: archive::path_text(&web),
+            }],
+            ..LoadRequest::default()
+        };
+        archive.load(&request, &mut |_, _| true).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = apart::command(Path::new(env!("CARGO_BIN_EXE_weft-sql")), &self.path("home"));
+        command.current_dir(self.root.path());
+        command.args(arguments).output().unwrap()
+    }
+
+    /// Standard output of a run that succeeds.
+    fn good(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+#[test]
+fn rows_come_in_every_form() {
+    let place = Place::new();
+    let statement = "select url_host_tld, count(*) as n from captures group by 1 order by 1 limit 2";
+    let table = place.good(&[statement]);
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows[0], ["url_host_tld", "n"]);
+    let csv = place.good(&["--format", "csv", statement]);
+    let expected: Vec<String> = rows.iter().map(|row| row.join(",")).collect();
+    assert_eq!(csv.lines().collect::<Vec<_>>(), expected);
+    let json: serde_json::Value = serde_json::from_str(&place.good(&["--json", statement])).unwrap();
+    assert_eq!(json["epoch"], 1);
+    assert_eq!(json["rows"][0]["url_host_tld"], rows[1][0]);
+    assert_eq!(json["rows"][0]["n"].to_string(), rows[1][1]);
+    let jsonl = place.good(&["--format", "jsonl", statement]);
+    assert_eq!(jsonl.lines().count(), 2);
+    let none = "select url from pages where url_key = 'x' limit 1";
+    let json: serde_json::Value = serde_json::from_str(&place.good(&["--json", none])).unwrap();
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(0));
+    for (format, magic) in [("parquet", b"PAR1".as_slice()), ("arrow", b"\xff\xff\xff\xff")] {
+        place.good(&["--format", format, "--output", "rows", statement]);
+        let bytes = std::fs::read(place.path("rows")).unwrap();
+        assert!(bytes.starts_with(magic), "{format}");
+    }
+}
+
+#[test]
+fn statements_come_from_files_and_failures_have_their_codes() {
+    let place = Place::new();
+    std::fs::write(
+        place.path("question.sql"),
+        "-- how many\nselect count(*) as n from pages\n",
+    )
+    .unwrap();
+    assert_eq!(place.good(&["--format", "csv", "-f", "question.sql"]), "n\n60\n");
+    for (arguments, code, said) in [
+        (["selec 1"].as_slice(), 2, "column 1"),
+        (&["select * from nothing"], 2, "there is no table nothing"),
+        (&["drop table captures"], 2, "read-only"),
+        (&["-f", "missing.sql"], 1, "missing.sql"),
+        (&["--archive", "elsewhere", "select 1"], 1, "elsewhere"),
+        (&["--archive", "question.sql", "select 1"], 2, "is a file"),
+        (&["--format", "tables", "select 1"], 2, "invalid value"),
+        (&["--at-epoch", "7", "select 1"], 1, "epoch 7"),
+        (
+            &[
+                "--time-limit",
+                "1",
+                "select count(*) from generate_series(1, 1000000) a, generate_series(1, 10000000) b where a.value * b.value = 7",
+            ],
+            1,
+            "1 s",
+        ),
+    ] {
+        let output = place.run(arguments);
+        let wrong = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {wrong}");
+        assert!(wrong.contains(said), "{arguments:?}: {wrong}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn views_are_verified_and_facts_maintained() {
+    let place = Place::new();
+    let said = place.good(&["verify"]);
+    assert!(
+        said.contains("every view is what its definition makes of the facts (epoch 1)"),
+        "{said}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&place.good(&["verify", "--json"])).unwrap();
+    assert_eq!(json["views"].as_array().map(Vec::len), Some(7));
+    let said = place.good(&["maintain"]);
+    assert!(said.contains("captures") && said.contains("1 file"), "{said}");
+}

@@ -1,0 +1,61 @@
+//! Which inputs a call means: files, folders, patterns, path lists and addresses, found as `weft load` finds them.
+
+use std::path::PathBuf;
+
+use archive::question::LoadInput;
+use archive::{FoundInput, found_inputs, is_address, path_of, path_text};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+use crate::remote_inputs::sources;
+
+/// Finds inputs. Names are as given, locations absolute.
+pub(crate) fn find(arguments: &[PathBuf]) -> PyResult<Vec<FoundInput>> {
+    let mut inputs = Vec::new();
+    for argument in arguments {
+        let name = path_text(argument);
+        let (mark, text) = match name.strip_prefix('@') {
+            Some(rest) => ("@", rest),
+            None => ("", name.as_str()),
+        };
+        let path = match is_address(text) {
+            true => text.to_owned(),
+            false => {
+                let absolute = std::path::absolute(path_of(text));
+                path_text(&absolute.map_err(|error| PyOSError::new_err(format!("{name}: {error}")))?)
+            }
+        };
+        inputs.push(LoadInput {
+            path: format!("{mark}{path}"),
+            name,
+        });
+    }
+    Ok(found_inputs(&inputs, &sources()))
+}
+
+/// Name, location, size, validator and problem of an input.
+type FoundTuple = (String, String, u64, Option<String>, Option<String>);
+
+/// Finds the inputs that arguments of `weft load` mean: name, location, size in bytes, what changes with the content (of
+/// addresses, where the source says so), and what is wrong if it cannot be read.
+#[pyfunction]
+pub(crate) fn find_inputs(py: Python<'_>, arguments: Vec<PathBuf>) -> PyResult<Vec<FoundTuple>> {
+    let found = py.detach(|| find(&arguments))?.into_iter();
+    Ok(found
+        .map(|input| {
+            (
+                input.name,
+                input.location,
+                input.size,
+                input.validator,
+                input.problem,
+            )
+        })
+        .collect())
+}
+
+/// Whether a file with this name holds records.
+#[pyfunction]
+pub(crate) fn is_record_file_name(name: &str) -> bool {
+    warc::is_record_file_name(name.as_bytes())
+}

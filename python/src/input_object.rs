@@ -1,0 +1,138 @@
+//! One input as Python reads it: its digest first, then the batches of all tables in one pass.
+
+use std::path::PathBuf;
+
+use archive::OneInput;
+use extract::LinkScope;
+use parking_lot::Mutex;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::capsule::Batch;
+use crate::input_rows::{From, InputRows, Rows, RowsError};
+use crate::remote_inputs::sources;
+
+/// Hexadecimal digits of a digest that make the number of an input: 8 bytes.
+const ID_DIGITS: usize = 16;
+
+/// Number of an input by its content, from 0 to 2^63 - 1: the same bytes have the same number under every name. Two of a
+/// million different inputs have the same one with a probability of 1 in 18 million.
+pub(crate) fn input_id(digest: &str) -> i64 {
+    let hex = digest.rsplit(':').next().unwrap_or_default();
+    let first = hex.get(..ID_DIGITS).unwrap_or_default();
+    let number = u64::from_str_radix(first, 16).unwrap_or_default();
+    (number & i64::MAX as u64) as i64
+}
+
+pub(crate) fn link_scope(name: &str) -> PyResult<LinkScope> {
+    match name {
+        "all" => Ok(LinkScope::All),
+        "external" => Ok(LinkScope::External),
+        _ => Err(PyValueError::new_err(format!(
+            "links are \"all\" or \"external\", not {name:?}"
+        ))),
+    }
+}
+
+pub(crate) fn rows_named(name: &str) -> PyResult<Rows> {
+    Rows::named(name).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "{name:?} is none of captures, links, texts and quarantine"
+        ))
+    })
+}
+
+pub(crate) fn to_python(error: RowsError) -> PyErr {
+    match error {
+        RowsError::Read(error) => PyOSError::new_err(error.to_string()),
+        RowsError::Arrow(error) => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// An input whose content is digested. What is at an address is copied into the folder `copies` first.
+#[pyclass(frozen, module = "weft._weft")]
+pub(crate) struct Input(OneInput);
+
+#[pymethods]
+impl Input {
+    #[new]
+    fn new(py: Python<'_>, location: String, copies: PathBuf) -> PyResult<Input> {
+        let opened = py.detach(|| OneInput::open(&location, &sources(), &copies));
+        opened
+            .map(Input)
+            .map_err(|error| PyOSError::new_err(format!("read {location}: {error}")))
+    }
+
+    /// Bytes.
+    #[getter]
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    /// `sha256:<hex>` of the bytes.
+    #[getter]
+    fn digest(&self) -> &str {
+        self.0.digest()
+    }
+
+    /// Number of the input by its content.
+    #[getter]
+    fn id(&self) -> i64 {
+        input_id(self.0.digest())
+    }
+
+    /// Whether the bytes are still those that were digested.
+    fn is_unchanged(&self) -> bool {
+        self.0.is_unchanged()
+    }
+
+    /// Reads the input: rows of these tables, under this name.
+    #[pyo3(signature = (name, tables, *, links="all", collection=String::new(), epoch=0))]
+    fn batches(
+        &self,
+        name: String,
+        tables: Vec<String>,
+        links: &str,
+        collection: String,
+        epoch: u64,
+    ) -> PyResult<Batches> {
+        let asked: PyResult<Vec<Rows>> = tables.iter().map(|name| rows_named(name)).collect();
+        let from = From {
+            id: self.id(),
+            name,
+            digest: self.0.digest().to_owned(),
+            collection,
+            epoch,
+        };
+        let rows = InputRows::new(&self.0, from, link_scope(links)?, &asked?);
+        let rows = rows.map_err(RowsError::Read).map_err(to_python)?;
+        Ok(Batches(Mutex::new(rows)))
+    }
+}
+
+/// Batches of an input, each with the name of its table.
+#[pyclass(frozen, module = "weft._weft")]
+pub(crate) struct Batches(Mutex<InputRows>);
+
+#[pymethods]
+impl Batches {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<(&'static str, Batch)>> {
+        let next = py.detach(|| self.0.lock().next()).map_err(to_python)?;
+        Ok(next.map(|(rows, batch)| (rows.name(), Batch(batch))))
+    }
+
+    /// Records, captures, and parts that could not be used, so far.
+    fn counts(&self) -> (u64, u64, u64) {
+        let counts = self.0.lock().counts();
+        (counts.records, counts.captures, counts.quarantined)
+    }
+
+    /// At the end: why the input counts as failed, if it does.
+    fn failure(&self) -> Option<&'static str> {
+        self.0.lock().failure()
+    }
+}

@@ -1,0 +1,40 @@
+//! The extension module below the Python package `weft` (`docs/python.md`): the rows of inputs as Arrow record batches, and
+//! questions to archives.
+//!
+//! Rows come from the reader, the extraction and the columns that loads use ([`archive::OneInput`], [`facts::TableRows`]). Here
+//! they only get the form of Arrow, and nothing is decided.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod archive_object;
+mod arrow;
+mod capsule;
+mod found;
+mod input_object;
+mod input_rows;
+mod remote_inputs;
+mod stream;
+mod views;
+
+use pyo3::prelude::*;
+
+/// What the package `weft` is made of; use that instead.
+#[pymodule]
+mod _weft {
+    #[pymodule_export]
+    use super::archive_object::{Archive, Error};
+    #[pymodule_export]
+    use super::capsule::Batch;
+    #[pymodule_export]
+    use super::found::{find_inputs, is_record_file_name};
+    #[pymodule_export]
+    use super::input_object::{Batches, Input};
+    #[pymodule_export]
+    use super::stream::Stream;
+    #[pymodule_export]
+    use super::views::views;
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python packages use")]
+    const __version__: &str = archive::VERSION;
+}

@@ -1,0 +1,56 @@
+//! Inputs at addresses: S3 and the web, by the settings of the environment (`AWS_ACCESS_KEY_ID` and others).
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use archive::{InputSource, Sources, Stat};
+use remote::{Remote, S3Settings, Settings};
+use warc::Input;
+
+/// All places that inputs are read from. They are made once for a process: their connections are used again.
+pub(crate) fn sources() -> Sources {
+    static SOURCES: OnceLock<Sources> = OnceLock::new();
+    let make = || {
+        let settings = Settings {
+            s3: S3Settings::from_variables(|name| std::env::var(name).ok()),
+            ..Settings::default()
+        };
+        Sources::with(Arc::new(RemoteInputs(Remote::new(settings))))
+    };
+    SOURCES.get_or_init(make).clone()
+}
+
+struct RemoteInputs(Remote);
+
+impl InputSource for RemoteInputs {
+    fn serves(&self, address: &str) -> bool {
+        self.0.serves(address)
+    }
+
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+        let looked = self.0.stat(addresses).into_iter();
+        looked.map(|stat| stat.map(|stat| stat.map(seen))).collect()
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
+        let listed = self.0.list(folder)?.into_iter();
+        Ok(listed.map(|(address, stat)| (address, seen(stat))).collect())
+    }
+
+    fn open(&self, address: &str, expected: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+        let expected = expected.map(|stat| remote::Stat {
+            size: stat.size,
+            validator: stat.validator.clone(),
+            sha256: stat.sha256,
+        });
+        self.0.open(address, expected.as_ref())
+    }
+}
+
+fn seen(stat: remote::Stat) -> Stat {
+    Stat {
+        size: stat.size,
+        validator: stat.validator,
+        sha256: stat.sha256,
+    }
+}

@@ -1,0 +1,356 @@
+"""Loads with Spark: the same rows as `weft load`, exactly once, whatever is killed."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+import dumped
+import weft
+from conftest import REPOSITORY, dump_all, needs_java
+
+pyspark = pytest.importorskip("pyspark")
+pytest.importorskip("delta")
+deltalake = pytest.importorskip("deltalake")
+duckdb = pytest.importorskip("duckdb")
+pytestmark = needs_java
+
+import cluster as clusters  # noqa: E402 (it needs pyspark)
+import weft.spark  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def jars():
+    """Spark fetches the jars of Delta Lake once; without a network there are none, and nothing here can run."""
+    script = "from weft.spark import session; session('local[1]', conf={'spark.ui.enabled': 'false'}).stop()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=clusters.environment(), timeout=300
+    )
+    if done.returncode != 0:
+        pytest.skip(f"Spark does not start with the jars of Delta Lake: {done.stderr.strip().splitlines()[-1]}")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory, jars):
+    """A master and two workers, for tests that leave both alive."""
+    with clusters.Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def spark(jars):
+    """A session in this process."""
+    conf = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = weft.spark.session("local[2]", conf=conf)
+    yield session
+    session.stop()
+
+
+def table(base, *names):
+    """A table as the package deltalake reads it: its rows by columns."""
+    return deltalake.DeltaTable(str(pathlib.Path(base, *names))).to_pyarrow_table()
+
+
+def versions(base):
+    """The newest version of each table of rows."""
+    return {name: deltalake.DeltaTable(f"{base}/{name}").version() for name in ("captures", "links", "quarantine")}
+
+
+def check_facts(base, dumps):
+    """Each view by DuckDB over the tables is its dump, byte for byte. The script is that of the facts of archives."""
+    script = REPOSITORY / "crates/weft/tests/cli/facts.py"
+    command = [sys.executable, script, base, REPOSITORY / "views", dumps]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+
+
+def check_views(base, dumps):
+    """Each view by Spark is its dump, byte for byte."""
+    for view, order in dumped.ORDER.items():
+        rows = table(base, "views", view)
+        found = dumped.lines(duckdb.sql(f"SELECT * FROM rows ORDER BY {order}").to_arrow_table())
+        assert found == dumped.dump(dumps, view), view
+
+
+def check_ledger(base, archive, run_weft):
+    """The ledger says the same as that of the load, of each input whose content counts."""
+    rows = [row for row in table(base, "ledger").to_pylist() if row["state"] != "known"]
+    names = ("input", "digest", "size", "state", "records", "captures", "quarantined")
+    found = sorted("\t".join(str(row[name]) for name in names) for row in rows)
+    dump = run_weft("dump", "ledger", "--archive", archive).splitlines()
+    assert found == sorted(line.rsplit("\t", 1)[0] for line in dump)
+
+
+def run(log, *arguments, code=0, master="local[2]", more=None):
+    """Runs a job to its end. Returns what it printed as JSON."""
+    job = clusters.job(log, *arguments, "--json", master=master, more=more)
+    try:
+        job.running.wait(timeout=600)
+    finally:
+        job.kill()
+    assert job.running.returncode == code, job.said()[-5000:]
+    return json.loads(re.findall(r"^\{.*\}$", job.said(), re.MULTILINE)[-1])
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory, cluster, crawls):
+    """A base with the crawls and their views, made by two workers."""
+    base = tmp_path_factory.mktemp("spark") / "base"
+    done = run(base.with_name("job.log"), "--base", base, "--views", *crawls, master=cluster.url)
+    assert (done["inputs"], done["done"], done["failed"], done["batches"]) == (17, 17, 0, [1])
+    return base
+
+
+def test_two_workers_write_what_a_load_writes(loaded, archive, dumps, run_weft):
+    check_facts(loaded, dumps)
+    check_views(loaded, dumps)
+    check_ledger(loaded, archive, run_weft)
+    assert not (loaded / "staging/1").exists()
+
+
+def test_columns_are_those_of_the_facts_of_an_archive(loaded, archive):
+    for name in ("captures", "links"):
+        ours = deltalake.DeltaTable(str(loaded / name)).schema()
+        kept = getattr(weft.open(archive).facts(), name).delta().schema()
+        assert ours == kept, name
+        rows = table(loaded, name)
+        assert set(rows["epoch"].to_pylist()) == {1} and min(rows["input_id"].to_pylist()) > 0
+
+
+def test_again_and_under_other_names_nothing_is_added(loaded, crawls, tmp_path, cluster):
+    before = versions(loaded)
+    again = run(tmp_path / "again.log", "--base", loaded, *crawls, master=cluster.url)
+    assert (again["known"], again["done"], again["batches"]) == (17, 0, [])
+    copies = tmp_path / "copies"
+    shutil.copytree(crawls[0], copies)
+    copied = run(tmp_path / "copied.log", "--base", loaded, copies, master=cluster.url)
+    assert (copied["known"], copied["done"], copied["batches"]) == (8, 0, [2])
+    assert versions(loaded) == before
+
+
+def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path, crawls, run_weft):
+    # Two inputs that take seconds come first: both workers are in the middle of one when one of them is killed.
+    large = [str(tmp_path / f"web-{seed}.warc.gz") for seed in (1, 2)]
+    for seed, path in enumerate(large, 1):
+        run_weft("synth", "--pages", "10000", "--seed", str(seed), path)
+    inputs = [*large, *crawls]
+    archive, base = tmp_path / "archive", tmp_path / "base"
+    run_weft("load", "--archive", archive, "--links", "external", *inputs)
+    with clusters.Cluster(tmp_path / "cluster") as cluster:
+        (tmp_path / "events").mkdir()
+        events = {"enabled": "true", "dir": f"file://{tmp_path}/events", "compress": "false", "rolling.enabled": "false"}
+        options = ["--base", base, "--links", "external", "--views"]
+        options += [f"--conf=spark.eventLog.{key}={value}" for key, value in events.items()]
+        job = clusters.job(tmp_path / "job.log", *options, *inputs, master=cluster.url)
+        try:
+            # A task has a file as soon as it has rows.
+            until(lambda: len(list(base.glob("staging/1/*.parquet"))) == 2)
+            cluster.workers[1].kill()
+            assert not (base / "staging/1/_delta_log/00000000000000000000.json").exists(), "it was killed too late"
+            job.running.wait(timeout=600)
+        finally:
+            job.kill()
+        assert job.running.returncode == 0, job.said()[-5000:]
+    # A task that read an input was lost with it, and done again by the other worker.
+    assert "MapInArrow" in lost_stage(tmp_path / "events")
+    (tmp_path / "dumps").mkdir()
+    dumps = dump_all(tmp_path / "dumps", run_weft, archive)
+    check_facts(base, dumps)
+    check_views(base, dumps)
+    check_ledger(base, archive, run_weft)
+
+
+def lost_stage(events: pathlib.Path) -> str:
+    """What Spark has noted of the stage that lost a task with its executor."""
+    noted = [json.loads(line) for file in events.iterdir() for line in file.read_text().splitlines()]
+    ended = [event for event in noted if event["Event"] == "SparkListenerTaskEnd"]
+    lost = {event["Stage ID"] for event in ended if event["Task End Reason"]["Reason"] == "ExecutorLostFailure"}
+    assert lost, "no task was lost"
+    stages = [event["Stage Info"] for event in noted if event["Event"] == "SparkListenerStageSubmitted"]
+    return json.dumps([stage for stage in stages if stage["Stage ID"] in lost])
+
+
+def until(holds, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.01)
+
+
+class Stopped(Exception):
+    """Stands for the end of the driver."""
+
+
+STEPS = ["reading", "appending", "appended captures", "appended links", "appended quarantine", "appended ledger"]
+
+
+def test_a_job_that_ends_at_any_step_is_finished_by_the_next(tmp_path, spark, shared, run_weft):
+    # Names that end in `.open` are for loads that go on later, which there are none of here.
+    edge = sorted(str(path) for path in (shared / "edge").iterdir() if "warc" in path.name and path.suffix != ".open")
+    inputs = [str(shared / "crawls/hackfest.warc.gz"), *edge]
+    run_weft("load", "--archive", tmp_path / "a", *inputs, code=1)
+    expected = {
+        name: run_weft("dump", name, "--archive", tmp_path / "a").splitlines()
+        for name in ("captures", "links", "quarantine")
+    }
+    base = tmp_path / "base"
+    for step in STEPS:
+
+        def say(text: str) -> None:
+            if text.endswith(step):
+                raise Stopped
+
+        with pytest.raises(Stopped):
+            weft.spark.load(spark, str(base), inputs, say=say)
+    summary = weft.spark.load(spark, str(base), inputs)
+    # The last of these jobs had written all; only what failed is tried again.
+    assert summary.done == 0 and summary.known + summary.failed == summary.inputs
+    captures = table(base, "captures").select(["warc_filename", "warc_record_offset"]).to_pylist()
+    found = sorted((row["warc_filename"], row["warc_record_offset"]) for row in captures)
+    columns = [line.split("\t") for line in expected["captures"]]
+    assert found == sorted((row[8], int(row[7])) for row in columns)
+    quarantined = table(base, "quarantine").to_pylist()
+    assert expected["quarantine"]
+    assert sorted((row["input"], str(row["offset"]), row["reason"], row["detail"]) for row in quarantined) == sorted(
+        tuple(line.split("\t")) for line in expected["quarantine"]
+    )
+    rows = table(base, "links")
+    keys = list(zip(*(rows[name].to_pylist() for name in ("input_id", "warc_record_offset", "target_surtkey"))))
+    assert len(keys) == len(set(keys)) > 0
+    assert not (base / "staging/1").exists()
+
+
+def test_inputs_that_fail_are_rows_of_the_ledger(tmp_path, spark, shared):
+    good = shared / "crawls/dupes.warc.gz"
+    shutil.copy(good, tmp_path / "copy.warc.gz")
+    (tmp_path / "empty.warc.gz").write_bytes(b"")
+    (tmp_path / "junk.warc").write_bytes(b"no record at all\n" * 100)
+    shutil.copy(good, tmp_path / "growing.warc.gz.open")
+    names = ["copy.warc.gz", "empty.warc.gz", "junk.warc", "growing.warc.gz.open", "missing.warc.gz"]
+    inputs = [str(good), *(str(tmp_path / name) for name in names), "nowhere://host/x.warc.gz"]
+    summary = weft.spark.load(spark, str(tmp_path / "base"), inputs)
+    assert (summary.inputs, summary.done, summary.known, summary.failed) == (7, 1, 1, 5)
+    ledger = {pathlib.Path(row["input"]).name: row for row in table(tmp_path / "base", "ledger").to_pylist()}
+    assert ledger["copy.warc.gz"]["state"] == "known"
+    for name, why in {
+        "empty.warc.gz": "no WARC or ARC record",
+        "junk.warc": "no WARC or ARC record",
+        "growing.warc.gz.open": "still written to",
+        "missing.warc.gz": "no such file",
+        "x.warc.gz": "nowhere",
+    }.items():
+        assert ledger[name]["state"] == "failed" and why in ledger[name]["failure"], ledger[name]
+    assert table(tmp_path / "base", "captures").num_rows == 12
+    # What could not be read is tried again; what was read and is of no use is not.
+    shutil.copy(shared / "crawls/hackfest.warc.gz", tmp_path / "missing.warc.gz")
+    again = weft.spark.load(spark, str(tmp_path / "base"), inputs)
+    assert (again.inputs, again.done, again.known, again.failed) == (7, 1, 4, 2)
+
+
+def test_increments_give_the_same_views(tmp_path, spark, crawls, dumps):
+    base = str(tmp_path / "base")
+    for part in reversed(crawls):
+        summary = weft.spark.load(spark, base, [part], batch_inputs=5)
+        weft.spark.compute_views(spark, base)
+    assert summary.batches == [3, 4]
+    check_facts(base, dumps)
+    check_views(base, dumps)
+
+
+def test_entries_of_lists_are_below_a_prefix(tmp_path, spark, shared):
+    (tmp_path / "warc.paths").write_text("crawls/dupes.warc.gz\ncrawls/hackfest.warc.gz\n\n")
+    for states in ((2, 0), (0, 2)):
+        summary = weft.spark.load(
+            spark, str(tmp_path / "base"), [str(tmp_path / "warc.paths")], prefix=f"{shared}/"
+        )
+        assert (summary.done, summary.known) == states
+    # Hadoop's name of a file, and an address that pyarrow opens.
+    for address, states in ((f"file://{shared}/crawls/dupes.warc.gz", (0, 1)),):
+        summary = weft.spark.load(spark, str(tmp_path / "base"), [address])
+        assert (summary.done, summary.known) == states
+
+
+def test_objects_of_s3_are_read_by_the_workers(tmp_path, cluster, shared, run_weft, weft_program):
+    """From our own store: as `s3a://`, a folder first, then entries of a list."""
+    volume, keys = tmp_path / "volume", tmp_path / "keys.toml"
+    names = ["dupes.warc.gz", "hackfest.warc.gz"]
+    run_weft("store", "put", *(shared / "crawls" / name for name in names), "store://crawls/2014/", "--volume", volume)
+    command = [weft_program, "store", "serve", "--volume", volume, "--s3", "127.0.0.1:0", "--s3-keys", keys]
+    served = clusters.Process(tmp_path / "store.log", list(map(str, command)))
+    try:
+        endpoint = served.wait_for(r"S3 at (http://\S+)")[1]
+        [(key, secret)] = re.findall(r'\[keys\.(\w+)\]\nsecret = "(.*)"', keys.read_text())
+        more = {
+            "AWS_ENDPOINT_URL": endpoint,
+            "AWS_ACCESS_KEY_ID": key,
+            "AWS_SECRET_ACCESS_KEY": secret,
+            "AWS_REGION": "us-east-1",
+        }
+        base = tmp_path / "base"
+        options = ["--base", base, *(f"--conf=spark.executorEnv.{name}={value}" for name, value in more.items())]
+        folder = run(tmp_path / "1.log", *options, "s3a://crawls/2014/", master=cluster.url, more=more)
+        assert (folder["inputs"], folder["done"]) == (2, 2)
+        (tmp_path / "warc.paths").write_text("".join(f"2014/{name}\n" for name in [*names, "missing.warc.gz"]))
+        listed = [*options, "--prefix", "s3a://crawls/", tmp_path / "warc.paths"]
+        again = run(tmp_path / "2.log", *listed, master=cluster.url, more=more, code=1)
+        assert (again["known"], again["failed"]) == (2, 1)
+    finally:
+        served.kill()
+    run_weft("load", "--archive", tmp_path / "a", *(shared / "crawls" / name for name in names))
+    expected = [line.split("\t")[:8] for line in run_weft("dump", "captures", "--archive", tmp_path / "a").splitlines()]
+    rows = table(base, "captures")
+    columns = ["url_surtkey", "fetch_time", "url", "content_mime_type", "fetch_status", "content_digest"]
+    columns += ["warc_record_length", "warc_record_offset"]
+    found = [line.split("\t") for line in dumped.lines(rows.select(columns))]
+    assert sorted(found) == sorted(expected)
+    assert set(rows["warc_filename"].to_pylist()) == {f"s3://crawls/2014/{name}" for name in names}
+
+
+def test_spark_reads_the_facts_of_an_archive(spark, archive):
+    for name in ("captures", "links"):
+        kept = getattr(weft.open(archive).facts(), name)
+        rows = spark.read.format("delta").load(str(kept))
+        assert rows.count() == kept.to_arrow().num_rows > 0
+        assert rows.schema.names == kept.to_arrow().schema.names
+
+
+def test_it_runs_under_spark_submit(tmp_path, shared):
+    """As docs/scale.md says: the master and the jars are given there. The base is relative."""
+    (tmp_path / "job.py").write_text("import sys; from weft.spark.__main__ import main; sys.exit(main())")
+    submit = pathlib.Path(pyspark.__file__).with_name("bin") / "spark-submit"
+    jars = ["--packages", "io.delta:delta-spark_4.1_2.13:4.1.0", "--conf", "spark.ui.enabled=false"]
+    asked = ["--base", "base", "--json", shared / "crawls/dupes.warc.gz"]
+    command = [submit, "--master", "local[1]", *jars, "job.py", *asked]
+    done = subprocess.run(
+        list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, env=clusters.environment()
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert table(tmp_path / "base", "captures").num_rows == 12
+
+
+def test_wrong_use_is_said(tmp_path, spark, shared):
+    inputs = [str(shared / "crawls/dupes.warc.gz")]
+    base = str(tmp_path / "base")
+    weft.spark.load(spark, base, inputs)
+    with pytest.raises(weft.spark.WrongUse, match="keeps all links"):
+        weft.spark.load(spark, base, inputs, links="external")
+    with pytest.raises(weft.spark.WrongUse, match="no view"):
+        weft.spark.compute_views(spark, base, ["nothing"])
+    with pytest.raises(weft.spark.WrongUse, match="no tables"):
+        weft.spark.compute_views(spark, str(tmp_path / "other"))
+    command = [sys.executable, "-m", "weft.spark"]
+    assert subprocess.run([*command, "--base", base], capture_output=True).returncode == 2
+    said = subprocess.run([*command, "--help"], capture_output=True, text=True)
+    assert said.returncode == 0 and "exit codes" in said.stdout

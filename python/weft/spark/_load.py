@@ -1,0 +1,218 @@
+"""A load: batches of inputs, each exactly once in the tables however often tasks and jobs are repeated."""
+
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from weft.spark._inputs import Found, find
+from weft.spark._read import TABLES, reader, staging_schema
+from weft.spark._session import ours
+from weft.spark._tables import BATCHES, LEDGER, Tables
+from weft.spark._wrong_use import WrongUse
+
+#: Inputs of a batch, unless said otherwise. All its rows are staged before they are appended.
+BATCH_INPUTS = 1_000
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Summary:
+    """What a load did."""
+
+    base: str
+    inputs: int = 0
+    done: int = 0
+    #: Their content was in the tables already.
+    known: int = 0
+    failed: int = 0
+    records: int = 0
+    captures: int = 0
+    links: int = 0
+    quarantined: int = 0
+    batches: List[int] = field(default_factory=list)
+    #: Name and failure of inputs that failed: the first hundred. The ledger has all.
+    failures: List[Tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def has_losses(self) -> bool:
+        return self.failed > 0 or self.quarantined > 0
+
+    def to_dict(self) -> Dict[str, Any]:
+        return asdict(self)
+
+
+def load(
+    spark: SparkSession,
+    base: str,
+    inputs: Sequence[str],
+    *,
+    prefix: Optional[str] = None,
+    links: str = "all",
+    collection: str = "",
+    batch_inputs: int = BATCH_INPUTS,
+    say: Say = lambda text: None,
+) -> Summary:
+    """Reads inputs into the tables below ``base``, and finishes the batch that an earlier job left, if there is one.
+
+    ``inputs`` are files, folders, patterns, path lists and addresses as ``weft load`` takes them, and ``s3a://`` or what
+    else pyarrow opens. With ``prefix``, entries of path lists are addresses below it. Files must have the same path on
+    every machine. One job at a time may write to a base.
+
+    An input that fails is a row of the table ``ledger``. Raises :class:`WrongUse`, and what Spark raises; the same call
+    then goes on where this one stopped.
+    """
+    begun = time.monotonic()
+    if batch_inputs < 1:
+        raise WrongUse("a batch has at least one input")
+    tables = Tables(ours(spark), base)
+    tables.create(links)
+    summary = Summary(tables.base)
+    last, done = tables.last_batch("batches"), tables.last_batch("ledger")
+    tables.remove("staging", str(done))
+    if last > done:
+        say(f"batch {last}: an earlier job left it unfinished")
+        _run(tables, last, links, say).add_to(summary, say)
+    found = find(inputs, prefix)
+    places = _places(tables)
+    new = [each for each in found if not _is_known(each, places)]
+    summary.inputs += len(found) - len(new)
+    summary.known += len(found) - len(new)
+    for number, start in enumerate(range(0, len(new), batch_inputs), last + 1):
+        _begin(tables, number, new[start : start + batch_inputs], collection)
+        _run(tables, number, links, say).add_to(summary, say)
+    summary.seconds = round(time.monotonic() - begun, 3)
+    return summary
+
+
+def _places(tables: Tables) -> "set[Tuple[str, Optional[str]]]":
+    """Places and versions whose content is in the tables."""
+    read = tables.read("ledger").where("digest IS NOT NULL").select("location", "version").toArrow()
+    return set(zip(read["location"].to_pylist(), read["version"].to_pylist()))
+
+
+def _is_known(found: Found, places: "set[Tuple[str, Optional[str]]]") -> bool:
+    return found.problem is None and found.version != "" and (found.location, found.version) in places
+
+
+def _begin(tables: Tables, batch: int, found: Sequence[Found], collection: str) -> None:
+    rows = [
+        {"batch": batch, "seq": seq, "collection": collection, **asdict(each)} for seq, each in enumerate(found)
+    ]
+    tables.append_list("batches", rows, BATCHES, batch)
+
+
+@dataclass
+class _Batch:
+    """A batch that is done: its rows of the ledger."""
+
+    number: int
+    rows: List[dict]
+
+    def add_to(self, summary: Summary, say: Say) -> None:
+        states = Counter(row["state"] for row in self.rows)
+        summary.batches.append(self.number)
+        summary.inputs += len(self.rows)
+        summary.done += states["done"]
+        summary.known += states["known"]
+        summary.failed += states["failed"]
+        for name in ("records", "captures", "links", "quarantined"):
+            setattr(summary, name, getattr(summary, name) + sum(row[name] for row in self.rows))
+        failed = [(row["input"], row["failure"]) for row in self.rows if row["state"] == "failed"]
+        summary.failures = (summary.failures + failed)[:100]
+        says = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items()))
+        say(f"batch {self.number}: done: {says}")
+
+
+def _run(tables: Tables, batch: int, links: str, say: Say) -> _Batch:
+    planned = tables.read("batches").where(F.col("batch") == batch).orderBy("seq").collect()
+    found = [Found(row.name, row.location, row.size, row.version, row.problem) for row in planned]
+    staging = ("staging", str(batch))
+    if not tables.exists(*staging):
+        say(f"batch {batch}: {len(found):,} inputs: reading")
+        _stage(tables, staging, found, links, planned[0]["collection"], batch)
+    say(f"batch {batch}: appending")
+    staged = tables.read(*staging)
+    outcomes = staged.where("outcome IS NOT NULL").select("seq", "outcome.*").toArrow().to_pylist()
+    rows, counting = _judged(batch, found, outcomes)
+    for table in TABLES:
+        if any(rows[seq][_COUNTED[table]] for seq in counting):
+            of_table = staged.where(F.col(table).isNotNull())
+            if len(counting) < len(found):
+                of_table = of_table.where(F.col("seq").isin(counting))
+            tables.append(table, of_table.select(f"{table}.*"), batch)
+            say(f"batch {batch}: appended {table}")
+    tables.append_list("ledger", rows, LEDGER, batch)
+    say(f"batch {batch}: appended ledger")
+    tables.remove(*staging)
+    return _Batch(batch, rows)
+
+
+#: Column of the ledger that counts the rows of a table.
+_COUNTED = {"captures": "captures", "links": "links", "quarantine": "quarantined"}
+
+
+def _stage(
+    tables: Tables, staging: Tuple[str, str], found: Sequence[Found], links: str, collection: str, batch: int
+) -> None:
+    # What a job left there that ended in mid-write has no commit, so nobody would see or remove it.
+    tables.remove(*staging)
+    context = tables.spark.sparkContext
+    inputs, known = context.broadcast(list(found)), context.broadcast(_digests(tables))
+    read = reader(inputs, known, links=links, collection=collection, batch=batch)
+    (
+        # One task an input: what is lost with a machine is little, and done again elsewhere.
+        tables.spark.range(0, len(found), 1, numPartitions=len(found))
+        .mapInArrow(read, from_arrow_schema(staging_schema()))
+        .write.format("delta")
+        .mode("append")
+        # Bounds of columns that are read as a whole would cost and not be used.
+        .option("delta.dataSkippingNumIndexedCols", "0")
+        .save(tables.path(*staging))
+    )
+    inputs.unpersist()
+    known.unpersist()
+
+
+def _digests(tables: Tables) -> Mapping[str, Optional[str]]:
+    """Digests of what was read, each with its failure, if it has one."""
+    read = tables.read("ledger").where("digest IS NOT NULL AND state <> 'known'").select("digest", "failure")
+    table = read.toArrow()
+    return dict(zip(table["digest"].to_pylist(), table["failure"].to_pylist()))
+
+
+def _judged(batch: int, found: Sequence[Found], outcomes: List[dict]) -> Tuple[List[dict], List[int]]:
+    """The batch's rows of the ledger, and which inputs' rows count. Of two with the same content the first counts."""
+    by_seq = {outcome["seq"]: outcome for outcome in outcomes}
+    if sorted(by_seq) != list(range(len(found))):
+        raise RuntimeError(f"batch {batch}: {len(by_seq)} of {len(found)} inputs are staged")
+    rows, counting, seen = [], [], set()
+    for seq, each in enumerate(found):
+        outcome = by_seq[seq]
+        is_read = outcome["digest"] is not None
+        counts = is_read and not outcome["is_known"] and outcome["digest"] not in seen
+        if is_read:
+            seen.add(outcome["digest"])
+        if counts:
+            counting.append(seq)
+        state = "failed" if outcome["failure"] is not None else "done" if counts else "known"
+        row = {
+            "input": each.name,
+            "digest": outcome["digest"],
+            "size": outcome["size"],
+            "state": state,
+            "batch": batch,
+            "failure": outcome["failure"],
+            "location": each.location,
+            "version": each.version,
+        }
+        for name in ("records", "captures", "links", "quarantined"):
+            row[name] = outcome[name] if counts else 0
+        rows.append(row)
+    return rows, counting

@@ -1,0 +1,160 @@
+"""What a task does: reads inputs, one after another, to rows of the staging table.
+
+A row of it belongs to one of the tables, whose columns are then there as a struct, or is the outcome of an input, its
+last row. Rows of an input count only with its outcome.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence
+
+import pyarrow as pa
+
+from weft import _weft
+from weft.spark._inputs import Found, is_read_by_us
+
+#: Tables that rows are read for.
+TABLES = ("captures", "links", "quarantine")
+
+OUTCOME = pa.schema([
+    # Absent if the input could not be read to its end; then none of its rows counts.
+    pa.field("digest", pa.string()),
+    pa.field("size", pa.int64()),
+    # Whether its content was in the ledger already, so that it was not read.
+    pa.field("is_known", pa.bool_(), nullable=False),
+    pa.field("records", pa.int64(), nullable=False),
+    pa.field("captures", pa.int64(), nullable=False),
+    pa.field("links", pa.int64(), nullable=False),
+    pa.field("quarantined", pa.int64(), nullable=False),
+    pa.field("failure", pa.string()),
+])
+
+
+def table_schema(table: str) -> pa.Schema:
+    """The schema of a table that rows are read for."""
+    return pa.schema(_weft.Stream([], table, "all", ""))
+
+
+def staging_schema() -> pa.Schema:
+    """The schema of the staging table."""
+    structs = [pa.field(name, pa.struct(schema)) for name, schema in _structs().items()]
+    return pa.schema([pa.field("seq", pa.int64(), nullable=False), *structs])
+
+
+def _structs() -> "dict[str, pa.Schema]":
+    return {**{table: table_schema(table) for table in TABLES}, "outcome": OUTCOME}
+
+
+def reader(
+    inputs: Any, known: Any, *, links: str, collection: str, batch: int
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for ``mapInArrow``: from numbers of inputs to rows of the staging table.
+
+    ``inputs`` and ``known`` (digests in the ledger) are broadcast: each machine gets them once.
+    """
+
+    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = staging_schema()
+        for each in numbers:
+            for seq in each.column(0).to_pylist():
+                found: Found = inputs.value[seq]
+                for table, rows in _rows(found, known.value, links, collection, batch):
+                    yield _staged(schema, seq, table, rows)
+
+    return read
+
+
+def _staged(schema: pa.Schema, seq: int, table: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+    count = rows.num_rows
+    columns: List[pa.Array] = [pa.array([seq], pa.int64()).take(pa.nulls(count, pa.int64()).fill_null(0))]
+    for field in list(schema)[1:]:
+        if field.name == table:
+            columns.append(pa.StructArray.from_arrays(rows.columns, fields=list(rows.schema)))
+        else:
+            columns.append(pa.nulls(count, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _rows(
+    found: Found, known: Mapping[str, Optional[str]], links: str, collection: str, batch: int
+) -> Iterator["tuple[str, pa.RecordBatch]"]:
+    """The rows of an input, and its outcome at the end. Whatever is wrong with the input becomes its outcome."""
+    outcome = {
+        "digest": None,
+        "size": found.size,
+        "is_known": False,
+        "records": 0,
+        "captures": 0,
+        "links": 0,
+        "quarantined": 0,
+        "failure": found.problem,
+    }
+    if found.problem is None:
+        try:
+            yield from _read(found, known, outcome, links, collection, batch)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            outcome.update(digest=None, failure=str(error))
+        except BaseException as error:
+            # A mistake of ours in one input must not end the job.
+            if type(error).__name__ != "PanicException":
+                raise
+            outcome.update(digest=None, failure=f"internal error, please report it: {error}")
+    yield "outcome", pa.RecordBatch.from_pylist([outcome], schema=OUTCOME)
+
+
+def _read(
+    found: Found,
+    known: Mapping[str, Optional[str]],
+    outcome: "dict[str, Any]",
+    links: str,
+    collection: str,
+    batch: int,
+) -> Iterator["tuple[str, pa.RecordBatch]"]:
+    if found.location.endswith(".open"):
+        outcome["failure"] = "its name says that it is still written to (.open); load it when it is finished"
+        return
+    with _opened(found.location) as source:
+        outcome["size"] = source.size
+        if source.digest in known:
+            outcome.update(digest=source.digest, is_known=True, failure=known[source.digest])
+            return
+        batches = source.batches(found.name, TABLES, links=links, collection=collection, epoch=batch)
+        for table, rows in batches:
+            if table == "links":
+                outcome["links"] += len(rows)
+            yield table, pa.record_batch(rows)
+        if not source.is_unchanged():
+            outcome["failure"] = "its content changed while it was read; load it again when nobody writes to it"
+            return
+        records, captures, quarantined = batches.counts()
+        outcome.update(
+            digest=source.digest,
+            records=records,
+            captures=captures,
+            quarantined=quarantined,
+            failure=batches.failure(),
+        )
+
+
+@contextlib.contextmanager
+def _opened(location: str) -> Iterator[_weft.Input]:
+    if is_read_by_us(location):
+        yield _weft.Input(location, copies())
+        return
+    import pyarrow.fs
+
+    files, path = pyarrow.fs.FileSystem.from_uri(location)
+    with tempfile.NamedTemporaryFile(prefix="weft-", dir=copies()) as copy:
+        with files.open_input_stream(path, compression=None) as source:
+            shutil.copyfileobj(source, copy, 1 << 20)
+        copy.flush()
+        yield _weft.Input(copy.name, copies())
+
+
+def copies() -> str:
+    """Where a task copies what is not a file: one input at a time, as large as it is."""
+    folders: Sequence[str] = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
+    there = [folder for folder in folders if folder and os.access(folder, os.W_OK)]
+    return there[0] if there else tempfile.gettempdir()
