@@ -16,6 +16,7 @@ mod load;
 mod real;
 mod s3_face;
 mod serve;
+mod sql;
 mod store;
 mod support;
 mod usage;
