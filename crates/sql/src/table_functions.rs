@@ -176,8 +176,10 @@ impl PartitionStream for HitStream {
         let (archive, query, schema) = (self.archive.clone(), self.query.clone(), self.schema.clone());
         let (hits_max, batches) = (self.hits_max, stream.tx());
         stream.spawn_blocking(move || {
-            let mut question = SearchQuestion::default();
-            question.query = query;
+            let mut question = SearchQuestion {
+                query,
+                ..SearchQuestion::default()
+            };
             let mut place = 0;
             while place < hits_max {
                 question.limit = HITS_AT_ONCE.min(hits_max - place);

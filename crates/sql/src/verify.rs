@@ -101,7 +101,7 @@ pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Resu
             .push(compare(database, &cut, view, statement).await?);
     }
     let archive = cut.archive().clone();
-    let checked = tokio::task::spawn_blocking(move || archive.ask(Check {}));
+    let checked = ambient::blocking(move || archive.ask(Check {}));
     let checked = checked.await.map_err(panicked)??;
     verified.damages = checked.body.damages;
     verified.notes = checked.body.notes;
@@ -114,12 +114,14 @@ async fn compare(
     view: View,
     statement: &str,
 ) -> Result<VerifiedView, SqlError> {
-    let mut settings = QuerySettings::default();
-    settings.sorts_for_joins = true;
+    let settings = QuerySettings {
+        sorts_for_joins: true,
+        ..QuerySettings::default()
+    };
     let mut rows = database.query_cut(cut, statement, &settings).await?;
     let (pieces, mut dumped) = mpsc::channel(PIECES_WAITING_MAX);
     let of_dump = cut.clone();
-    let dumping = tokio::task::spawn_blocking(move || {
+    let dumping = ambient::blocking(move || {
         let mut out = io::BufWriter::with_capacity(PIECE_BYTES, Pieces { pieces });
         let rows = of_dump.dump(view, DumpRange::default(), DumpFormat::Tsv, &mut out)?;
         out.flush()
