@@ -72,9 +72,9 @@ def test_without_the_program_sql_says_how_to_get_it(opened, monkeypatch):
 
 
 def test_a_program_that_fails_is_an_error_with_its_words(opened, monkeypatch, weft_program):
-    # `weft` knows no command `query`: it says so and ends with 2.
+    # `weft` itself is no `weft-sql`: it refuses the arguments and ends with 2.
     monkeypatch.setenv("WEFT_SQL", weft_program)
-    with pytest.raises(ValueError, match="query"):
+    with pytest.raises(ValueError, match="unexpected argument"):
         opened.sql("SELECT 1")
 
 

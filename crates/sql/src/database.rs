@@ -53,8 +53,6 @@ const MEMORY_SIZE_BYTES: u64 = 1 << 30;
 pub struct Settings {
     /// Memory for the rows of all statements, in bytes; what does not fit is written to temporary files. 1 GiB if absent.
     pub memory_size_bytes: Option<u64>,
-    /// Memory of the archive, if this process opens it.
-    pub archive_memory_size_bytes: Option<u64>,
     /// Open the archive without a change to it.
     pub read_only: bool,
     /// Threads of a statement; as many as there are cores if absent.

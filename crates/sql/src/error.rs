@@ -57,16 +57,6 @@ pub enum SqlError {
     /// While the answer was computed.
     #[error("{0}")]
     Execution(String),
-    /// A file could not be written or read.
-    #[error("{doing} {path}: {source}")]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// Where.
-        path: String,
-        /// Why it failed.
-        source: std::io::Error,
-    },
 }
 
 fn at(line: u64, column: u64) -> String {

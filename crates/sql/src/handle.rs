@@ -32,7 +32,6 @@ impl Handle {
         let mut opening = OpenSettings::default();
         opening.asks_only = true;
         opening.read_only = settings.read_only;
-        opening.memory_size_bytes = settings.archive_memory_size_bytes;
         Arc::new(Handle {
             dir: dir.to_owned(),
             settings: opening,

@@ -162,7 +162,7 @@ fn unescape(cell: &str, out: &mut String) {
 }
 
 /// Microseconds since 1970 of a time as dumps write it.
-fn micros(cell: &str) -> Option<i64> {
+pub(crate) fn micros(cell: &str) -> Option<i64> {
     // A time that no date can be written for is a number of milliseconds.
     if let Ok(ms) = cell.parse::<i64>() {
         return ms.checked_mul(1000);

@@ -22,6 +22,7 @@ use crate::SqlError;
 use crate::functions::key_of;
 use crate::keys;
 use crate::live::Live;
+use crate::rows::micros;
 use crate::tables::LiveTable;
 
 /// Results that one question to the search index asks for.
@@ -215,12 +216,7 @@ fn batch_of(schema: &SchemaRef, before: usize, hits: &[SearchHit]) -> Result<Rec
         .map(|place| Some(place as i64 + 1))
         .collect();
     let scores: Float64Array = hits.iter().map(|hit| Some(hit.score)).collect();
-    let time = |hit: &SearchHit| {
-        let nanos =
-            datafusion::arrow::compute::kernels::cast_utils::string_to_timestamp_nanos(&hit.fetch_time);
-        nanos.ok().map(|nanos| nanos.div_euclid(1000))
-    };
-    let times: TimestampMicrosecondArray = hits.iter().map(time).collect();
+    let times: TimestampMicrosecondArray = hits.iter().map(|hit| micros(&hit.fetch_time)).collect();
     let snippets: StringViewArray = hits.iter().map(|hit| Some(plain(hit))).collect();
     Ok(RecordBatch::try_new(
         schema.clone(),

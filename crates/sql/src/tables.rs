@@ -89,13 +89,6 @@ const PAGES: [(&str, Type); 10] = [
     ("inlinks", Number),
     ("inlinks_external", Number),
 ];
-const LINKS: [(&str, Type); 5] = [
-    ("source_key", Text),
-    ("target_key", Text),
-    ("target_url", Text),
-    ("anchor", Text),
-    ("nofollow", Number),
-];
 const INLINKS: [(&str, Type); 4] = [
     ("target_key", Text),
     ("source_key", Text),
@@ -135,23 +128,12 @@ const QUARANTINE: [(&str, Type); 4] = [
     ("reason", Text),
     ("detail", Text),
 ];
-const CAPTURES: [(&str, Type); 9] = [
-    ("url_key", Text),
-    ("fetch_time", Time),
-    ("url", Text),
-    ("mime", Text),
-    ("status", Number),
-    ("digest", Text),
-    ("length", Number),
-    ("offset", Number),
-    ("input", Text),
-];
 
 fn columns(view: View) -> &'static Columns {
     match view {
-        View::Captures => &CAPTURES,
+        // Facts.
+        View::Captures | View::Links => &[],
         View::Pages => &PAGES,
-        View::Links => &LINKS,
         View::Inlinks => &INLINKS,
         View::Uris => &URIS,
         View::Domains => &DOMAINS,
@@ -193,8 +175,7 @@ impl LiveTable {
             View::Pages | View::Uris => Some("url_key"),
             View::Domains => Some("domain"),
             View::Inlinks => Some("target_key"),
-            View::Links => Some("source_key"),
-            View::Top | View::Ledger | View::Quarantine | View::Captures => None,
+            View::Top | View::Ledger | View::Quarantine | View::Captures | View::Links => None,
         }
     }
 
@@ -204,9 +185,8 @@ impl LiveTable {
             View::Pages | View::Uris => &[("url_key", false)],
             View::Domains => &[("domain", false)],
             View::Inlinks => &[("target_key", false), ("source_key", false)],
-            View::Links => &[("source_key", false), ("target_key", false)],
             View::Top => &[("inlinks_external", true), ("inlinks", true), ("url_key", false)],
-            View::Captures | View::Ledger | View::Quarantine => &[],
+            View::Captures | View::Links | View::Ledger | View::Quarantine => &[],
         }
     }
 }

@@ -18,17 +18,6 @@ const PIECE_BYTES: usize = 1 << 18;
 /// Longest row that is shown.
 const SHOWN_BYTES_MAX: usize = 400;
 
-/// Views that follow from facts, the cheap ones first.
-pub const VIEWS: [View; 7] = [
-    View::Captures,
-    View::Pages,
-    View::Links,
-    View::Inlinks,
-    View::Uris,
-    View::Domains,
-    View::Top,
-];
-
 /// What was found.
 #[derive(Debug, Serialize)]
 pub struct Verified {
@@ -91,10 +80,10 @@ pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Resu
             "this archive keeps no facts to compare its views with; weft verify reads its inputs again instead".into(),
         ));
     }
-    for view in VIEWS {
-        let Some(statement) = view_statement(view) else {
-            continue;
-        };
+    let defined = View::ALL
+        .into_iter()
+        .filter_map(|view| Some((view, view_statement(view)?)));
+    for (view, statement) in defined {
         progress(view);
         verified
             .views
