@@ -11,7 +11,6 @@
 //! comparing means reading.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -123,9 +122,13 @@ fn beginning(found: &Found, digesting: &Digesting, mut prefixes: HashMap<u64, St
     }
 }
 
-/// Digest of the first `size` bytes that the file has now.
-pub(super) fn digest_again(context: &Context, file: Arc<File>, size: u64) -> io::Result<ContentDigest> {
-    inputs::digest(Stoppable::of(context, file).take(size), &[], |_| {})
+/// Digest of the first `size` bytes that the input has now.
+pub(super) fn digest_again(
+    context: &Context,
+    input: Arc<dyn warc::Input>,
+    size: u64,
+) -> io::Result<ContentDigest> {
+    inputs::digest(Stoppable::of(context, input).take(size), &[], |_| {})
 }
 
 fn at_address(

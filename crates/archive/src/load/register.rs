@@ -17,6 +17,7 @@ use weave::{InputId, InputState, LedgerEntry, NO_CONTENT};
 
 use super::chunk::{Digested, Registered};
 use super::context::Context;
+use super::digest;
 use super::interrupted::Interrupted;
 use super::take_back::{self, Failure};
 use crate::crash;
@@ -125,8 +126,18 @@ fn is_known_elsewhere(context: &Context, id: InputId, digest: &str) -> bool {
     known.is_some_and(|known| known != id)
 }
 
-/// Prepares an earlier input to be continued by content of this digest and size. Returns `false` if the input
-/// no longer exists, because another input already has exactly that content.
+/// Whether the place of an input still begins with what is known of it.
+fn is_still_there(context: &Context, entry: &LedgerEntry) -> bool {
+    let (bytes, digest) = entry.beginning();
+    let input = context.open.sources.open(&entry.location);
+    let now = input.and_then(|input| digest::digest_again(context, input, bytes));
+    now.is_ok_and(|now| now.size == bytes && now.digest == digest)
+}
+
+/// Prepares an earlier input to be continued by content of this digest and size. Returns `false` if nothing
+/// continues it, because another input already has exactly that content. The earlier input is then removed,
+/// unless it is still at its place: the content is a longer copy, and removing its beginning would only have it
+/// read again, by every load that finds both.
 fn undo_end(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
@@ -144,6 +155,9 @@ fn undo_end(
         }
     };
     if is_known_elsewhere(context, id, digest) {
+        if entry.location != found.place.location() && is_still_there(context, entry) {
+            return Ok(false);
+        }
         take_back::into_nothing(&context.open, &context.extract, id, Some(&input()?))?;
         return Ok(false);
     }

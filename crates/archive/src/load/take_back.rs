@@ -3,8 +3,8 @@
 //! An input may continue an earlier, shorter one: a copy that was interrupted, or a file that was cut. The
 //! earlier one was woven with its incomplete last record. So it is first taken back to the end of its last
 //! complete record, which a reader with the setting `growing` finds; then it is read on like any input that
-//! has grown. If the whole content is already known under another name, the earlier input is removed for
-//! good.
+//! has grown. If the whole content is already known under another name, and the earlier input is no longer at
+//! its place, the earlier input is removed for good.
 //!
 //! An input whose content changed while it was read is a mixture, so all of it is taken back; the same
 //! happens to a forgotten input.

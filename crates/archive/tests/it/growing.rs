@@ -374,3 +374,31 @@ fn a_cut_file_whose_whole_is_known_under_another_name_leaves_no_row() {
     assert_eq!((job.inputs_known, job.captures), (1, 0));
     assert_same(&archive, &expected, "known under another name");
 }
+
+/// The load that found both took the shorter one back and read it again, and so did every later one.
+#[test]
+fn an_open_file_beside_a_longer_copy_keeps_what_was_read_of_it() {
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
+    let content = content(&shared);
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("y.warc.gz.open"), &content[..content.len() / 2]).unwrap();
+    fs::write(root.path().join("x.warc.gz"), &content).unwrap();
+    let archive = own(&root.path().join("a"));
+    load_one(&archive, root.path(), "y.warc.gz.open");
+    load_one(&archive, root.path(), "x.warc.gz");
+    // The first takes over what was read of the other.
+    let both = data::request(root.path(), &["x.warc.gz", "y.warc.gz.open"]);
+    load(&archive, &both);
+    let before = ledger(&archive);
+    assert_eq!(before.len(), 2, "{before:#?}");
+    let job = load(&archive, &both);
+    assert_eq!(job.captures, 0, "{job:#?}");
+    assert_eq!(ledger(&archive), before);
+    // No longer there, it was renamed.
+    fs::remove_file(root.path().join("y.warc.gz.open")).unwrap();
+    load_one(&archive, root.path(), "x.warc.gz");
+    assert_eq!(ledger(&archive).len(), 1);
+    assert_same(&archive, &at_once(root.path(), &content), "renamed");
+}
