@@ -183,9 +183,9 @@ need-readers: need-venv
 	$(call pip-install,readers of facts,deltalake$(COMMA) duckdb$(COMMA) polars$(COMMA) pyarrow,deltalake duckdb polars pyarrow)
 
 # What builds the package for Python, and what its tests use. It has an environment of its own: pyspark is large.
-PYTHON_NEEDS = maturin pytest 'pyarrow>=15' 'pandas>=2.2' 'deltalake>=1' duckdb polars 'pyspark>=4.1,<4.2' 'delta-spark>=4.1,<4.2'
+PYTHON_NEEDS = maturin pytest 'pyarrow>=15' 'pandas>=2.2' 'deltalake>=1' duckdb polars 'pyspark>=4.1,<4.2' 'delta-spark>=4.1,<4.2' adbc_driver_flightsql
 need-python:
-	@if $(PYTHON_VENV)/bin/python -c 'import maturin, pytest, pandas, pyarrow, deltalake, duckdb, polars, pyspark, delta' 2>/dev/null; then exit 0; fi; \
+	@if $(PYTHON_VENV)/bin/python -c 'import maturin, pytest, pandas, pyarrow, deltalake, duckdb, polars, pyspark, delta, adbc_driver_flightsql' 2>/dev/null; then exit 0; fi; \
 	if ! command -v python3 >/dev/null; then echo 'python: there is no python3'; exit 0; fi; \
 	echo "python: installing maturin, pyspark and others into $(PYTHON_VENV)"; \
 	python3 -m venv $(PYTHON_VENV) && $(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_NEEDS) \

@@ -12,18 +12,6 @@ use crate::capsule::Batch;
 use crate::input_rows::{From, InputRows, Rows, RowsError};
 use crate::remote_inputs::sources;
 
-/// Hexadecimal digits of a digest that make the number of an input: 8 bytes.
-const ID_DIGITS: usize = 16;
-
-/// Number of an input by its content, from 0 to 2^63 - 1: the same bytes have the same number under every name. Two of a
-/// million different inputs have the same one with a probability of 1 in 18 million.
-pub(crate) fn input_id(digest: &str) -> i64 {
-    let hex = digest.rsplit(':').next().unwrap_or_default();
-    let first = hex.get(..ID_DIGITS).unwrap_or_default();
-    let number = u64::from_str_radix(first, 16).unwrap_or_default();
-    (number & i64::MAX as u64) as i64
-}
-
 pub(crate) fn link_scope(name: &str) -> PyResult<LinkScope> {
     match name {
         "all" => Ok(LinkScope::All),
@@ -78,7 +66,7 @@ impl Input {
     /// Number of the input by its content.
     #[getter]
     fn id(&self) -> i64 {
-        input_id(self.0.digest())
+        facts::input_id_of(self.0.digest())
     }
 
     /// Whether the bytes are still those that were digested.

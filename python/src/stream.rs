@@ -12,7 +12,7 @@ use pyo3::types::PyCapsule;
 
 use crate::capsule;
 use crate::found;
-use crate::input_object::{input_id, link_scope, rows_named};
+use crate::input_object::{link_scope, rows_named};
 use crate::input_rows::{From, InputRows, Rows, RowsError};
 use crate::remote_inputs::sources;
 
@@ -108,7 +108,7 @@ impl Reader {
             ArrowError::IoError(format!("read {}: {error}", found.location), error)
         })?;
         let from = From {
-            id: input_id(input.digest()),
+            id: facts::input_id_of(input.digest()),
             name: found.name.clone(),
             digest: input.digest().to_owned(),
             collection: String::new(),

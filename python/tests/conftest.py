@@ -78,3 +78,24 @@ def dump_all(folder, run_weft, archive) -> pathlib.Path:
 needs_java = pytest.mark.skipif(
     shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="Spark needs Java, and there is none"
 )
+
+
+@pytest.fixture(scope="session")
+def weft_sql(weft_program) -> str:
+    program = shutil.which("weft-sql") or os.path.join(os.path.dirname(weft_program), "weft-sql")
+    if not os.path.exists(program):
+        pytest.skip("weft-sql is not built (make sql)")
+    return program
+
+
+@pytest.fixture(scope="session")
+def expected(weft_sql, archive):
+    """What the program answers on its own."""
+    import asked
+    import weft
+
+    opened = weft.open(archive)
+    os.environ["WEFT_SQL"] = weft_sql
+    answers = {title: asked.rows_of(opened.sql(statement)) for title, statement in asked.questions().items()}
+    assert list(answers) == asked.TITLES and all(answers.values()), answers
+    return answers

@@ -12,6 +12,7 @@ import pytest
 
 import dumped
 import weft
+from asked import assert_same, rows_of
 from conftest import REPOSITORY, dump_all, needs_java
 
 pyspark = pytest.importorskip("pyspark")
@@ -120,6 +121,23 @@ def test_two_workers_write_what_a_load_writes(loaded, archive, dumps, run_weft):
     assert not (loaded / "staging/1").exists()
 
 
+def check_the_way_back(base, dumps, archive, run_weft, weft_sql) -> None:
+    """An archive woven from the tables has the views of one that was loaded from the files."""
+    said = json.loads(run_weft("load", "--archive", archive, "--from-facts", base, "--json"))
+    assert said["inputs_failed"] == 0 and said["captures"] > 0, said
+    folder = archive.with_name(archive.name + "-dumps")
+    folder.mkdir()
+    dump_all(folder, run_weft, archive)
+    for dump in dumps.iterdir():
+        assert (folder / dump.name).read_text() == dump.read_text(), dump.name
+    again = json.loads(run_weft("load", "--archive", archive, "--from-facts", base, "--json"))
+    assert (again["captures"], again["inputs_known"]) == (0, said["inputs_done"]), again
+
+
+def test_the_way_back(loaded, dumps, tmp_path, run_weft, weft_sql):
+    check_the_way_back(loaded, dumps, tmp_path / "back", run_weft, weft_sql)
+
+
 def test_columns_are_those_of_the_facts_of_an_archive(loaded, archive):
     for name in ("captures", "links"):
         ours = deltalake.DeltaTable(str(loaded / name)).schema()
@@ -140,7 +158,7 @@ def test_again_and_under_other_names_nothing_is_added(loaded, crawls, tmp_path, 
     assert versions(loaded) == before
 
 
-def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path, crawls, run_weft):
+def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path, crawls, run_weft, weft_sql):
     # Two inputs that take seconds come first: both workers are in the middle of one when one of them is killed.
     large = [str(tmp_path / f"web-{seed}.warc.gz") for seed in (1, 2)]
     for seed, path in enumerate(large, 1):
@@ -170,6 +188,7 @@ def test_a_worker_that_is_killed_in_mid_job_changes_nothing(tmp_path, crawls, ru
     check_facts(base, dumps)
     check_views(base, dumps)
     check_ledger(base, archive, run_weft)
+    check_the_way_back(base, dumps, tmp_path / "back", run_weft, weft_sql)
 
 
 def lost_stage(events: pathlib.Path) -> str:
@@ -354,3 +373,10 @@ def test_wrong_use_is_said(tmp_path, spark, shared):
     assert subprocess.run([*command, "--base", base], capture_output=True).returncode == 2
     said = subprocess.run([*command, "--help"], capture_output=True, text=True)
     assert said.returncode == 0 and "exit codes" in said.stdout
+
+
+def test_questions_have_the_answers_of_every_engine(spark, archive, expected):
+    own = weft.spark._session.ours(spark)
+    for name in ("captures", "links"):
+        own.read.format("delta").load(str(archive / "facts" / name)).createOrReplaceTempView(name)
+    assert_same(expected, lambda statement: rows_of(own.sql(statement).toArrow()))

@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 
 use crate::cut::{Cut, CutEpochs, Held};
 use crate::files::Files;
+use crate::from_facts::{FactLine, FromFacts};
 use crate::inputs::Sources;
 use crate::kept_facts::FactsSettings;
 use crate::lock::Lock;
@@ -247,6 +248,25 @@ impl Archive {
                     answer => answer.map(|answer| (answer.epoch, answer.body))?,
                 };
             }
+        }
+    }
+
+    /// Weaves what was read from tables of facts; the line about the tables was read before. `goes_on` is asked after each epoch. Only
+    /// the owner can do it, who may have other clients meanwhile, but no loads.
+    ///
+    /// # Errors
+    /// [`AskError`]: this process is not the owner, a line is wrong or missing, or the archive cannot be written to. What was woven
+    /// stays, and the same load goes on there.
+    pub fn load_facts(
+        &self,
+        lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
+        goes_on: &mut dyn FnMut(&FromFacts) -> bool,
+    ) -> Result<FromFacts, AskError> {
+        match &*self.shared.role.read() {
+            Role::Owner(owner) => owner.load_facts(lines, goes_on),
+            Role::Client(_) => Err(AskError::unavailable(
+                "another process has the archive open; a load from facts needs it alone: end weft serve first",
+            )),
         }
     }
 

@@ -7,14 +7,16 @@
 //! | `settings.after_rename` | an archive without an index | opening creates the index |
 //! | `continue.before_register` | an earlier input at the end of its last whole record | the next load finds that its content goes on, and reads on from there |
 //! | `forget.before_next` | some of the inputs forgotten, all gone from the views | each was one step of the index; the others are forgotten when they are named again |
+//! | `from_facts.after_epoch` | an epoch of a load from facts, which search does not have | opening catches up; the same load goes on behind it |
 //! | `feed.before_apply` | an epoch that search does not have | opening finds that search is behind, and catches up |
 
 /// Names of all crash points.
-pub const CRASH_POINTS: [&str; 5] = [
+pub const CRASH_POINTS: [&str; 6] = [
     "settings.before_rename",
     "settings.after_rename",
     "continue.before_register",
     "forget.before_next",
+    "from_facts.after_epoch",
     "feed.before_apply",
 ];
 

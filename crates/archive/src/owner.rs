@@ -14,6 +14,7 @@ use weave::Snapshot;
 
 use crate::cut::CutEpochs;
 use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
+use crate::from_facts::{self, FactLine, FromFacts};
 use crate::inputs::Sources;
 use crate::kept_facts::FactsSettings;
 use crate::lock::Lock;
@@ -126,6 +127,14 @@ impl Owner {
 
     pub(crate) fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
         ask::dump(&self.snapshot()?, request, out)
+    }
+
+    pub(crate) fn load_facts(
+        &self,
+        lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
+        goes_on: &mut dyn FnMut(&FromFacts) -> bool,
+    ) -> Result<FromFacts, AskError> {
+        from_facts::weave_lines(self.opened()?, lines, goes_on)
     }
 
     /// The newest cut.

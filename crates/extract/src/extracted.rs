@@ -122,6 +122,21 @@ pub enum CaptureKind {
 }
 
 impl CaptureKind {
+    /// All of them.
+    const ALL: [CaptureKind; 6] = [
+        CaptureKind::Wet,
+        CaptureKind::Wat,
+        CaptureKind::Revisit,
+        CaptureKind::Arc,
+        CaptureKind::Resource,
+        CaptureKind::Response,
+    ];
+
+    /// The kind that this is the word for.
+    pub fn named(name: &str) -> Option<CaptureKind> {
+        CaptureKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Returns the word for it in responses and dumps.
     pub fn name(self) -> &'static str {
         match self {
@@ -198,6 +213,12 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
+    /// The kind that this is the word for.
+    pub fn named(name: &str) -> Option<LinkKind> {
+        let all = [LinkKind::A, LinkKind::Area, LinkKind::Refresh, LinkKind::Location];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Returns the word for it in the table of links.
     pub fn name(self) -> &'static str {
         match self {

@@ -39,4 +39,4 @@ pub use place::Place;
 pub use reader::{ReadRow, read_table, table_as_text};
 pub use rows::{Column, Values};
 pub use table_rows::TableRows;
-pub use tables::{Fact, Source, Table};
+pub use tables::{Fact, Source, Table, input_id_of};

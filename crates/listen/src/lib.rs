@@ -17,10 +17,12 @@
 
 mod connection;
 mod lingering;
+mod listen_address;
 mod port;
 mod tls;
 mod write_timeout;
 
 pub use connection::Connection;
+pub use listen_address::ListenAddress;
 pub use port::{Port, Terms};
 pub use tls::{Agreed, Security, TlsError, TlsFiles};

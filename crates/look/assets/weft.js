@@ -45,4 +45,43 @@
   };
 
   document.querySelectorAll("[data-live]").forEach(live);
+
+  // The statement of the SQL page: Ctrl-Enter runs it, a click on a column puts its name in, and where it was
+  // refused the cursor is at the place.
+  const statement = document.getElementById("statement");
+  if (statement) {
+    const form = statement.form;
+    statement.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      form.requestSubmit();
+    });
+    form.addEventListener("submit", () => {
+      form.setAttribute("aria-busy", "true");
+      form.querySelector("button").textContent = "Running\u2026 (Esc stops)";
+    });
+    const ready = () => {
+      form.removeAttribute("aria-busy");
+      form.querySelector("button").textContent = "Run";
+    };
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !form.hasAttribute("aria-busy")) return;
+      window.stop();
+      ready();
+    });
+    // Gone back to, a page is as it was left.
+    window.addEventListener("pageshow", ready);
+    document.addEventListener("click", (event) => {
+      const name = event.target instanceof Element && event.target.closest("[data-insert]");
+      if (!name) return;
+      statement.setRangeText(name.dataset.insert, statement.selectionStart, statement.selectionEnd, "end");
+      statement.focus();
+    });
+    if (statement.dataset.line) {
+      const before = statement.value.split("\n").slice(0, Number(statement.dataset.line) - 1);
+      const at = before.reduce((sum, line) => sum + line.length + 1, 0) + Number(statement.dataset.column) - 1;
+      statement.focus();
+      statement.setSelectionRange(at, at + 1);
+    }
+  }
 })();

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
+use crate::text::{clean, cut};
+
 /// Width and height of the drawing in its own units. The page stretches it.
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 80.0;
 
 /// How the end of an axis is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
+pub enum Scale {
     /// It ends at 1, 2 or 5 times a power of ten.
     Decimal,
     /// For bytes: it ends at a power of two, or halfway to the next one.
@@ -20,7 +22,7 @@ pub(super) enum Scale {
 
 /// A line over time with its axes: values from 0 up, and how long ago. `every` is the time between two
 /// values; the last value is of now.
-pub(super) fn line(
+pub fn line(
     name: &str,
     values: &[f64],
     every: Duration,
@@ -50,6 +52,79 @@ pub(super) fn line(
             }
         }
     }
+}
+
+/// A value and its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// What it is of.
+    pub name: String,
+    /// From 0 up.
+    pub value: f64,
+}
+
+/// Values side by side, one below the other, each with its name.
+pub fn bars(name: &str, bars: &[Bar]) -> Markup {
+    let top = highest(bars);
+    html! {
+        figure.chart.bars {
+            figcaption { span.name { (clean(name)) } }
+            ul.lines.measured {
+                @for bar in bars {
+                    li {
+                        span { (clean(cut(&bar.name, NAME_CHARS_MAX).0)) }
+                        span.amount { (number(bar.value)) }
+                        meter value=(bar.value) max=(top) {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Values over time, in this order from left to right.
+pub fn columns(name: &str, bars: &[Bar]) -> Markup {
+    let top = Scale::Decimal.end(highest(bars));
+    let width = WIDTH / bars.len().max(1) as f64;
+    let height = |bar: &Bar| bar.value / top * (HEIGHT - 1.0);
+    html! {
+        figure.chart {
+            figcaption { span.name { (clean(name)) } }
+            div.plot {
+                div.y-axis aria-hidden="true" { span { (number(top)) } span { (number(top / 2.0)) } span { "0" } }
+                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(clean(name)) {
+                    @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
+                    line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
+                    @for (place, bar) in bars.iter().enumerate() {
+                        rect.column x=(format!("{:.2}", place as f64 * width + width * 0.1)) width=(format!("{:.2}", width * 0.8))
+                            y=(format!("{:.2}", HEIGHT - 0.5 - height(bar))) height=(format!("{:.2}", height(bar))) {
+                            title { (clean(&bar.name)) ": " (number(bar.value)) }
+                        }
+                    }
+                }
+                div.x-axis aria-hidden="true" {
+                    @if let [first, .., last] = bars { span { (clean(&first.name)) } span { (clean(&last.name)) } }
+                }
+            }
+        }
+    }
+}
+
+/// Longest name of a bar, in characters.
+const NAME_CHARS_MAX: usize = 80;
+
+fn highest(bars: &[Bar]) -> f64 {
+    let highest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    if highest > 0.0 { highest } else { 1.0 }
+}
+
+/// Whole numbers in groups of three, others with as many places as they need, at most three.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 && value < 1e15 {
+        return human::count(value as u64);
+    }
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn ago(seconds: f64) -> String {
@@ -92,7 +167,6 @@ fn paths(values: &[f64], top: f64) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::present;
 
     #[test]
     fn lines_stay_within_their_place() {
@@ -120,11 +194,29 @@ mod tests {
             &[0.0, 30.0, 10.0],
             Duration::from_secs(60),
             Scale::Decimal,
-            present::rate,
+            human::rate,
         );
         let html = chart.into_string();
         for part in ["<span>50</span><span>25</span><span>0</span>", "2 min ago", "now"] {
             assert!(html.contains(part), "{part}: {html}");
+        }
+    }
+
+    #[test]
+    fn bars_stay_within_their_place_and_are_named() {
+        let bar = |name: &str, value| Bar {
+            name: name.to_owned(),
+            value,
+        };
+        let drawn = columns("captures by month", &[bar("2014-01", 0.0), bar("2014-02", 40.0)]).into_string();
+        assert!(
+            drawn.contains("<span>50</span><span>25</span><span>0</span>"),
+            "{drawn}"
+        );
+        assert!(drawn.contains(r#"y="16.30" height="63.20""#), "{drawn}");
+        let drawn = bars("n by tld", &[bar("<org>", 1500.0), bar("com", 0.25)]).into_string();
+        for part in ["&lt;org&gt;", ">1,500<", ">0.25<", r#"max="1500""#] {
+            assert!(drawn.contains(part), "{part}: {drawn}");
         }
     }
 }

@@ -2,30 +2,54 @@
 
 use maud::{DOCTYPE, Markup, html};
 
-use super::assets::ADDRESSES;
-use crate::present;
+use crate::assets::ADDRESSES;
+use crate::text::{clean, cut};
 
 /// Everything of a page except its content.
-pub(super) struct Frame<'a> {
+pub struct Frame<'a> {
     /// Title for the browser's tab and history.
-    pub(super) title: &'a str,
-    pub(super) section: Section,
-    /// Whether the navigation leads to a store.
-    pub(super) store: bool,
+    pub title: &'a str,
+    /// Where in the navigation the page belongs.
+    pub section: Section,
+    /// What the navigation leads to.
+    pub parts: Parts,
     /// Text in the search box.
-    pub(super) query: &'a str,
+    pub query: &'a str,
     /// The epoch of the content, if it has one.
-    pub(super) epoch: Option<u64>,
+    pub epoch: Option<u64>,
+}
+
+/// What a server shows, and so what its navigation leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// The pages of an archive.
+    pub archive: bool,
+    /// Those of a store.
+    pub store: bool,
+    /// That of SQL.
+    pub sql: bool,
+}
+
+impl Parts {
+    fn has(self, section: Section) -> bool {
+        match section {
+            Section::Store => self.store,
+            Section::Sql => self.sql,
+            _ => self.archive,
+        }
+    }
 }
 
 /// The entry of the navigation that the page belongs to.
+#[expect(missing_docs, reason = "each is the page of that name")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub enum Section {
     Home,
     Results,
     Ranking,
     Domains,
     Captures,
+    Sql,
     Loads,
     Statistics,
     Store,
@@ -33,10 +57,11 @@ pub(super) enum Section {
     None,
 }
 
-const NAVIGATION: [(Section, &str, &str); 7] = [
+const NAVIGATION: [(Section, &str, &str); 8] = [
     (Section::Ranking, "/ranking", "Ranking"),
     (Section::Domains, "/domains", "Domains"),
     (Section::Captures, "/captures", "Captures"),
+    (Section::Sql, "/sql", "SQL"),
     (Section::Loads, "/loads", "Loads"),
     (Section::Statistics, "/statistics", "Statistics"),
     (Section::Store, "/store", "Store"),
@@ -45,10 +70,10 @@ const NAVIGATION: [(Section, &str, &str); 7] = [
 
 impl Frame<'_> {
     /// The whole document around `content`.
-    pub(super) fn around(&self, content: Markup) -> Markup {
-        let title = match present::clean(self.title) {
+    pub fn around(&self, content: Markup) -> Markup {
+        let title = match clean(self.title) {
             title if title.is_empty() => "Weft".to_owned(),
-            title => format!("{} \u{b7} Weft", present::cut(&title, 120).0),
+            title => format!("{} \u{b7} Weft", cut(&title, 120).0),
         };
         html! {
             (DOCTYPE)
@@ -76,10 +101,10 @@ impl Frame<'_> {
         html! {
             header.site {
                 div.bar {
-                    a.brand href="/" aria-current=[(self.section == Section::Home).then_some("page")] {
+                    a.brand href=(if self.parts.archive { "/" } else { "/sql" }) aria-current=[(self.section == Section::Home).then_some("page")] {
                         (mark()) span { "Weft" }
                     }
-                    @if self.section != Section::Home {
+                    @if self.section != Section::Home && self.parts.archive {
                         (search_box(self.query, false))
                     }
                     nav aria-label="Main" {
@@ -87,7 +112,7 @@ impl Frame<'_> {
                         // is needed.
                         details.menu { summary { "Menu" } }
                         ul {
-                            @for (section, address, name) in NAVIGATION.into_iter().filter(|entry| self.store || entry.0 != Section::Store) {
+                            @for (section, address, name) in NAVIGATION.into_iter().filter(|entry| self.parts.has(entry.0)) {
                                 li { a href=(address) aria-current=[(section == self.section).then_some("page")] { (name) } }
                             }
                         }
@@ -103,12 +128,15 @@ impl Frame<'_> {
                 div.bar {
                     p {
                         @if let Some(epoch) = self.epoch {
-                            "This page shows epoch " span.epoch { (present::count(epoch)) } " of the archive."
+                            "This page shows epoch " span.epoch { (human::count(epoch)) } " of the archive."
                         } @else {
                             "A web archive, to search and to ask."
                         }
                     }
-                    p { a href="/about" { "About and API" } " \u{b7} Weft " (env!("CARGO_PKG_VERSION")) }
+                    p {
+                        @if self.parts.archive { a href="/about" { "About and API" } " \u{b7} " }
+                        "Weft " (env!("CARGO_PKG_VERSION"))
+                    }
                 }
             }
         }
@@ -116,11 +144,11 @@ impl Frame<'_> {
 }
 
 /// The search form; `large` on the home page.
-pub(super) fn search_box(query: &str, large: bool) -> Markup {
+pub fn search_box(query: &str, large: bool) -> Markup {
     html! {
         form.search.large[large] role="search" action="/search" method="get" {
             label.hidden for="q" { "Search the archive" }
-            input #q type="search" name="q" value=(present::clean(query)) placeholder="Search the archive"
+            input #q type="search" name="q" value=(clean(query)) placeholder="Search the archive"
                 autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="2000" dir="auto"
                 aria-keyshortcuts="/";
             button type="submit" { "Search" }

@@ -35,6 +35,7 @@ mod routes;
 mod sandbox;
 mod serve;
 mod settings;
+mod sql;
 mod state;
 pub mod storage;
 mod stream;
@@ -42,6 +43,7 @@ mod stream;
 pub use ask::Answers;
 pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;
+pub use sql::SqlServer;
 pub use state::Served;
 
 /// The whole server as one service, for callers that do not use [`serve`]. Its charts stay empty because

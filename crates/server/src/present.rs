@@ -1,8 +1,7 @@
 //! Figures, dates, sizes and archived text in the form that readers see.
 
-use std::borrow::Cow;
-
 pub(crate) use human::{bytes as size, count, counted, duration_ms as span, rate};
+pub(crate) use look::{clean, clean_lines, cut};
 
 /// The parts of a time, from 14 digits or ISO 8601. Hours, minutes and seconds that are not given are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,56 +89,6 @@ impl Moment {
     }
 }
 
-/// Archived text without characters that a page must not show. Control characters become the replacement
-/// character (white space becomes a blank), and marks that change the direction of the text after them are
-/// removed.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    let odd = |c: char| c.is_control() || is_direction_mark(c);
-    if !text.contains(odd) {
-        return Cow::Borrowed(text);
-    }
-    let shown = text.chars().filter(|c| !is_direction_mark(*c));
-    Cow::Owned(shown.map(|c| shown_control(c, ' ')).collect())
-}
-
-/// Like [`clean`], but keeps line ends.
-pub(crate) fn clean_lines(text: &str) -> String {
-    let shown = text.chars().filter(|c| !is_direction_mark(*c));
-    shown
-        .map(|c| if c == '\n' { '\n' } else { shown_control(c, ' ') })
-        .collect()
-}
-
-fn shown_control(c: char, blank: char) -> char {
-    match c {
-        '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' => blank,
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
-    }
-}
-
-/// Embeddings, overrides and isolates: marks whose effect may reach beyond their own text.
-fn is_direction_mark(c: char) -> bool {
-    // Not U+200E and U+200F: those act like a letter of no width, so their effect ends with their neighbours, and
-    // right-to-left text needs them.
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Cuts `text` to at most `max` characters, at the end of a word if one is near. Returns whether it was cut.
-pub(crate) fn cut(text: &str, max: usize) -> (&str, bool) {
-    let Some((end, _)) = text.char_indices().nth(max) else {
-        return (text, false);
-    };
-    let head = &text[..end];
-    let end = head
-        .rfind(char::is_whitespace)
-        // A text without spaces, or with one near its start, is cut in the middle of a word: half a line says
-        // more than none.
-        .filter(|at| *at > end / 2)
-        .unwrap_or(end);
-    (&text[..end], true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,19 +105,5 @@ mod tests {
         assert_eq!(day("20240301") - day("20240228"), 2);
         assert_eq!(day("20230301") - day("20230228"), 1);
         assert_eq!(day("20000101") - day("19700101"), 10_957);
-    }
-
-    #[test]
-    fn text_without_controls() {
-        assert_eq!(clean("plain \u{e4}"), "plain \u{e4}");
-        assert_eq!(clean("a\0b\nc\u{1b}[0m\u{202e}d"), "a\u{fffd}b c\u{fffd}[0md");
-        assert_eq!(clean_lines("a\nb\rc\0"), "a\nb c\u{fffd}");
-    }
-
-    #[test]
-    fn cuts_at_words() {
-        assert_eq!(cut("one two three", 9), ("one two", true));
-        assert_eq!(cut("one", 9), ("one", false));
-        assert_eq!(cut("\u{e4}\u{e4}\u{e4}\u{e4}", 2), ("\u{e4}\u{e4}", true));
     }
 }

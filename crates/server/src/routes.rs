@@ -19,6 +19,7 @@ use crate::failure::{Code, Failure};
 use crate::fresh;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
+use crate::sql;
 use crate::state::State;
 
 /// Paths whose failures are JSON. The failures of all others are pages.
@@ -52,6 +53,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
 /// The whole server as one service.
 pub(crate) fn router(state: Arc<State>) -> Router {
     let mut router = pages::routes()
+        .merge(sql::routes())
         .route("/api/v1/openapi.json", get(api::openapi))
         .route("/sandbox/content", get(sandbox::content))
         .route(HEALTH_PATH, get(health))
@@ -90,9 +92,10 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
     let begun = ambient::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let for_programs = is_for_programs(request.uri().path());
+    let time_max = sql::time_max(request.uri().path()).unwrap_or(state.settings.request_timeout);
     let mut response = match refusal(&state, &request) {
         Some(failure) => failed(failure, for_programs),
-        None => match tokio::time::timeout(state.settings.request_timeout, next.run(request)).await {
+        None => match tokio::time::timeout(time_max, next.run(request)).await {
             Ok(response) => response,
             Err(_) => failed(
                 Failure::unavailable("this took too long; the server may be busy"),
@@ -101,7 +104,7 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
         },
     };
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
-        response = pages::failure::page(&failure, state.has_store()).into_response();
+        response = pages::failure::page(&failure, state.parts()).into_response();
     }
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let soon = HeaderValue::from_static(RETRY_SECONDS);

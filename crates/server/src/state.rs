@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use archive::Archive;
 use door::{Door, Hosts, Limits, Places};
+use look::Parts;
 
 use crate::ask::{Answers, Asker};
 use crate::cdx_pages::PageLists;
@@ -12,6 +13,7 @@ use crate::counters::Counters;
 use crate::failure::Failure;
 use crate::history::History;
 use crate::settings::ServerSettings;
+use crate::sql::SqlServer;
 use crate::storage::{Storage, Watch};
 
 /// Most contents read at a time, over all requests. Each has its decoders' windows: some hundred KiB, but up
@@ -27,11 +29,17 @@ pub struct Served {
     pub archive: Arc<dyn Answers>,
     /// The store beside it, if there is one.
     pub store: Option<Arc<dyn Storage>>,
+    /// Answers statements in SQL, if the program for it is there.
+    pub sql: Option<Arc<dyn SqlServer>>,
 }
 
 impl From<Arc<dyn Answers>> for Served {
     fn from(archive: Arc<dyn Answers>) -> Served {
-        Served { archive, store: None }
+        Served {
+            archive,
+            store: None,
+            sql: None,
+        }
     }
 }
 
@@ -40,6 +48,7 @@ impl From<Archive> for Served {
         Served {
             archive: Arc::new(archive),
             store: None,
+            sql: None,
         }
     }
 }
@@ -63,6 +72,8 @@ pub(crate) struct State {
     pub(crate) history: History,
     /// The store beside the archive, if there is one.
     pub(crate) store: Option<Watch>,
+    /// Where statements in SQL go, if anywhere.
+    pub(crate) sql: Option<Arc<dyn SqlServer>>,
 }
 
 impl State {
@@ -82,6 +93,7 @@ impl State {
             counters,
             history: History::new(),
             store: served.store.map(Watch::new),
+            sql: served.sql,
             settings,
         })
     }
@@ -95,8 +107,12 @@ impl State {
         })
     }
 
-    /// Whether there is a store to show.
-    pub(crate) fn has_store(&self) -> bool {
-        self.store.is_some()
+    /// What the navigation leads to.
+    pub(crate) fn parts(&self) -> Parts {
+        Parts {
+            archive: true,
+            store: self.store.is_some(),
+            sql: self.sql.is_some(),
+        }
     }
 }

@@ -20,9 +20,10 @@ use datafusion::datasource::ViewTable;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::execution::{SendableRecordBatchStream, SessionStateDefaults};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::Statement as DfStatement;
 use facts::Table;
@@ -35,10 +36,10 @@ use crate::fact_tables::{FactTables, Wanted};
 use crate::functions;
 use crate::handle::Handle;
 use crate::live::Live;
+use crate::stopping::{Stop, YieldingJoins};
 use crate::table_functions::{InlinksOf, Search};
-use crate::tables::{LiveTable, TABLES};
+use crate::tables::{LiveTable, TABLES, TableInfo};
 use crate::views::view_statement;
-use crate::yielding::YieldingJoins;
 
 /// Catalog and schema of the tables, which nobody needs to write.
 const CATALOG: &str = "weft";
@@ -85,6 +86,7 @@ pub struct Answer {
     pub epoch: u64,
     stream: SendableRecordBatchStream,
     deadline: Option<(Instant, Duration)>,
+    stop: Stop,
     /// The rows are made in it.
     _context: SessionContext,
 }
@@ -92,6 +94,12 @@ pub struct Answer {
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an answer of epoch {}", self.epoch)
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.stop.ask();
     }
 }
 
@@ -130,24 +138,8 @@ impl Database {
     /// # Errors
     /// [`SqlError`]: there is no room for temporary files.
     pub fn new(dir: &Path, settings: &Settings) -> Result<Database, SqlError> {
-        let memory = settings.memory_size_bytes.unwrap_or(MEMORY_SIZE_BYTES);
-        let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(pool))
-            .with_disk_manager_builder(DiskManagerBuilder::default())
-            .build_arc()?;
-        let mut config = SessionConfig::new()
-            .with_default_catalog_and_schema(CATALOG, SCHEMA)
-            .with_create_default_catalog_and_schema(false)
-            .with_information_schema(true);
-        if let Some(threads) = settings.threads {
-            config = config.with_target_partitions(threads.max(1));
-        }
-        let options = config.options_mut();
-        // So that errors name a line and a column.
-        options.sql_parser.collect_spans = true;
-        options.execution.parquet.pushdown_filters = true;
-        options.execution.parquet.reorder_filters = true;
+        let runtime = runtime(settings.memory_size_bytes)?;
+        let config = session_config(settings.threads).with_create_default_catalog_and_schema(false);
         let mut functions = SessionStateDefaults::default_scalar_functions();
         functions.extend(functions::all());
         let base = SessionStateBuilder::new_with_default_features()
@@ -176,11 +168,24 @@ impl Database {
     /// # Errors
     /// [`SqlError`].
     pub async fn query(&self, statement: &str, settings: &QuerySettings) -> Result<Answer, SqlError> {
+        self.query_until(statement, settings, Stop::new()).await
+    }
+
+    /// Begins to answer a statement that `stop` ends from outside, also while it makes its first rows. Dropping the answer asks it, too.
+    ///
+    /// # Errors
+    /// [`SqlError`].
+    pub async fn query_until(
+        &self,
+        statement: &str,
+        settings: &QuerySettings,
+        stop: Stop,
+    ) -> Result<Answer, SqlError> {
         let deadline = settings.time_max.map(|limit| (Instant::now() + limit, limit));
         let planned = async {
             let cut = self.cut().await?;
             let (context, epoch) = self.context(cut, settings).await?;
-            let stream = run(&context, statement).await?;
+            let stream = run(&context, statement, &stop).await?;
             Ok((context, epoch, stream))
         };
         let (context, epoch, stream) = match deadline {
@@ -193,8 +198,40 @@ impl Database {
             epoch,
             stream,
             deadline,
+            stop,
             _context: context,
         })
+    }
+
+    /// The columns of the rows that answer a statement, without answering it.
+    ///
+    /// # Errors
+    /// [`SqlError`].
+    pub async fn columns_of(&self, statement: &str, settings: &QuerySettings) -> Result<SchemaRef, SqlError> {
+        let (context, _) = self.context(self.cut().await?, settings).await?;
+        Ok(planned(&context, statement, &Stop::new()).await?.schema())
+    }
+
+    /// The tables that there are now, with their columns.
+    ///
+    /// # Errors
+    /// [`SqlError`].
+    pub async fn tables(&self) -> Result<Vec<(TableInfo, SchemaRef)>, SqlError> {
+        let (context, _) = self.context(self.cut().await?, &QuerySettings::default()).await?;
+        let there = context
+            .catalog(CATALOG)
+            .and_then(|catalog| catalog.schema(SCHEMA));
+        let mut tables = Vec::new();
+        for info in TABLES {
+            let is_there =
+                |schema: &Arc<dyn SchemaProvider>| schema.table_names().iter().any(|name| name == info.name);
+            if let Some(schema) = there.as_ref().filter(|schema| is_there(schema))
+                && let Some(table) = schema.table(info.name).await?
+            {
+                tables.push((info, table.schema()));
+            }
+        }
+        Ok(tables)
     }
 
     /// Holds the newest epoch.
@@ -213,10 +250,12 @@ impl Database {
         settings: &QuerySettings,
     ) -> Result<Answer, SqlError> {
         let (context, epoch) = self.context(cut.clone(), settings).await?;
+        let stop = Stop::new();
         Ok(Answer {
             epoch,
-            stream: run(&context, statement).await?,
+            stream: run(&context, statement, &stop).await?,
             deadline: None,
+            stop,
             _context: context,
         })
     }
@@ -300,8 +339,48 @@ impl Database {
     }
 }
 
+/// Room for rows: memory of this size in bytes (1 GiB if absent), and temporary files.
+pub(crate) fn runtime(memory_size_bytes: Option<u64>) -> Result<Arc<RuntimeEnv>, SqlError> {
+    let memory = memory_size_bytes.unwrap_or(MEMORY_SIZE_BYTES);
+    let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
+    Ok(RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(pool))
+        .with_disk_manager_builder(DiskManagerBuilder::default())
+        .build_arc()?)
+}
+
+/// Settings of a session, with so many threads for a statement.
+pub(crate) fn session_config(threads: Option<usize>) -> SessionConfig {
+    let mut config = SessionConfig::new()
+        .with_default_catalog_and_schema(CATALOG, SCHEMA)
+        .with_information_schema(true);
+    if let Some(threads) = threads {
+        config = config.with_target_partitions(threads.max(1));
+    }
+    let options = config.options_mut();
+    // So that errors name a line and a column.
+    options.sql_parser.collect_spans = true;
+    options.execution.parquet.pushdown_filters = true;
+    options.execution.parquet.reorder_filters = true;
+    config
+}
+
 /// Runs a statement that reads.
-async fn run(context: &SessionContext, statement: &str) -> Result<SendableRecordBatchStream, SqlError> {
+async fn run(
+    context: &SessionContext,
+    statement: &str,
+    stop: &Stop,
+) -> Result<SendableRecordBatchStream, SqlError> {
+    let plan = planned(context, statement, stop).await?;
+    Ok(execute_stream(plan, context.task_ctx())?)
+}
+
+/// Plans a statement that reads.
+async fn planned(
+    context: &SessionContext,
+    statement: &str,
+    stop: &Stop,
+) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
     let reads = SQLOptions::new()
         .with_allow_ddl(false)
         .with_allow_dml(false)
@@ -319,11 +398,13 @@ async fn run(context: &SessionContext, statement: &str) -> Result<SendableRecord
             what: what.to_owned(),
         });
     }
-    let planned = |error| with_tables(SqlError::from(error));
-    let plan = state.statement_to_plan(parsed).await.map_err(planned)?;
+    let told = |error| with_tables(SqlError::from(error));
+    let plan = state.statement_to_plan(parsed).await.map_err(told)?;
     reads.verify_plan(&plan)?;
-    let frame = context.execute_logical_plan(plan).await.map_err(planned)?;
-    Ok(frame.execute_stream().await?)
+    // After all else is decided, so that no rule moves the conditions that stop it.
+    let plan = stop.within(state.optimize(&plan).map_err(told)?)?;
+    let planned = state.query_planner().create_physical_plan(&plan, &state).await;
+    planned.map_err(told)
 }
 
 /// Names the tables that there are where a statement names another.

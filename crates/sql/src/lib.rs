@@ -17,6 +17,7 @@
 
 mod database;
 mod error;
+mod export;
 mod fact_tables;
 mod functions;
 mod handle;
@@ -24,18 +25,22 @@ mod keys;
 mod live;
 mod live_exec;
 mod maintain;
+mod questions;
 mod rows;
+mod stopping;
 mod table_functions;
 mod tables;
 mod text;
 pub mod verify;
 mod views;
-mod yielding;
 
 pub use database::{Answer, Database, QuerySettings, Settings};
 pub use datafusion::arrow;
 pub use datafusion::parquet;
 pub use error::SqlError;
+pub use export::export;
 pub use maintain::{Maintained, maintain};
+pub use questions::{QUESTIONS, SampleQuestion};
+pub use stopping::Stop;
 pub use tables::{LiveTable, TABLES, TableInfo};
 pub use views::view_statement;

@@ -7,6 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use sql::{Database, QuerySettings, Settings};
 
 use crate::format::Format;
+use crate::serve::ServeArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,6 +19,7 @@ Examples:
   weft sql --at-epoch 12 'select count(*) from pages'
   weft sql verify                                every live view against its definition over the facts
   weft sql maintain                              puts small files of the facts together
+  weft sql serve                                 HTTP, a page, Arrow Flight SQL
 
 Tables: captures, links, texts (facts); pages, inlinks, uris, domains, top, ledger, quarantine (live).
 Functions: url_key(url), host(url), domain(url); as tables search('query'), inlinks('url').
@@ -28,7 +30,7 @@ Exit codes: 0 done; 1 done with differences, or not done; 2 wrong use, a wrong s
 /// SQL over an archive: its facts and its live views as tables of one epoch. Nothing is ever changed.
 #[derive(Debug, Parser)]
 #[command(name = "weft-sql", version, about, after_help = EXAMPLES, max_term_width = 100)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(subcommand_precedence_over_arg = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -55,7 +57,7 @@ pub(crate) struct Global {
 
     /// Memory for rows; what does not fit is written to temporary files [default: 1 GiB]
     #[arg(long, global = true, env = "WEFT_SQL_MEMORY", value_name = "BYTES", value_parser = human::parse_bytes, hide_env_values = true)]
-    memory: Option<u64>,
+    pub(crate) memory: Option<u64>,
 
     /// Threads for one statement [default: as many as there are cores]
     #[arg(long, global = true, value_name = "N")]
@@ -67,7 +69,7 @@ pub(crate) struct Global {
 
     /// Change nothing in the archive's directory, not even what opening it would finish
     #[arg(long, global = true)]
-    read_only: bool,
+    pub(crate) read_only: bool,
 
     /// Say more on standard error (-vv: debug); RUST_LOG is honoured
     #[arg(short, long, global = true, action = ArgAction::Count)]
@@ -121,8 +123,12 @@ pub(crate) enum Command {
     /// Compare every live view with its definition over the facts
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify,
+    /// Answer statements over HTTP and Arrow Flight SQL, with a page for browsers
+    Serve(Box<ServeArgs>),
     /// Put small files of the facts together, and remove old ones
     Maintain(MaintainArgs),
+    /// Write tables of facts that Spark made as lines, for `weft load --from-facts`
+    Export(ExportArgs),
 }
 
 const VERIFY_EXAMPLES: &str = "\
@@ -145,6 +151,21 @@ pub(crate) struct MaintainArgs {
     /// Keep files that no version younger than this needs; --at-epoch reaches back as far
     #[arg(long, value_name = "HOURS", default_value_t = 168)]
     pub(crate) keep_hours: u64,
+}
+
+/// Write tables of facts that Spark made as lines, for `weft load --from-facts`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weft load --from-facts /mnt/facts            runs it
+  weft-sql export /mnt/facts | head -3         a line about the tables, then inputs and their captures, in JSON
+
+The folder is one that `python -m weft.spark load` wrote (docs/scale.md). It is read once, sorted by input and offset, in the
+memory of --memory and temporary files.")]
+pub(crate) struct ExportArgs {
+    /// Folder of the tables
+    #[arg(value_name = "DIR")]
+    pub(crate) tables: String,
 }
 
 /// The user asked for something that makes no sense: exit code 2.

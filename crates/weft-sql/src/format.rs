@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sql::arrow::array::RecordBatch;
 use sql::arrow::compute::cast;
 use sql::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use sql::arrow::error::ArrowError;
 use sql::arrow::ipc::writer::StreamWriter;
 use sql::arrow::json::writer::JsonArray;
 use sql::arrow::json::{Writer as JsonWriter, WriterBuilder};
@@ -65,12 +66,20 @@ fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Err
 }
 
 /// The same columns with texts in the form that every reader of Arrow knows.
-fn with_plain_texts(schema: &SchemaRef) -> SchemaRef {
+pub(crate) fn with_plain_texts(schema: &SchemaRef) -> SchemaRef {
     let field = |field: &FieldRef| match field.data_type() {
         DataType::Utf8View => Field::clone(field).with_data_type(DataType::Utf8),
         _ => Field::clone(field),
     };
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+}
+
+/// The same rows with texts in that form.
+pub(crate) fn plain_texts(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let schema = with_plain_texts(&batch.schema());
+    let casts = batch.columns().iter().zip(schema.fields());
+    let columns = casts.map(|(column, field)| cast(column, field.data_type()));
+    RecordBatch::try_new(schema.clone(), columns.collect::<Result<_, _>>()?)
 }
 
 impl<W: Write + Send> Writer<W> {
@@ -104,13 +113,8 @@ impl<W: Write + Send> Writer<W> {
             Writer::Jsonl(writer) => writer.write(batch).map_err(failed),
             Writer::Parquet(writer) => writer.write(batch).map_err(failed),
             Writer::Arrow(writer) => {
-                let schema = with_plain_texts(&batch.schema());
-                let casts = batch.columns().iter().zip(schema.fields());
-                let columns = casts.map(|(column, field)| cast(column, field.data_type()));
-                let columns = columns.collect::<Result<_, _>>().map_err(failed)?;
-                writer
-                    .write(&RecordBatch::try_new(schema, columns).map_err(failed)?)
-                    .map_err(failed)
+                let batch = plain_texts(batch).map_err(failed)?;
+                writer.write(&batch).map_err(failed)
             }
         }
     }

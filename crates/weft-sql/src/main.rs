@@ -15,10 +15,12 @@ use terminal::Style;
 
 mod answer;
 mod cli;
+mod export;
 mod format;
 mod maintain;
 mod output;
 mod prompt;
+mod serve;
 mod table;
 mod verify;
 
@@ -43,13 +45,20 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: cli::Cli) -> anyhow::Result<ExitCode> {
-    let database = cli.global.database()?;
-    let json = cli.global.json;
+    if let (Some(_), Some(statement)) = (&cli.command, &cli.query.statement) {
+        let text = format!("a command takes no statement beside it, and there is {statement:?}");
+        return Err(cli::WrongUse(text).into());
+    }
+    let (json, read_only) = (cli.global.json, cli.global.read_only);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let database = || cli.global.database();
     let code = match cli.command {
-        None => runtime.block_on(answer::run(&database, &cli.query, json)),
-        Some(cli::Command::Verify) => runtime.block_on(verify::run(&database, json)),
-        Some(cli::Command::Maintain(args)) => runtime.block_on(maintain::run(&database, &args, json)),
+        None => runtime.block_on(answer::run(&database()?, &cli.query, json)),
+        Some(cli::Command::Verify) => runtime.block_on(verify::run(&database()?, json)),
+        Some(cli::Command::Serve(args)) => runtime.block_on(serve::run(database()?, &args, json, read_only)),
+        // It has no archive.
+        Some(cli::Command::Export(args)) => runtime.block_on(export::run(&args, cli.global.memory)),
+        Some(cli::Command::Maintain(args)) => runtime.block_on(maintain::run(&database()?, &args, json)),
     };
     // A dump that nobody reads any more may still run in a thread: there is nothing to wait for.
     runtime.shutdown_background();

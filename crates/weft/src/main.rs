@@ -26,6 +26,7 @@ mod outcome;
 mod paging;
 mod remote_inputs;
 mod s3_face;
+mod sql_program;
 mod stage_table;
 mod stderr;
 mod stdout;

@@ -8,7 +8,9 @@ use s3::{KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, 
 use server::storage::ConnectionCount;
 use store::RequestCount;
 
-use crate::flag_values::{Listen, positive};
+use listen::ListenAddress;
+
+use crate::flag_values::positive;
 use crate::style::shell_word;
 
 /// The name of the keys file if no flag gives one.
@@ -19,7 +21,7 @@ pub(crate) const KEYS_FILE: &str = "s3-keys.toml";
 pub(crate) struct FaceArgs {
     /// Speak S3 to clients at this address
     #[arg(long, value_name = "HOST:PORT", help_heading = "S3")]
-    pub(crate) s3: Option<Listen>,
+    pub(crate) s3: Option<ListenAddress>,
 
     /// Who may do what; made with one key that may do everything where there is none
     #[arg(long, value_name = "FILE", requires = "s3", help_heading = "S3")]

@@ -3,16 +3,17 @@
 
 use std::time::Duration;
 
+use listen::ListenAddress;
 use server::ServerSettings;
 
-use crate::flag_values::{Listen, positive};
+use crate::flag_values::positive;
 
 /// Flags of `weft serve` for the web port.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct WebArgs {
     /// Address to listen on; port 0 takes any free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
-    listen: Listen,
+    listen: ListenAddress,
 
     /// A name that browsers may call this server by, besides localhost and the address it listens on; repeat it for more
     #[arg(long = "host", value_name = "NAME", help_heading = "Web")]

@@ -7,11 +7,12 @@ use std::time::Duration;
 use anyhow::Context as _;
 use archive::Archive;
 use server::storage::Storage;
-use server::{ServeError, Served, Server, ServerSettings};
+use server::{ServeError, Served, Server, ServerSettings, SqlServer};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::sql_program::SqlProgram;
 use crate::threads;
 
 /// How long to wait for threads that still answer questions when no request is left.
@@ -21,6 +22,8 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub(crate) struct WebServer {
     runtime: Runtime,
     address: SocketAddr,
+    /// What answers SQL, if it is there.
+    sql: Option<Arc<SqlProgram>>,
     end: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -30,10 +33,17 @@ impl WebServer {
     pub(crate) fn start(
         archive: &Archive,
         store: Option<Arc<dyn Storage>>,
+        sql: Option<SqlProgram>,
         settings: &[ServerSettings],
     ) -> anyhow::Result<WebServer> {
         let runtime = threads::start("server")?;
-        let server = runtime.block_on(bind(archive, store, settings))?;
+        let sql = sql.map(Arc::new);
+        let served = |sql: Option<Arc<SqlProgram>>| Served {
+            store: store.clone(),
+            sql: sql.map(|sql| -> Arc<dyn SqlServer> { sql }),
+            ..Served::from(archive.clone())
+        };
+        let server = runtime.block_on(bind(|| served(sql.clone()), settings))?;
         let address = server.address();
         let (end, ended) = oneshot::channel();
         let task = runtime.spawn(server.run(async {
@@ -43,6 +53,7 @@ impl WebServer {
         Ok(WebServer {
             runtime,
             address,
+            sql,
             end,
             task,
         })
@@ -51,6 +62,12 @@ impl WebServer {
     /// The address on which it listens, with the real port.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Starts what answers SQL now, and not with the first request for it.
+    pub(crate) fn start_sql(&self) -> anyhow::Result<()> {
+        let Some(sql) = &self.sql else { return Ok(()) };
+        self.runtime.block_on(sql.start()).context("start weft-sql")
     }
 
     /// Returns the URL for a browser on this machine.
@@ -67,25 +84,20 @@ impl WebServer {
         // An error means that the server has ended already.
         let _ = self.end.send(());
         let _ = self.runtime.block_on(self.task);
+        if let Some(sql) = &self.sql {
+            self.runtime.block_on(sql.end());
+        }
         // Dropping the runtime would wait for every running question without limit. None of them changes
         // anything.
         self.runtime.shutdown_timeout(FAREWELL);
     }
 }
 
-async fn bind(
-    archive: &Archive,
-    store: Option<Arc<dyn Storage>>,
-    settings: &[ServerSettings],
-) -> anyhow::Result<Server> {
+async fn bind(served: impl Fn() -> Served, settings: &[ServerSettings]) -> anyhow::Result<Server> {
     let mut refused = None;
     // The first free port is used; only the last refusal is reported.
     for settings in settings {
-        let served = Served {
-            store: store.clone(),
-            ..Served::from(archive.clone())
-        };
-        match Server::bind(served, settings.clone()).await {
+        match Server::bind(served(), settings.clone()).await {
             Ok(server) => return Ok(server),
             Err(error) => refused = Some(error),
         }

@@ -144,7 +144,7 @@ impl Item for Extract {
 }
 
 /// Memory of a capture, in bytes.
-pub(super) fn capture_bytes(capture: &Capture) -> u64 {
+pub(crate) fn capture_bytes(capture: &Capture) -> u64 {
     let links = capture
         .page
         .iter()

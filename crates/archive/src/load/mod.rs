@@ -35,8 +35,8 @@ use std::time::Duration;
 
 use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 
-pub(crate) use self::chunk::Extract;
 use self::chunk::{Chunk, Digested, Registered, Woven};
+pub(crate) use self::chunk::{Extract, capture_bytes};
 use self::context::Context;
 use self::earlier::Earlier;
 use self::rate::Rate;
@@ -48,7 +48,7 @@ use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
 
 /// An epoch closes at this age, so that what was read becomes visible soon.
-const EPOCH_AGE: Duration = Duration::from_secs(2);
+pub(crate) const EPOCH_AGE: Duration = Duration::from_secs(2);
 
 /// At least so much of an input is digested before it is read: all of most inputs that are small, and of the others
 /// what is done at once.

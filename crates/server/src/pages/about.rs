@@ -2,17 +2,17 @@
 
 use maud::{Markup, html};
 
-use super::frame::{Frame, Section};
 use super::html::{Context, Html};
 use super::parts::{Align, Column};
 use super::{parts, results};
 use crate::api::table::ENDPOINTS;
+use look::{Frame, Section};
 
 pub(super) async fn show(context: Context) -> Html {
     let frame = Frame {
         title: "About and API",
         section: Section::About,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: None,
     };

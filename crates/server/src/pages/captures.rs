@@ -4,13 +4,13 @@ use archive::cdx::{Order, url_and_match};
 use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
 use maud::{Markup, html};
 
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
 use super::{calendar, parts};
 use crate::failure::Code;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
+use look::{Frame, Section};
 
 /// Captures on a page.
 const ROWS: usize = 100;
@@ -63,7 +63,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         let frame = Frame {
             title: "Captures",
             section: Section::Captures,
-            store: context.has_store(),
+            parts: context.parts(),
             query: "",
             epoch: None,
         };
@@ -99,7 +99,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: &title,
         section: Section::Captures,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };
@@ -183,7 +183,7 @@ fn refused(context: &State, form: &Form, message: &str) -> Html {
     let frame = Frame {
         title: "Captures",
         section: Section::Captures,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: None,
     };

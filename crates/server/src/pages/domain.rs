@@ -3,13 +3,13 @@
 use archive::question::{Answer, Domain, DomainBody, DomainOrder, Domains, DomainsBody, LinkingDomain};
 use maud::{Markup, html};
 
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
 use super::parts::{Align, Column};
 use super::{parts, ranking};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
+use look::{Frame, Section};
 
 /// Domains on a page of the list.
 const ROWS: usize = 100;
@@ -24,7 +24,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: &domain.domain,
         section: Section::Domains,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };
@@ -165,7 +165,7 @@ pub(super) async fn list(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: "Domains",
         section: Section::Domains,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };

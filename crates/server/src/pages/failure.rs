@@ -3,13 +3,13 @@
 use axum::http::StatusCode;
 use maud::html;
 
-use super::frame::{Frame, Section};
 use super::html::Html;
 use crate::failure::Failure;
 use crate::present;
+use look::{Frame, Parts, Section};
 
-/// Shows `failure` as a page with its status. `store` says whether the navigation leads to a store.
-pub(crate) fn page(failure: &Failure, store: bool) -> Html {
+/// Shows `failure` as a page with its status, of a server with these parts.
+pub(crate) fn page(failure: &Failure, parts: Parts) -> Html {
     let heading = match failure.status {
         StatusCode::NOT_FOUND => "Not found",
         StatusCode::BAD_REQUEST => "This cannot be asked so",
@@ -20,7 +20,7 @@ pub(crate) fn page(failure: &Failure, store: bool) -> Html {
     let frame = Frame {
         title: heading,
         section: Section::None,
-        store,
+        parts,
         query: "",
         epoch: None,
     };

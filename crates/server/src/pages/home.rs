@@ -5,11 +5,11 @@ use std::time::UNIX_EPOCH;
 use archive::question::{Answer, JobBody, Jobs, Status, StatusBody, Top, TopRow};
 use maud::{Markup, html};
 
-use super::frame::{Frame, Section, search_box};
 use super::html::{Context, Html, Shown, beside};
 use super::{loads, parts};
 use crate::link;
 use crate::present::{self, Moment};
+use look::{Frame, Section, search_box};
 
 /// URIs of the ranking shown.
 const TOP_ROWS: usize = 8;
@@ -31,7 +31,7 @@ pub(super) async fn show(context: Context) -> Shown {
     let frame = Frame {
         title: "",
         section: Section::Home,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };

@@ -4,16 +4,11 @@ use std::sync::Arc;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use look::PAGE_POLICY;
 use maud::Markup;
 
 use crate::failure::Failure;
 use crate::state::State;
-
-/// The Content-Security-Policy of pages: a page may use its own styles, script and images, ask this server,
-/// and show archived content in a frame. Inline script and styles, and anything from other servers, are
-/// forbidden.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
-    connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A page, or a part of one that the script inserts.
 pub(crate) struct Html {

@@ -3,12 +3,12 @@
 use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 use maud::{Markup, html};
 
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
 use super::parts;
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::{link, present};
+use look::{Frame, Section};
 
 /// Links on a page.
 const ROWS: usize = 100;
@@ -70,7 +70,7 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
     let frame = Frame {
         title: &title,
         section: Section::None,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };

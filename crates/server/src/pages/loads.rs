@@ -5,12 +5,12 @@ use archive::question::{
 };
 use maud::{Markup, html};
 
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown, beside};
 use super::parts;
 use super::parts::{Align, Column};
 use crate::query::Query;
 use crate::{link, present};
+use look::{Frame, Section};
 
 /// Inputs on a page.
 const ROWS: usize = 100;
@@ -59,7 +59,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: "Loads",
         section: Section::Loads,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };

@@ -4,13 +4,13 @@ use archive::ErrorCode;
 use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
 use maud::{Markup, html};
 
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown, beside};
 use super::{calendar, dated, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present, sandbox};
+use look::{Frame, Section};
 
 /// Links shown in each direction. A page of their own has the rest.
 const LINKS: usize = 12;
@@ -56,7 +56,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title,
         section: Section::None,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };
@@ -74,7 +74,7 @@ fn unknown(context: &State, url: &str) -> Html {
     let frame = Frame {
         title: "Not in the archive",
         section: Section::None,
-        store: context.has_store(),
+        parts: context.parts(),
         query: url,
         epoch: None,
     };

@@ -3,11 +3,11 @@
 use archive::question::{Answer, Top, TopBody, TopRow};
 use maud::{Markup, html};
 
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
 use super::parts;
 use crate::query::Query;
 use crate::{link, present};
+use look::{Frame, Section};
 
 /// URIs on a page.
 const ROWS: usize = 50;
@@ -32,7 +32,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: &title,
         section: Section::Ranking,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };

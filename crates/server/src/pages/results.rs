@@ -5,12 +5,12 @@ use archive::snippet_html;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
 use super::parts;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
+use look::{Frame, Section};
 
 /// Results on a page.
 const HITS: usize = 20;
@@ -67,7 +67,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: &asked.query,
         section: Section::Results,
-        store: context.has_store(),
+        parts: context.parts(),
         query: &asked.query,
         epoch: Some(epoch),
     };
@@ -78,7 +78,7 @@ fn prompt(context: &State) -> Markup {
     let frame = Frame {
         title: "Search",
         section: Section::Results,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: None,
     };

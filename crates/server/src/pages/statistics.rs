@@ -5,14 +5,14 @@ use std::time::Duration;
 use archive::question::{Answer, StageRow, Stages, Status, StatusBody};
 use maud::{Markup, html};
 
-use super::chart::Scale;
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown, beside};
+use super::parts;
 use super::parts::{Align, Column};
-use super::{chart, parts};
 use crate::history::Point;
 use crate::present;
 use crate::state::State;
+use look::chart::{self, Scale};
+use look::{Frame, Section};
 
 pub(super) async fn show(context: Context) -> Shown {
     let (epoch, content) = live_part(&context).await?;
@@ -26,7 +26,7 @@ pub(super) async fn show(context: Context) -> Shown {
     let frame = Frame {
         title: "Statistics",
         section: Section::Statistics,
-        store: context.has_store(),
+        parts: context.parts(),
         query: "",
         epoch: Some(epoch),
     };

@@ -42,6 +42,7 @@ impl Scene {
         let server = Running::start_over(
             Served {
                 store: Some(Arc::new(FakeStore(crate::sample::store()))),
+                sql: None,
                 ..Served::from(loaded.archive.clone())
             },
             ServerSettings::default(),

@@ -91,6 +91,7 @@ fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
         let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
         let served = Served {
             store: Some(Arc::new(FakeStore(filled_store(&text)))),
+            sql: None,
             ..served(move |question| filled(question, &text))
         };
         let router = server::router(served, ServerSettings::default());

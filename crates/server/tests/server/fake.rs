@@ -84,6 +84,7 @@ pub(crate) fn served(
     Served {
         archive: Arc::new(Fake(answers)),
         store: Some(Arc::new(FakeStore(crate::sample::store()))),
+        sql: None,
     }
 }
 

@@ -1,30 +1,8 @@
 //! Every statement of docs/sql.md does what the page says.
 
-use std::path::Path;
+use sql::QUESTIONS;
 
 use crate::data::{Place, ask, shared_inputs};
-
-/// The statements of the page, each with the heading above it.
-fn statements(page: &str) -> Vec<(String, String)> {
-    let mut heading = String::new();
-    let mut found = Vec::new();
-    let mut lines = page.lines();
-    while let Some(line) = lines.next() {
-        if let Some(text) = line.strip_prefix("### ") {
-            heading = text.to_owned();
-        }
-        if line == "```sql" {
-            let statement: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-            found.push((heading.clone(), statement.join("\n")));
-        }
-    }
-    found
-}
-
-fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md");
-    std::fs::read_to_string(path).unwrap()
-}
 
 #[test]
 fn every_question_has_an_answer() {
@@ -35,10 +13,10 @@ fn every_question_has_an_answer() {
     place.load(&place.own(), &inputs, None);
     let database = place.database();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let all = statements(&page());
-    assert!(all.len() >= 12, "{}", all.len());
-    for (heading, statement) in all {
-        let rows = runtime.block_on(ask(&database, &statement));
+    assert!(QUESTIONS.len() >= 12, "{}", QUESTIONS.len());
+    for question in QUESTIONS.iter() {
+        let (heading, statement) = (question.title, &question.statement);
+        let rows = runtime.block_on(ask(&database, statement));
         assert!(!rows.is_empty(), "{heading}: no rows\n{statement}");
     }
 }
@@ -46,7 +24,7 @@ fn every_question_has_an_answer() {
 /// The page names every table and column that there is.
 #[test]
 fn the_page_names_every_column() {
-    let page = page();
+    let page = include_str!("../../../../docs/sql.md");
     for table in sql::TABLES {
         assert!(page.contains(&format!("`{}`", table.name)), "{}", table.name);
         if let Some(live) = sql::LiveTable::named(table.name) {

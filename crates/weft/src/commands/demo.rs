@@ -10,11 +10,13 @@ use archive::{Archive, OpenSettings};
 use making::demo::{self, Web};
 use server::ServerSettings;
 
+use listen::ListenAddress;
+
 use crate::ask;
 use crate::commands::load;
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::flag_values::parse_listen;
+use crate::sql_program::SqlProgram;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::shell_word;
@@ -39,8 +41,8 @@ pub(crate) struct Args {
     #[arg(long)]
     exit: bool,
     /// Address to listen on [default: 127.0.0.1:8080, or the next free port]
-    #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen)]
-    listen: Option<SocketAddr>,
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<ListenAddress>,
 }
 
 /// Ports to try, one after the other.
@@ -69,7 +71,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if stop.asked() {
         return Ok(Outcome::Losses);
     }
-    let server = WebServer::start(&archive, None, &addresses(args.listen))?;
+    let sql = SqlProgram::prepare(context, false, None)?;
+    let server = WebServer::start(
+        &archive,
+        None,
+        sql,
+        &addresses(args.listen.as_ref().map(|listen| listen.address)),
+    )?;
     let shown = show(&web, &server, args, &stop, context);
     server.end();
     Ok(shown?.max(loaded))

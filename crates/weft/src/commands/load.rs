@@ -3,6 +3,7 @@
 //!
 //! There is one code path for both: the load is a job of the owner, and this command only watches it.
 
+mod from_facts;
 mod keep;
 mod progress;
 mod retry;
@@ -11,7 +12,7 @@ mod summary;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use archive::question::{
@@ -41,6 +42,7 @@ Examples:
                                             into the store first, then from there
   weft load big.warc.gz --json | tail -1    the result as JSON
   weft load --retry                         what failed, once more
+  weft load --from-facts /mnt/facts         an archive from tables that Spark wrote; no input is read
 
 Loading a file again, under any name, adds nothing. An interrupted load goes on
 where it stopped when the same command is given again. A file that is still
@@ -65,11 +67,14 @@ expanded unless it is marked (@list.paths).";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Files, folders, globs or path lists; paths, or addresses (s3://, https://, http://, store://)
-    #[arg(required_unless_present = "retry", value_name = "INPUT")]
+    #[arg(required_unless_present_any = ["retry", "from_facts"], value_name = "INPUT")]
     inputs: Vec<OsString>,
     /// Try again what failed, and what was missing, under the names and labels it has in the ledger
     #[arg(long, conflicts_with_all = ["inputs", "keep", "collection"])]
     retry: bool,
+    /// Weave the archive from tables of facts that Spark wrote into this folder, and read no input again (docs/scale.md)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "retry", "keep", "collection", "rate", "threads", "verify", "epoch_bytes", "stage_off"])]
+    from_facts: Option<PathBuf>,
     /// A label for these inputs, to filter by
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
@@ -188,6 +193,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     settings.links = args.links.map(LinkScope::from);
     settings.facts = request.facts.clone();
     settings.facts_text = args.facts_text;
+    if let Some(tables) = &args.from_facts {
+        return from_facts::run(tables, &args, settings, context);
+    }
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
     // With --keep the inputs are addresses by now, and the warning was given before.

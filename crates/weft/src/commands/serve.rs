@@ -3,15 +3,18 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use archive::{OpenError, OpenSettings};
+use archive::{Archive, OpenError, OpenSettings};
 use cluster::{ConnectSettings, VolumeSettings};
+use server::storage::Storage;
 
 use crate::ask;
 use crate::context::Context;
 use crate::exit::{NotFound, Outcome, WrongUse};
 use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
+use crate::sql_program::{PROGRAM, SqlProgram};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::store_node::StoreNode;
@@ -25,6 +28,7 @@ Examples:
   weft serve --listen 127.0.0.1:9000 --archive /data/crawls
   weft serve --archive /mnt/published/crawls --read-only
   weft serve --s3 127.0.0.1:9000 --volume /disks/a --volume /disks/b
+  weft serve --flight 127.0.0.1:8091   (where weft-sql is installed: Arrow Flight SQL, too)
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
 
 An archive that is not there is not made unless --create says so (or the command
@@ -78,6 +82,14 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     face: FaceArgs,
+
+    /// Do not answer SQL, although the program weft-sql is here
+    #[arg(long, conflicts_with = "flight", help_heading = "SQL")]
+    no_sql: bool,
+
+    /// Answer Arrow Flight SQL (ADBC, JDBC) at this address, too
+    #[arg(long, value_name = "HOST:PORT", help_heading = "SQL")]
+    flight: Option<String>,
 }
 
 impl Args {
@@ -115,7 +127,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None => None,
     };
     let storage = node.as_ref().map(StoreNode::storage);
-    let server = WebServer::start(&archive, storage, &[args.web.settings()]);
+    let server = start(&archive, storage, args, context);
     let server = match server {
         Ok(server) => server,
         // The node runs already; end it in order, so that its running requests finish.
@@ -134,6 +146,33 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         server.end();
     });
     Ok(Outcome::Done)
+}
+
+/// Starts the web server, with what answers SQL beside it.
+fn start(
+    archive: &Archive,
+    storage: Option<Arc<dyn Storage>>,
+    args: &Args,
+    context: &Context,
+) -> anyhow::Result<WebServer> {
+    let sql = match args.no_sql {
+        true => None,
+        false => SqlProgram::prepare(context, storage.is_some(), args.flight.as_deref())?,
+    };
+    if args.flight.is_some() && sql.is_none() {
+        return Err(NotFound(format!(
+            "--flight needs the program {PROGRAM}: make sql builds it"
+        ))
+        .into());
+    }
+    let server = WebServer::start(archive, storage, sql, &[args.web.settings()])?;
+    if args.flight.is_some()
+        && let Err(error) = server.start_sql()
+    {
+        server.end();
+        return Err(error);
+    }
+    Ok(server)
 }
 
 /// Adds advice to the error for a missing archive: perhaps the user wants to make one.

@@ -2,21 +2,19 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, anyhow};
 
 use crate::context::Context;
 use crate::exit::{NotFound, Outcome};
-
-/// Name of the program.
-const PROGRAM: &str = "weft-sql";
+use crate::sql_program::{self, PROGRAM};
 
 const EXAMPLES: &str = "\
 Examples:
   weft sql                                       a prompt
   weft sql 'select * from pages order by inlinks desc limit 5'
+  weft sql serve                                 HTTP, a page, Arrow Flight SQL
   weft sql verify                                every view against its definition over the facts
   weft sql --help                                more of them
 
@@ -33,7 +31,7 @@ pub(crate) struct Args {
 
 /// Runs `weft sql`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let program = program().ok_or_else(|| {
+    let program = sql_program::find().ok_or_else(|| {
         NotFound(format!(
             "the program {PROGRAM} is not here: `make sql` builds it (20 to 40 minutes, once), `make install` installs it"
         ))
@@ -54,17 +52,4 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     // Returns only if the program cannot be run: it takes the place of this one.
     let error = command.exec();
     Err(anyhow!(error)).with_context(|| format!("run {}", program.display()))
-}
-
-/// The program beside this one, else on the path.
-fn program() -> Option<PathBuf> {
-    let beside = std::env::current_exe()
-        .ok()
-        .map(|here| here.with_file_name(PROGRAM));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|dir| dir.join(PROGRAM));
-    beside
-        .into_iter()
-        .chain(on_path)
-        .find(|program| program.is_file())
 }

@@ -7,13 +7,12 @@ use axum::extract::State as Shared;
 use maud::{Markup, html};
 use store::RequestCount;
 
-use super::chart;
-use super::chart::Scale;
-use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
 use super::parts::{self, Align, Column};
 use crate::present;
 use crate::storage::{Point, Rate, StoreReport, Watch};
+use look::chart::{self, Scale};
+use look::{Frame, Section};
 
 mod census;
 mod nodes;
@@ -35,7 +34,7 @@ pub(super) async fn show(Shared(context): Context) -> Shown {
     let frame = Frame {
         title: "Store",
         section: Section::Store,
-        store: true,
+        parts: context.parts(),
         query: "",
         epoch: None,
     };

@@ -1,63 +1,6 @@
-//! The program as its users meet it.
+//! The program as its users meet it on the command line.
 
-use std::path::{Path, PathBuf};
-use std::process::Output;
-
-use archive::question::{LoadInput, LoadRequest};
-use archive::{Archive, OpenSettings};
-use tempfile::TempDir;
-
-/// A folder with an archive of a small made-up web.
-struct Place {
-    root: TempDir,
-}
-
-impl Place {
-    fn new() -> Place {
-        let place = Place {
-            root: tempfile::tempdir().unwrap(),
-        };
-        let web = place.path("web.warc.gz");
-        let settings = making::synth::Settings {
-            pages: 60,
-            seed: 1,
-            format: making::synth::Format::Warc,
-            recrawls_permille: 0,
-            files: 1,
-            threads: 1,
-        };
-        making::synth::write(&settings, &web, &mut |_| ()).unwrap();
-        let mut opening = OpenSettings::default();
-        opening.create = true;
-        let archive = Archive::open(&place.path("weft-archive"), opening).unwrap();
-        let request = LoadRequest {
-            inputs: vec![LoadInput {
-                name: "web.warc.gz".into(),
-                path: archive::path_text(&web),
-            }],
-            ..LoadRequest::default()
-        };
-        archive.load(&request, &mut |_, _| true).unwrap();
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = apart::command(Path::new(env!("CARGO_BIN_EXE_weft-sql")), &self.path("home"));
-        command.current_dir(self.root.path());
-        command.args(arguments).output().unwrap()
-    }
-
-    /// Standard output of a run that succeeds.
-    fn good(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-}
+use crate::place::Place;
 
 #[test]
 fn rows_come_in_every_form() {
@@ -105,6 +48,7 @@ fn statements_come_from_files_and_failures_have_their_codes() {
         (&["--archive", "elsewhere", "select 1"], 1, "elsewhere"),
         (&["--archive", "question.sql", "select 1"], 2, "is a file"),
         (&["--format", "tables", "select 1"], 2, "invalid value"),
+        (&["select 1", "verify"], 2, "takes no statement"),
         (&["--at-epoch", "7", "select 1"], 1, "epoch 7"),
         (
             &[
@@ -132,6 +76,8 @@ fn views_are_verified_and_facts_maintained() {
         said.contains("every view is what its definition makes of the facts (epoch 1)"),
         "{said}"
     );
+    // A flag before the command does not make it a statement.
+    assert_eq!(place.good(&["--archive", "weft-archive", "verify"]), said);
     let json: serde_json::Value = serde_json::from_str(&place.good(&["verify", "--json"])).unwrap();
     assert_eq!(json["views"].as_array().map(Vec::len), Some(7));
     let said = place.good(&["maintain"]);

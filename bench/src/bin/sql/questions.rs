@@ -1,0 +1,49 @@
+//! The questions of docs/sql.md.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+/// A question.
+pub(crate) struct Question {
+    pub(crate) title: String,
+    pub(crate) statement: String,
+}
+
+/// Those that any engine can be asked in the same words: over the facts alone, without our functions.
+const SHARED: [&str; 10] = [
+    "Captures by top-level domain",
+    "Largest domains",
+    "Languages of pages",
+    "Types, as declared and as found",
+    "Statuses",
+    "Captures of a host",
+    "The same content under several URLs",
+    "Growth by month",
+    "Who links to whom, between domains",
+    "Links from one domain to another",
+];
+
+pub(crate) fn is_shared(question: &Question) -> bool {
+    SHARED.contains(&&*question.title)
+}
+
+pub(crate) fn all() -> anyhow::Result<Vec<Question>> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sql.md");
+    let text = std::fs::read_to_string(&page).with_context(|| format!("read {}", page.display()))?;
+    let (mut title, mut questions) = (String::new(), Vec::new());
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(heading) = line.strip_prefix("### ") {
+            title = heading.to_owned();
+        }
+        if line == "```sql" {
+            let statement: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            questions.push(Question {
+                title: title.clone(),
+                statement: statement.join("\n"),
+            });
+        }
+    }
+    Ok(questions)
+}

@@ -1,0 +1,319 @@
+//! Weaves an archive from tables of facts, without the files that they were made of.
+//!
+//! Another program reads the tables and gives their content as lines ([`FactLine`]): input by input, the captures of each by
+//! their offsets. An input is woven as if it had been read: the same epochs, ledger, facts and search. So a load that is
+//! stopped or killed goes on where it was, and an input that the archive has already adds nothing.
+
+use std::time::Instant;
+
+use extract::{Capture, LinkScope};
+use serde::{Deserialize, Serialize};
+use weave::{Batch, InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry};
+
+use crate::load::{EPOCH_AGE, capture_bytes};
+use crate::open_archive::OpenArchive;
+use crate::{AskError, crash};
+
+/// A line of what is read from tables of facts.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FactLine {
+    /// The first line: what the tables have.
+    Tables {
+        /// Which links.
+        links: LinkScope,
+        /// Whether they have the texts of pages.
+        texts: bool,
+        /// Captures of all inputs, for progress.
+        captures: u64,
+        /// Inputs that failed when the tables were made, so that they are not in them.
+        inputs_failed: u64,
+    },
+    /// An input, whose captures follow.
+    Input(FactInput),
+    /// A capture of the last input, behind those before it.
+    Capture(Box<Capture>),
+    /// The last line: without it, lines are missing.
+    End,
+}
+
+/// An input as the ledger of the tables has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactInput {
+    /// Name that it was loaded by.
+    pub name: String,
+    /// Where it was read from.
+    pub location: String,
+    /// `sha256:<hex>` of its bytes.
+    pub digest: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// Collection label, empty if none.
+    pub collection: String,
+    /// Records in it, captures or not.
+    pub records: u64,
+    /// What of it could not be used.
+    pub quarantined: Vec<QuarantinedSpan>,
+}
+
+/// A part of an input that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuarantinedSpan {
+    /// Offset in the input, in stored bytes.
+    pub offset: u64,
+    /// Length in stored bytes.
+    pub length: u64,
+    /// Word for the reason.
+    pub reason: String,
+    /// More about it.
+    pub detail: String,
+}
+
+/// What a load from facts has done so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FromFacts {
+    /// Inputs woven to their end.
+    pub inputs_done: u64,
+    /// Inputs that the archive had already.
+    pub inputs_known: u64,
+    /// Captures woven.
+    pub captures: u64,
+    /// Captures passed over, because the archive had them.
+    pub captures_known: u64,
+    /// The archive's epoch.
+    pub epoch: u64,
+}
+
+impl FromFacts {
+    /// Captures read.
+    pub fn captures_read(&self) -> u64 {
+        self.captures + self.captures_known
+    }
+}
+
+/// Weaves lines until the last one, or until `goes_on` says no; then everything so far is woven, and the next load goes on there.
+pub(crate) fn weave_lines(
+    open: &OpenArchive,
+    lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
+    goes_on: &mut dyn FnMut(&FromFacts) -> bool,
+) -> Result<FromFacts, AskError> {
+    open.writable()?;
+    open.jobs.while_idle(|| {
+        // After an error, such as a full disk, the index refuses writes until it is opened again.
+        open.weave.recover().map_err(AskError::internal)?;
+        open.catch_up_search().map_err(AskError::internal)?;
+        let mut weaving = Weaving::new(open);
+        let outcome = weaving.all(lines, goes_on);
+        // Even after a failure, everything that was woven must become searchable.
+        let flushed = open.flush_search().map_err(AskError::internal);
+        outcome?;
+        flushed?;
+        weaving.sums.epoch = open.weave.snapshot().epoch().0;
+        Ok(weaving.sums)
+    })?
+}
+
+/// The input whose captures are read.
+struct Current {
+    /// Its progress in the batch is the last one.
+    id: InputId,
+    input: FactInput,
+    /// How far an earlier load has woven it.
+    begun: u64,
+    /// Where the last capture ends.
+    position: u64,
+    /// Records woven before this batch.
+    records: u64,
+}
+
+struct Weaving<'a> {
+    open: &'a OpenArchive,
+    epoch_bytes: u64,
+    batch: Batch,
+    batch_bytes: u64,
+    batch_begun: Instant,
+    /// `None` before the first input, and while the captures of a known one are passed over.
+    current: Option<Current>,
+    sums: FromFacts,
+}
+
+impl<'a> Weaving<'a> {
+    fn new(open: &'a OpenArchive) -> Weaving<'a> {
+        Weaving {
+            open,
+            epoch_bytes: open.memory.epoch_bytes(),
+            batch: Batch::default(),
+            batch_bytes: 0,
+            batch_begun: ambient::now(),
+            current: None,
+            sums: FromFacts::default(),
+        }
+    }
+
+    fn all(
+        &mut self,
+        lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
+        goes_on: &mut dyn FnMut(&FromFacts) -> bool,
+    ) -> Result<(), AskError> {
+        let mut is_whole = false;
+        for line in lines {
+            match line.map_err(AskError::internal)? {
+                FactLine::Tables { .. } => {
+                    return Err(AskError::bad_request(
+                        "the line about the tables comes once, and first",
+                    ));
+                }
+                FactLine::Input(input) => {
+                    self.end_input();
+                    self.begin_input(input)?;
+                }
+                FactLine::Capture(capture) => self.add(*capture)?,
+                FactLine::End => {
+                    self.end_input();
+                    is_whole = true;
+                    break;
+                }
+            }
+            if self.batch_bytes >= self.epoch_bytes || ambient::since(self.batch_begun) >= EPOCH_AGE {
+                self.close_epoch()?;
+                if !goes_on(&self.sums) {
+                    return Ok(());
+                }
+            }
+        }
+        self.close_epoch()?;
+        goes_on(&self.sums);
+        match is_whole {
+            true => Ok(()),
+            false => Err(AskError::internal(
+                "the facts end before their last line; what was read of them is loaded, and the same load goes on there",
+            )),
+        }
+    }
+
+    fn begin_input(&mut self, input: FactInput) -> Result<(), AskError> {
+        let asked = LedgerEntry::pending(
+            &input.name,
+            &input.location,
+            &input.digest,
+            input.size,
+            &input.collection,
+        );
+        let (id, entry) = self
+            .open
+            .weave
+            .register_input(asked, None)
+            .map_err(AskError::internal)?;
+        if entry.state == InputState::Done {
+            self.sums.inputs_known += 1;
+            return Ok(());
+        }
+        self.batch.progress.push(InputProgress {
+            input: id,
+            bytes_done: entry.bytes_done,
+            records: 0,
+            captures_recounted: 0,
+            quarantined: Vec::new(),
+            state: InputState::Loading,
+            cut: None,
+            digested: None,
+        });
+        let (begun, quarantined) = (entry.bytes_done, input.quarantined.clone());
+        self.current = Some(Current {
+            id,
+            input: FactInput {
+                // Those before the position are in the ledger already.
+                quarantined: quarantined
+                    .into_iter()
+                    .filter(|span| span.offset >= begun)
+                    .collect(),
+                ..input
+            },
+            begun,
+            position: begun,
+            records: entry.records,
+        });
+        Ok(())
+    }
+
+    fn add(&mut self, capture: Capture) -> Result<(), AskError> {
+        let (Some(current), Some(progress)) = (&mut self.current, self.batch.progress.last_mut()) else {
+            self.sums.captures_known += 1;
+            return Ok(());
+        };
+        if capture.offset < current.begun {
+            self.sums.captures_known += 1;
+            return Ok(());
+        }
+        let end = capture.offset.saturating_add(capture.length);
+        if capture.offset < current.position || end > current.input.size {
+            return Err(AskError::bad_request(format!(
+                "{}: the capture at {} to {end} is not behind the one before it, which ends at {}, and within the {} bytes of the input",
+                current.input.name, capture.offset, current.position, current.input.size
+            )));
+        }
+        current.position = end;
+        progress.bytes_done = end;
+        progress.records += 1;
+        self.batch_bytes += capture_bytes(&capture);
+        self.batch.captures.push((current.id, capture));
+        self.sums.captures += 1;
+        Ok(())
+    }
+
+    /// The input is woven to its end with this batch.
+    fn end_input(&mut self) {
+        let (Some(current), Some(progress)) = (self.current.take(), self.batch.progress.last_mut()) else {
+            return;
+        };
+        progress.bytes_done = current.input.size;
+        // Records that are no captures are counted at the end.
+        progress.records = progress
+            .records
+            .max(current.input.records.saturating_sub(current.records));
+        progress.quarantined = current.input.quarantined.into_iter().map(entry_of).collect();
+        progress.state = InputState::Done;
+        self.sums.inputs_done += 1;
+    }
+
+    fn close_epoch(&mut self) -> Result<(), AskError> {
+        self.batch_begun = ambient::now();
+        if self.batch.progress.is_empty() {
+            return Ok(());
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        if let (Some(current), Some(progress)) = (&mut self.current, batch.progress.last_mut()) {
+            let (before, after) = std::mem::take(&mut current.input.quarantined)
+                .into_iter()
+                .partition(|span| span.offset < current.position);
+            let before: Vec<QuarantinedSpan> = before;
+            progress.quarantined = before.into_iter().map(entry_of).collect();
+            current.input.quarantined = after;
+            current.records += progress.records;
+            self.batch.progress.push(InputProgress {
+                records: 0,
+                quarantined: Vec::new(),
+                ..progress.clone()
+            });
+        }
+        let report = match &self.open.facts {
+            Some(facts) => facts.apply(&self.open.weave, batch).map_err(AskError::internal)?,
+            None => self.open.weave.apply(batch).map_err(AskError::internal)?,
+        };
+        crash::point("from_facts.after_epoch");
+        let snapshot = self.open.weave.snapshot();
+        self.sums.epoch = snapshot.epoch().0;
+        let fed = self.open.feed_search(std::iter::once((report, snapshot)));
+        fed.map_err(AskError::internal)
+    }
+}
+
+fn entry_of(span: QuarantinedSpan) -> QuarantineEntry {
+    QuarantineEntry {
+        offset: span.offset,
+        length: span.length,
+        reason: span.reason,
+        detail: span.detail,
+    }
+}

@@ -1,0 +1,423 @@
+//! Reads tables of facts that a cluster wrote ([docs/scale.md](../../../docs/scale.md)) as the lines that an archive is woven from.
+//!
+//! The tables are read once, each sorted by input and offset, and merged: in memory is one capture, and what sorting takes (the
+//! rest of it is in temporary files). The ledger of the tables, a row an input, is in memory whole.
+
+use std::collections::{BTreeMap, HashSet};
+
+use archive::{FactInput, FactLine, QuarantinedSpan};
+use datafusion::arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::prelude::SessionContext;
+use deltalake_core::{DeltaTable, DeltaTableBuilder};
+use extract::{Capture, CaptureKind, Link, LinkKind, LinkScope, Page};
+use futures_util::StreamExt as _;
+use url::Url;
+
+use crate::SqlError;
+
+/// What the tables say which links they have.
+const LINKS_PROPERTY: &str = "weft.links";
+
+const CAPTURES: &str = "\
+SELECT input_id, warc_record_offset, warc_record_length, url_surtkey, url, fetch_time, fetch_status, content_digest,
+    content_mime_type, content_charset, content_languages, content_truncated, collection, kind, is_page, redirects_to_itself,
+    title, links_dropped
+FROM captures
+ORDER BY input_id, warc_record_offset";
+
+const LINKS: &str = "\
+SELECT input_id, warc_record_offset, target_surtkey, target_url, anchor, nofollow, kind
+FROM links
+ORDER BY input_id, warc_record_offset";
+
+const TEXTS: &str =
+    "SELECT input_id, warc_record_offset, text FROM texts ORDER BY input_id, warc_record_offset";
+
+const QUARANTINE: &str = "\
+SELECT input_id, \"offset\", \"length\", reason, detail FROM quarantine ORDER BY input_id, \"offset\"";
+
+const LEDGER: &str = "SELECT input, location, digest, size, state, records FROM ledger";
+
+/// Writes the tables below `base` (a folder) as lines, the one about the tables first. Joins and sorting take at most
+/// `memory_size_bytes`, and temporary files.
+///
+/// # Errors
+/// [`SqlError`]: there are no such tables, or one cannot be read; and whatever `write` returns.
+pub async fn export(
+    base: &str,
+    memory_size_bytes: Option<u64>,
+    write: &mut (dyn FnMut(&FactLine) -> Result<(), SqlError> + Send),
+) -> Result<(), SqlError> {
+    let tables = Tables::open(base, memory_size_bytes).await?;
+    let (mut inputs, inputs_failed) = tables.ledger().await?;
+    let mut captures = tables.rows(CAPTURES).await?;
+    let mut links = tables.rows(LINKS).await?;
+    let mut texts = match tables.has_texts {
+        true => Some(tables.rows(TEXTS).await?),
+        false => None,
+    };
+    let mut quarantine = tables.rows(QUARANTINE).await?;
+    write(&FactLine::Tables {
+        links: tables.links,
+        texts: tables.has_texts,
+        captures: tables.captures,
+        inputs_failed,
+    })?;
+    let mut last = None;
+    while let Some(place) = captures.place().await? {
+        if last != Some(place.0) {
+            last = Some(place.0);
+            // Those without captures.
+            while let Some(before) = inputs.first_entry()
+                && *before.key() < place.0
+            {
+                let (id, input) = before.remove_entry();
+                write(&begun(input, id, &mut quarantine).await?)?;
+            }
+            let Some(mut input) = inputs.remove(&place.0) else {
+                return Err(wrong(
+                    base,
+                    format!("captures has input {}, and ledger does not", place.0),
+                ));
+            };
+            input.collection = captures.text(12)?;
+            write(&begun(input, place.0, &mut quarantine).await?)?;
+        }
+        let mut capture = capture_at(&captures)?;
+        while let Some(of) = links.place().await? {
+            if of > place {
+                break;
+            }
+            if of < place {
+                return Err(wrong(
+                    base,
+                    format!(
+                        "links has a link of input {} at {}, and captures no capture there",
+                        of.0, of.1
+                    ),
+                ));
+            }
+            add_link(&mut capture, &links)?;
+            links.advance();
+        }
+        if let Some(texts) = &mut texts {
+            while let Some(of) = texts.place().await? {
+                if of > place {
+                    break;
+                }
+                if of == place
+                    && let Some(page) = &mut capture.page
+                {
+                    page.text = texts.text(2)?;
+                }
+                texts.advance();
+            }
+        }
+        write(&FactLine::Capture(Box::new(capture)))?;
+        captures.advance();
+    }
+    for (id, input) in inputs {
+        write(&begun(input, id, &mut quarantine).await?)?;
+    }
+    write(&FactLine::End)
+}
+
+/// The line about an input. Inputs come in the order of their numbers.
+async fn begun(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Result<FactLine, SqlError> {
+    while let Some(of) = quarantine.place().await? {
+        if of.0 > id {
+            break;
+        }
+        if of.0 == id {
+            input.quarantined.push(QuarantinedSpan {
+                offset: of.1,
+                length: quarantine.number(2)?,
+                reason: quarantine.text(3)?,
+                detail: quarantine.text(4)?,
+            });
+        }
+        quarantine.advance();
+    }
+    Ok(FactLine::Input(input))
+}
+
+fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
+    let is_page = rows.boolean(14)?;
+    let kind = rows.text(13)?;
+    Ok(Capture {
+        offset: rows.number(1)?,
+        length: rows.number(2)?,
+        url_key: rows.text(3)?,
+        url: rows.text(4)?,
+        fetch_time_ms: rows.signed(5)?,
+        status: u16::try_from(rows.number(6)?).unwrap_or_default(),
+        digest: rows.text(7)?,
+        mime: rows.text(8)?,
+        truncated: rows.text(11)?,
+        kind: CaptureKind::named(&kind).ok_or_else(|| unknown("kind", &kind))?,
+        redirects_to_itself: rows.boolean(15)?,
+        redirect: None,
+        page: match is_page {
+            false => None,
+            true => Some(Page {
+                title: rows.text(16)?,
+                charset: rows.text(9)?,
+                language: rows.text(10)?,
+                links_dropped: u32::try_from(rows.number(17)?).unwrap_or(u32::MAX),
+                ..Page::default()
+            }),
+        },
+    })
+}
+
+fn add_link(capture: &mut Capture, rows: &Rows) -> Result<(), SqlError> {
+    let kind = rows.text(6)?;
+    let link = Link {
+        url_key: rows.text(2)?,
+        url: rows.text(3)?,
+        anchor: rows.text(4)?,
+        nofollow: rows.boolean(5)?,
+        kind: LinkKind::named(&kind).ok_or_else(|| unknown("kind", &kind))?,
+    };
+    match &mut capture.page {
+        Some(page) if link.kind != LinkKind::Location => page.links.push(link),
+        _ => capture.redirect = Some(link),
+    }
+    Ok(())
+}
+
+fn unknown(column: &str, value: &str) -> SqlError {
+    SqlError::Execution(format!(
+        "the tables have the {column} {value:?}, which this program does not know"
+    ))
+}
+
+fn wrong(base: &str, what: String) -> SqlError {
+    SqlError::Execution(format!("{base}: {what}: is a job still writing?"))
+}
+
+/// The tables below one place.
+struct Tables {
+    base: String,
+    context: SessionContext,
+    links: LinkScope,
+    captures: u64,
+    has_texts: bool,
+}
+
+impl Tables {
+    async fn open(base: &str, memory_size_bytes: Option<u64>) -> Result<Tables, SqlError> {
+        let context = SessionContext::new_with_config_rt(
+            crate::database::session_config(None),
+            crate::database::runtime(memory_size_bytes)?,
+        );
+        let mut tables = Tables {
+            base: base.to_owned(),
+            context,
+            links: LinkScope::All,
+            captures: 0,
+            has_texts: false,
+        };
+        for name in ["captures", "links", "quarantine", "ledger"] {
+            let delta = tables.register(name).await?.ok_or_else(|| {
+                SqlError::Execution(format!(
+                    "{base} has no table {name}; tables of facts for an archive are those that weft.spark writes (docs/scale.md)"
+                ))
+            })?;
+            if name == "captures" {
+                tables.links = tables.links_of(&delta)?;
+            }
+        }
+        tables.has_texts = tables.register("texts").await?.is_some();
+        let mut count = tables.rows("SELECT count(*), 0 FROM captures").await?;
+        count.place().await?;
+        tables.captures = count.number(0)?;
+        Ok(tables)
+    }
+
+    async fn register(&self, name: &'static str) -> Result<Option<DeltaTable>, SqlError> {
+        let failed = SqlError::facts(name);
+        let dir = std::path::Path::new(&self.base).join(name);
+        let dir = std::path::absolute(&dir).map_err(|error| wrong(&self.base, error.to_string()))?;
+        if !dir.join("_delta_log").is_dir() {
+            return Ok(None);
+        }
+        let url = Url::from_directory_path(&dir)
+            .map_err(|()| SqlError::Execution(format!("{} has no form as an address", dir.display())))?;
+        let mut delta = DeltaTableBuilder::from_url(url)
+            .and_then(DeltaTableBuilder::build)
+            .map_err(&failed)?;
+        delta.load().await.map_err(&failed)?;
+        delta
+            .update_datafusion_session(&self.context.state())
+            .map_err(&failed)?;
+        self.context.register_table(name, delta.table_provider().await?)?;
+        Ok(Some(delta))
+    }
+
+    fn links_of(&self, captures: &DeltaTable) -> Result<LinkScope, SqlError> {
+        let snapshot = captures.snapshot().map_err(SqlError::facts("captures"))?;
+        let kept = snapshot
+            .metadata()
+            .configuration()
+            .get(LINKS_PROPERTY)
+            .map(String::as_str);
+        match kept {
+            Some("all") => Ok(LinkScope::All),
+            Some("external") => Ok(LinkScope::External),
+            found => Err(SqlError::Execution(format!(
+                "{}: captures says {LINKS_PROPERTY} = {found:?}, expected all or external; tables of facts for an archive are those \
+                 that weft.spark writes (docs/scale.md)",
+                self.base
+            ))),
+        }
+    }
+
+    async fn rows(&self, statement: &str) -> Result<Rows, SqlError> {
+        let frame = self.context.sql(statement).await?;
+        Ok(Rows {
+            stream: frame.execute_stream().await?,
+            batch: None,
+            row: 0,
+        })
+    }
+
+    /// The inputs that are in the tables, by their numbers, and how many failed.
+    async fn ledger(&self) -> Result<(BTreeMap<i64, FactInput>, u64), SqlError> {
+        let mut rows = self.rows(LEDGER).await?;
+        let (mut inputs, mut there, mut failed) = (BTreeMap::new(), HashSet::new(), HashSet::new());
+        while rows.is_at_row().await? {
+            let state = rows.text(4)?;
+            let name = rows.text(0)?;
+            match state.as_str() {
+                "done" => {
+                    let digest = rows.text(2)?;
+                    there.insert(name.clone());
+                    let input = FactInput {
+                        name,
+                        location: rows.text(1)?,
+                        size: rows.number(3)?,
+                        collection: String::new(),
+                        records: rows.number(5)?,
+                        quarantined: Vec::new(),
+                        digest: digest.clone(),
+                    };
+                    inputs.insert(facts::input_id_of(&digest), input);
+                }
+                // Its content is there under another name.
+                "known" => drop(there.insert(name)),
+                "failed" => drop(failed.insert(name)),
+                other => return Err(unknown("state", other)),
+            }
+            rows.advance();
+        }
+        // What was tried again with success is there.
+        let failed = failed.difference(&there).count() as u64;
+        Ok((inputs, failed))
+    }
+}
+
+/// Rows of an answer, one after the other.
+struct Rows {
+    stream: SendableRecordBatchStream,
+    /// Columns of texts, whole numbers and truth values; `None` before the first row and after the last.
+    batch: Option<RecordBatch>,
+    row: usize,
+}
+
+impl Rows {
+    /// Input and offset of the row, its first two columns; `None` after the last.
+    async fn place(&mut self) -> Result<Option<(i64, u64)>, SqlError> {
+        match self.is_at_row().await? {
+            true => Ok(Some((self.signed(0)?, self.number(1)?))),
+            false => Ok(None),
+        }
+    }
+
+    /// Reads on if a batch is at its end. `false` after the last row.
+    async fn is_at_row(&mut self) -> Result<bool, SqlError> {
+        while self
+            .batch
+            .as_ref()
+            .is_none_or(|batch| self.row >= batch.num_rows())
+        {
+            self.batch = match self.stream.next().await {
+                None => None,
+                Some(batch) => Some(plain(&batch?)?),
+            };
+            self.row = 0;
+            if self.batch.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn advance(&mut self) {
+        self.row += 1;
+    }
+
+    fn column(&self, place: usize) -> Result<&ArrayRef, SqlError> {
+        let column = self.batch.as_ref().map(|batch| batch.column(place));
+        column.ok_or_else(|| SqlError::Execution("there is no row".into()))
+    }
+
+    /// A text; empty if there is none.
+    fn text(&self, place: usize) -> Result<String, SqlError> {
+        let texts = self.column(place)?.as_string_view();
+        let text = if texts.is_null(self.row) {
+            ""
+        } else {
+            texts.value(self.row)
+        };
+        Ok(text.to_owned())
+    }
+
+    /// A whole number; 0 if there is none.
+    fn signed(&self, place: usize) -> Result<i64, SqlError> {
+        let numbers = self.column(place)?.as_primitive::<Int64Type>();
+        Ok(if numbers.is_null(self.row) {
+            0
+        } else {
+            numbers.value(self.row)
+        })
+    }
+
+    /// The same from 0 up.
+    fn number(&self, place: usize) -> Result<u64, SqlError> {
+        let number = self.signed(place)?;
+        u64::try_from(number)
+            .map_err(|_| SqlError::Execution(format!("found {number} where numbers are from 0 up")))
+    }
+
+    fn boolean(&self, place: usize) -> Result<bool, SqlError> {
+        let values = self.column(place)?.as_boolean();
+        Ok(!values.is_null(self.row) && values.value(self.row))
+    }
+}
+
+/// The same rows in three types: texts, numbers, truth values. Times are milliseconds since 1970.
+fn plain(batch: &RecordBatch) -> Result<RecordBatch, SqlError> {
+    let columns = batch.columns().iter().zip(batch.schema_ref().fields());
+    let columns = columns.map(|(column, field)| {
+        let column = match column.data_type() {
+            DataType::Boolean => Ok(column.clone()),
+            DataType::Timestamp(_, zone) => {
+                let of_ms = cast(column, &DataType::Timestamp(TimeUnit::Millisecond, zone.clone()));
+                of_ms.and_then(|times| cast(&times, &DataType::Int64))
+            }
+            r#type if r#type.is_integer() => cast(column, &DataType::Int64),
+            _ => cast(column, &DataType::Utf8View),
+        };
+        column.map(|column| (field.name().clone(), column))
+    });
+    let columns: Vec<(String, ArrayRef)> = columns.collect::<Result<_, _>>().map_err(failed)?;
+    RecordBatch::try_from_iter(columns).map_err(failed)
+}
+
+fn failed(error: datafusion::arrow::error::ArrowError) -> SqlError {
+    SqlError::Execution(error.to_string())
+}

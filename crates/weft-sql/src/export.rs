@@ -1,0 +1,30 @@
+//! `weft-sql export`: tables of facts as the lines that `weft load --from-facts` weaves.
+
+use std::io::{BufWriter, Write as _};
+use std::process::ExitCode;
+
+use archive::FactLine;
+use sql::{SqlError, export};
+
+use crate::cli::ExportArgs;
+
+pub(crate) async fn run(args: &ExportArgs, memory_size_bytes: Option<u64>) -> anyhow::Result<ExitCode> {
+    let mut out = BufWriter::new(std::io::stdout());
+    // Kept apart, so that a reader that has gone is told from tables that cannot be read.
+    let mut unwritten = None;
+    let mut write = |line: &FactLine| {
+        let written = serde_json::to_writer(&mut out, line).map_err(std::io::Error::from);
+        written.and_then(|()| out.write_all(b"\n")).map_err(|error| {
+            let text = error.to_string();
+            unwritten = Some(error);
+            SqlError::Execution(text)
+        })
+    };
+    let exported = export(&args.tables, memory_size_bytes, &mut write).await;
+    match unwritten {
+        Some(error) => return Err(error.into()),
+        None => exported?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,324 @@
+//! Arrow Flight SQL, for clients over ADBC and JDBC.
+//!
+//! Nothing is kept between two requests: a ticket, like the handle of a prepared statement, is the statement itself. So a statement
+//! is planned for its columns and answered when it is fetched, of the epoch of that moment, which the schema's metadata names
+//! (`weft.epoch`).
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+
+use arrow_flight::encode::FlightDataEncoderBuilder;
+use arrow_flight::error::FlightError;
+use arrow_flight::flight_service_server::{FlightService, FlightServiceServer};
+use arrow_flight::sql::metadata::{SqlInfoData, SqlInfoDataBuilder};
+use arrow_flight::sql::server::FlightSqlService;
+use arrow_flight::sql::{
+    ActionClosePreparedStatementRequest, ActionCreatePreparedStatementRequest,
+    ActionCreatePreparedStatementResult, CommandGetCatalogs, CommandGetDbSchemas, CommandGetSqlInfo,
+    CommandGetTableTypes, CommandGetTables, CommandPreparedStatementQuery, CommandStatementQuery,
+    ProstMessageExt, SqlInfo, TicketStatementQuery,
+};
+use arrow_flight::{Action, FlightDescriptor, FlightEndpoint, FlightInfo, IpcMessage, SchemaAsIpc, Ticket};
+use futures_util::stream::{self, Stream};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use prost::Message as _;
+use sql::SqlError;
+use sql::arrow::array::RecordBatch;
+use sql::arrow::datatypes::{Schema, SchemaRef};
+use sql::arrow::error::ArrowError;
+use sql::arrow::ipc::writer::IpcWriteOptions;
+use tonic::transport::server::TcpIncoming;
+use tonic::{Request, Response, Status};
+
+use super::answering::Answers;
+use crate::format::{plain_texts, with_plain_texts};
+
+/// Names that clients show above the tables.
+const CATALOG: &str = "weft";
+const SCHEMA: &str = "public";
+const TABLE_TYPE: &str = "TABLE";
+
+/// Key of the epoch in the metadata of a schema.
+const EPOCH: &str = "weft.epoch";
+
+type Rows = Pin<Box<dyn Stream<Item = Result<arrow_flight::FlightData, Status>> + Send>>;
+
+/// Answers until `stopped` is ready.
+pub(super) async fn serve(
+    answers: Answers,
+    incoming: TcpIncoming,
+    stopped: impl Future<Output = ()>,
+) -> Result<(), tonic::transport::Error> {
+    tonic::transport::Server::builder()
+        .add_service(FlightServiceServer::new(Service { answers }))
+        .serve_with_incoming_shutdown(incoming.with_nodelay(Some(true)), stopped)
+        .await
+}
+
+struct Service {
+    answers: Answers,
+}
+
+/// What clients are told of the server.
+static ABOUT: LazyLock<Result<SqlInfoData, String>> = LazyLock::new(|| {
+    let mut about = SqlInfoDataBuilder::new();
+    about.append(SqlInfo::FlightSqlServerName, "Weft");
+    about.append(SqlInfo::FlightSqlServerVersion, env!("CARGO_PKG_VERSION"));
+    about.append(SqlInfo::FlightSqlServerArrowVersion, "1.3");
+    about.append(SqlInfo::FlightSqlServerReadOnly, true);
+    about.append(SqlInfo::FlightSqlServerSql, true);
+    about.append(SqlInfo::FlightSqlServerSubstrait, false);
+    about.append(SqlInfo::SqlIdentifierQuoteChar, "\"");
+    about.build().map_err(|error| error.to_string())
+});
+
+fn about() -> Result<&'static SqlInfoData, Status> {
+    ABOUT.as_ref().map_err(Status::internal)
+}
+
+fn refused(error: &SqlError) -> Status {
+    let message = error.to_string();
+    match error {
+        error if error.is_of_statement() => Status::invalid_argument(message),
+        SqlError::Epoch { .. } => Status::failed_precondition(message),
+        SqlError::TimeLimit { .. } => Status::deadline_exceeded(message),
+        SqlError::Open(_) => Status::unavailable(message),
+        _ => {
+            tracing::error!(%error, "a statement has no answer");
+            Status::internal(message)
+        }
+    }
+}
+
+fn arrow(error: ArrowError) -> Status {
+    Status::internal(error.to_string())
+}
+
+/// What a client fetches next: the same command as a ticket.
+fn described(
+    schema: &Schema,
+    command: &impl ProstMessageExt,
+    request: Request<FlightDescriptor>,
+) -> Result<Response<FlightInfo>, Status> {
+    let ticket = Ticket::new(command.as_any().encode_to_vec());
+    let info = FlightInfo::new()
+        .try_with_schema(schema)
+        .map_err(arrow)?
+        .with_descriptor(request.into_inner())
+        .with_endpoint(FlightEndpoint::new().with_ticket(ticket));
+    Ok(Response::new(info))
+}
+
+fn sent(
+    schema: SchemaRef,
+    rows: impl Stream<Item = Result<RecordBatch, FlightError>> + Send + 'static,
+) -> Response<Rows> {
+    let encoded = FlightDataEncoderBuilder::new().with_schema(schema).build(rows);
+    Response::new(encoded.map_err(Status::from).boxed())
+}
+
+fn sent_at_once(batch: Result<RecordBatch, FlightError>) -> Result<Response<Rows>, Status> {
+    let batch = batch?;
+    Ok(sent(batch.schema(), stream::iter([Ok(batch)])))
+}
+
+/// The statement that a handle is.
+fn statement(handle: &[u8]) -> Result<&str, Status> {
+    std::str::from_utf8(handle).map_err(|_| Status::invalid_argument("the statement is not UTF-8"))
+}
+
+impl Service {
+    async fn columns_of(&self, statement: &str) -> Result<SchemaRef, Status> {
+        let schema = self.answers.columns_of(statement).await;
+        Ok(with_plain_texts(&schema.map_err(|error| refused(&error))?))
+    }
+
+    async fn rows(&self, statement: &str) -> Result<Response<Rows>, Status> {
+        let begun = self
+            .answers
+            .begin(statement, None)
+            .await
+            .map_err(|error| refused(&error))?;
+        let metadata = HashMap::from([(EPOCH.to_owned(), begun.epoch.to_string())]);
+        let schema = Schema::clone(&with_plain_texts(&begun.schema)).with_metadata(metadata);
+        let rows = stream::unfold(begun, async |mut begun| {
+            let batch = match begun.next().await? {
+                Ok(batch) => plain_texts(&batch).map_err(FlightError::Arrow),
+                Err(error) => Err(FlightError::Tonic(Box::new(refused(&error)))),
+            };
+            Some((batch, begun))
+        });
+        Ok(sent(Arc::new(schema), rows))
+    }
+}
+
+#[tonic::async_trait]
+impl FlightSqlService for Service {
+    type FlightService = Service;
+
+    async fn get_flight_info_statement(
+        &self,
+        query: CommandStatementQuery,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        let schema = self.columns_of(&query.query).await?;
+        let ticket = TicketStatementQuery {
+            statement_handle: query.query.into(),
+        };
+        described(&schema, &ticket, request)
+    }
+
+    async fn do_get_statement(
+        &self,
+        ticket: TicketStatementQuery,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        self.rows(statement(&ticket.statement_handle)?).await
+    }
+
+    async fn do_action_create_prepared_statement(
+        &self,
+        query: ActionCreatePreparedStatementRequest,
+        _: Request<Action>,
+    ) -> Result<ActionCreatePreparedStatementResult, Status> {
+        let schema = self.columns_of(&query.query).await?;
+        let options = IpcWriteOptions::default();
+        let IpcMessage(schema) = SchemaAsIpc::new(&schema, &options).try_into().map_err(arrow)?;
+        Ok(ActionCreatePreparedStatementResult {
+            prepared_statement_handle: query.query.into(),
+            dataset_schema: schema,
+            // Statements have no parameters here.
+            parameter_schema: Default::default(),
+        })
+    }
+
+    async fn do_action_close_prepared_statement(
+        &self,
+        _: ActionClosePreparedStatementRequest,
+        _: Request<Action>,
+    ) -> Result<(), Status> {
+        Ok(())
+    }
+
+    async fn get_flight_info_prepared_statement(
+        &self,
+        query: CommandPreparedStatementQuery,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        let schema = self
+            .columns_of(statement(&query.prepared_statement_handle)?)
+            .await?;
+        described(&schema, &query, request)
+    }
+
+    async fn do_get_prepared_statement(
+        &self,
+        query: CommandPreparedStatementQuery,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        self.rows(statement(&query.prepared_statement_handle)?).await
+    }
+
+    async fn get_flight_info_catalogs(
+        &self,
+        query: CommandGetCatalogs,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        described(&query.into_builder().schema(), &query, request)
+    }
+
+    async fn do_get_catalogs(
+        &self,
+        query: CommandGetCatalogs,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        let mut catalogs = query.into_builder();
+        catalogs.append(CATALOG);
+        sent_at_once(catalogs.build())
+    }
+
+    async fn get_flight_info_schemas(
+        &self,
+        query: CommandGetDbSchemas,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        described(&query.clone().into_builder().schema(), &query, request)
+    }
+
+    async fn do_get_schemas(
+        &self,
+        query: CommandGetDbSchemas,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        let mut schemas = query.into_builder();
+        schemas.append(CATALOG, SCHEMA);
+        sent_at_once(schemas.build())
+    }
+
+    async fn get_flight_info_tables(
+        &self,
+        query: CommandGetTables,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        described(&query.clone().into_builder().schema(), &query, request)
+    }
+
+    async fn do_get_tables(
+        &self,
+        query: CommandGetTables,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        let tables = self
+            .answers
+            .database
+            .tables()
+            .await
+            .map_err(|error| refused(&error))?;
+        let mut found = query.into_builder();
+        for (table, schema) in tables {
+            let schema = with_plain_texts(&schema);
+            found
+                .append(CATALOG, SCHEMA, table.name, TABLE_TYPE, &schema)
+                .map_err(Status::from)?;
+        }
+        sent_at_once(found.build())
+    }
+
+    async fn get_flight_info_table_types(
+        &self,
+        query: CommandGetTableTypes,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        described(&query.into_builder().schema(), &query, request)
+    }
+
+    async fn do_get_table_types(
+        &self,
+        query: CommandGetTableTypes,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        let mut types = query.into_builder();
+        types.append(TABLE_TYPE);
+        sent_at_once(types.build())
+    }
+
+    async fn get_flight_info_sql_info(
+        &self,
+        query: CommandGetSqlInfo,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        described(&about()?.schema(), &query, request)
+    }
+
+    async fn do_get_sql_info(
+        &self,
+        query: CommandGetSqlInfo,
+        _: Request<Ticket>,
+    ) -> Result<Response<<Self as FlightService>::DoGetStream>, Status> {
+        sent_at_once(query.into_builder(about()?).build())
+    }
+
+    async fn register_sql_info(&self, _: i32, _: &SqlInfo) {}
+}

@@ -1,0 +1,375 @@
+//! HTTP: `/sql` for people, `/api/v1/sql` for programs.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use door::{Hosts, Misaddressed};
+use look::{CACHE_CONTROL, PAGE_POLICY, Parts};
+use serde_json::json;
+use sql::SqlError;
+use tokio::sync::mpsc;
+
+use super::answering::{Answers, Begun};
+use super::page;
+use crate::format::{Format, Writer};
+
+/// Largest statement.
+const STATEMENT_BYTES_MAX: usize = 1 << 20;
+
+/// Pieces of an answer that are made and not yet sent.
+const AHEAD: usize = 2;
+
+/// The epoch of the rows, beside forms that have no place for it.
+const EPOCH: HeaderName = HeaderName::from_static("weft-epoch");
+
+/// Headers of every answer; as those of the archive's pages.
+const HEADERS: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+];
+
+/// What all handlers share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) answers: Answers,
+    /// Names that the server accepts requests for; `None` where another program has looked.
+    pub(super) hosts: Option<Hosts>,
+    /// What the navigation leads to.
+    pub(super) parts: Parts,
+}
+
+/// All routes.
+pub(super) fn routes(shared: Shared) -> Router {
+    let router = Router::new()
+        .route("/", get(async || Redirect::temporary("/sql")))
+        .route("/healthz", get(async || "ok\n"))
+        .route("/sql", get(show))
+        .route("/api/v1/sql", get(asked_by_get).post(asked_by_post))
+        .route("/api/v1/sql/tables", get(tables));
+    let router = look::ASSETS.iter().fold(router, |router, asset| {
+        let headers = [
+            (header::CONTENT_TYPE, asset.media),
+            (header::CACHE_CONTROL, CACHE_CONTROL),
+        ];
+        router.route(asset.path, get(async move || (headers, asset.content)))
+    });
+    router
+        .layer(from_fn_with_state(shared.clone(), around))
+        .with_state(shared)
+}
+
+async fn around(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    let admitted = match &shared.hosts {
+        Some(hosts) => hosts.admit(request.version(), request.uri(), request.headers()),
+        None => Ok(()),
+    };
+    let mut response = match admitted {
+        Ok(()) => next.run(request).await,
+        Err(Misaddressed::Malformed) => failed(
+            StatusCode::BAD_REQUEST,
+            "bad_request",
+            "a request names one Host (RFC 9112, section 3.2)",
+        ),
+        Err(Misaddressed::NotOurs) => failed(
+            StatusCode::MISDIRECTED_REQUEST,
+            "wrong_host",
+            "this server does not go by that name; weft-sql serve --host NAME tells it its names",
+        ),
+    };
+    for (name, value) in HEADERS {
+        response
+            .headers_mut()
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// What a client asks.
+#[derive(Debug, Default)]
+struct Asked {
+    /// The statement.
+    statement: String,
+    /// Name of the form of the rows.
+    format: Option<String>,
+    /// The epoch to show.
+    at_epoch: Option<u64>,
+}
+
+impl Asked {
+    /// Takes in the fields of a query or a form. The error says which is wrong.
+    fn read(&mut self, fields: &[u8]) -> Result<(), String> {
+        for (name, value) in url::form_urlencoded::parse(fields) {
+            match &*name {
+                "q" => self.statement = value.into_owned(),
+                "format" => self.format = Some(value.into_owned()),
+                "at_epoch" => {
+                    let epoch = value.parse();
+                    self.at_epoch = Some(epoch.map_err(|_| format!("at_epoch is a number, not {value:?}"))?);
+                }
+                _ => {
+                    return Err(format!(
+                        "there is no parameter {name:?}; there are q, format and at_epoch"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Of the query of an address.
+    fn of(uri: &Uri) -> Result<Asked, String> {
+        let mut asked = Asked::default();
+        asked.read(uri.query().unwrap_or_default().as_bytes())?;
+        Ok(asked)
+    }
+}
+
+async fn asked_by_get(State(shared): State<Shared>, uri: Uri) -> Response {
+    match Asked::of(&uri) {
+        Ok(asked) => answer(&shared, asked).await,
+        Err(wrong) => failed(StatusCode::BAD_REQUEST, "bad_request", &wrong),
+    }
+}
+
+/// The statement is the body, or a field of the form that is.
+async fn asked_by_post(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    let body = match axum::body::to_bytes(body, STATEMENT_BYTES_MAX).await {
+        Ok(body) => body,
+        Err(_) => {
+            return failed(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too_large",
+                "a statement has at most 1 MiB",
+            );
+        }
+    };
+    match asked_in(&uri, &headers, body) {
+        Ok(Some(asked)) => answer(&shared, asked).await,
+        Ok(None) => failed(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "expected application/sql, text/plain or a form with the field q",
+        ),
+        Err(wrong) => failed(StatusCode::BAD_REQUEST, "bad_request", &wrong),
+    }
+}
+
+/// What a request with a body asks; `None` if the body has an unknown form.
+fn asked_in(uri: &Uri, headers: &HeaderMap, body: Bytes) -> Result<Option<Asked>, String> {
+    let mut asked = Asked::of(uri)?;
+    let media = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|media| media.to_str().ok());
+    let media = media.unwrap_or_default().split(';').next().unwrap_or_default();
+    match media.trim().to_ascii_lowercase().as_str() {
+        "application/x-www-form-urlencoded" => asked.read(&body)?,
+        "application/sql" | "text/plain" => {
+            let statement = String::from_utf8(body.into());
+            asked.statement = statement.map_err(|_| "the statement is not UTF-8".to_owned())?;
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(asked))
+}
+
+/// The forms that rows can be asked for, with their media types.
+const FORMATS: [(&str, Format, &str); 5] = [
+    ("json", Format::Json, "application/json"),
+    ("jsonl", Format::Jsonl, "application/x-ndjson"),
+    ("csv", Format::Csv, "text/csv; charset=utf-8"),
+    ("parquet", Format::Parquet, "application/vnd.apache.parquet"),
+    ("arrow", Format::Arrow, "application/vnd.apache.arrow.stream"),
+];
+
+async fn answer(shared: &Shared, asked: Asked) -> Response {
+    let name = asked.format.as_deref().unwrap_or("json");
+    let Some((name, format, media)) = FORMATS.into_iter().find(|(known, ..)| *known == name) else {
+        let names = FORMATS.map(|(name, ..)| name).join(", ");
+        let message = format!("there is no format {name:?}; there are {names}");
+        return failed(StatusCode::BAD_REQUEST, "bad_request", &message);
+    };
+    if asked.statement.trim().is_empty() {
+        return failed(
+            StatusCode::BAD_REQUEST,
+            "bad_request",
+            "the parameter q, a statement in SQL, is missing",
+        );
+    }
+    let begun = match shared.answers.begin(&asked.statement, asked.at_epoch).await {
+        Ok(begun) => begun,
+        Err(error) => return not_answered(&error),
+    };
+    let epoch = begun.epoch;
+    let mut response = Response::new(body(begun, format));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(EPOCH, HeaderValue::from(epoch));
+    if format != Format::Json
+        && let Ok(value) = HeaderValue::try_from(format!("attachment; filename=\"answer.{name}\""))
+    {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
+/// A body of all rows, made while it is sent. An error cuts it off, so that the client sees that it is not whole.
+fn body(mut begun: Begun, format: Format) -> Body {
+    let (sender, receiver) = mpsc::channel::<io::Result<Bytes>>(AHEAD);
+    tokio::spawn(async move {
+        if let Err(error) = send_all(&mut begun, format, &sender).await {
+            tracing::warn!(%error, "an answer could not be sent whole");
+            // Fails only if the reader has gone, who then needs no reason.
+            let _ = sender.send(Err(error)).await;
+        }
+    });
+    let pieces = futures_util::stream::unfold(receiver, async |mut receiver| {
+        receiver.recv().await.map(|piece| (piece, receiver))
+    });
+    Body::from_stream(pieces)
+}
+
+async fn send_all(
+    begun: &mut Begun,
+    format: Format,
+    sender: &mpsc::Sender<io::Result<Bytes>>,
+) -> io::Result<()> {
+    let made = Made::default();
+    let mut writer = Writer::new(format, made.clone(), &begun.schema, begun.epoch)?;
+    loop {
+        // Whoever has gone waits for nothing: the statement ends when this returns.
+        let next = tokio::select! {
+            next = begun.next() => next,
+            () = sender.closed() => return Ok(()),
+        };
+        let Some(batch) = next else { break };
+        writer.write(&batch.map_err(io::Error::other)?)?;
+        if sender.send(Ok(made.take())).await.is_err() {
+            return Ok(());
+        }
+    }
+    writer.finish()?;
+    // As above.
+    let _ = sender.send(Ok(made.take())).await;
+    Ok(())
+}
+
+/// What a writer has made and nobody has taken yet.
+#[derive(Clone, Default)]
+struct Made(Arc<Mutex<Vec<u8>>>);
+
+impl Made {
+    fn take(&self) -> Bytes {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
+    }
+}
+
+impl Write for Made {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+async fn tables(State(shared): State<Shared>) -> Response {
+    let tables = match shared.answers.database.tables().await {
+        Ok(tables) => tables,
+        Err(error) => return not_answered(&error),
+    };
+    let tables = tables.iter().map(|(table, schema)| {
+        let columns = schema.fields().iter().map(|field| {
+            json!({ "name": field.name(), "type": page::type_name(field.data_type()), "nullable": field.is_nullable() })
+        });
+        json!({ "name": table.name, "row": table.row, "columns": columns.collect::<Vec<_>>() })
+    });
+    axum::Json(json!({ "tables": tables.collect::<Vec<_>>() })).into_response()
+}
+
+/// The page, with the answer to its statement if it has one.
+async fn show(State(shared): State<Shared>, uri: Uri) -> Response {
+    // A mistyped address gets the page without an answer.
+    let asked = Asked::of(&uri).unwrap_or_default();
+    let statement = asked.statement.trim().to_owned();
+    let begun = ambient::now();
+    let result = match statement.is_empty() {
+        true => None,
+        false => Some(page::result(&shared.answers, &statement, asked.at_epoch, begun).await),
+    };
+    let tables = shared.answers.database.tables().await;
+    let status = match (&result, &tables) {
+        (Some(Err(error)), _) | (None, Err(error)) => status_of(error).0,
+        _ => StatusCode::OK,
+    };
+    let markup = page::page(
+        shared.parts,
+        &statement,
+        asked.at_epoch,
+        result.as_ref(),
+        tables.as_ref(),
+    );
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (status, headers, markup.into_string()).into_response()
+}
+
+/// Status and code of a failure, as the archive's API has them.
+fn status_of(error: &SqlError) -> (StatusCode, &'static str) {
+    match error {
+        error if error.is_of_statement() => (StatusCode::BAD_REQUEST, "bad_request"),
+        SqlError::Epoch { .. } => (StatusCode::BAD_REQUEST, "bad_request"),
+        SqlError::TimeLimit { .. } | SqlError::Open(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    }
+}
+
+fn not_answered(error: &SqlError) -> Response {
+    let (status, code) = status_of(error);
+    if status == StatusCode::INTERNAL_SERVER_ERROR {
+        tracing::error!(%error, "a statement has no answer");
+    }
+    let mut reason = json!({ "code": code, "message": error.to_string() });
+    if let SqlError::Statement {
+        line: line @ 1..,
+        column,
+        ..
+    } = error
+    {
+        reason["line"] = json!(line);
+        reason["column"] = json!(column);
+    }
+    (status, axum::Json(json!({ "error": reason }))).into_response()
+}
+
+fn failed(status: StatusCode, code: &str, message: &str) -> Response {
+    (
+        status,
+        axum::Json(json!({ "error": { "code": code, "message": message } })),
+    )
+        .into_response()
+}

@@ -1,0 +1,295 @@
+//! `weft-sql serve`: answers statements over HTTP, with a page for browsers, and over Arrow Flight SQL; keeps the facts in order
+//! meanwhile.
+
+mod answering;
+mod chart;
+mod flight;
+mod http;
+mod page;
+mod upkeep;
+
+use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use door::{Door, Hosts, Limits, Patience};
+use hyper_util::service::TowerToHyperService;
+use listen::{ListenAddress, Port, Security, Terms};
+use look::Parts;
+use sql::Database;
+use terminal::Style;
+use tokio::net::UnixListener;
+use tokio::sync::watch;
+use tonic::transport::server::TcpIncoming;
+
+use self::answering::{Answers, Threads};
+use self::http::Shared;
+use crate::cli::WrongUse;
+
+/// How long requests under way may go on after shutdown was asked for.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Longest wait for a request, and between two of a connection.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+
+/// Largest head of a request: a statement may be in its address.
+const HEAD_BYTES_MAX: usize = 128 * 1024;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft sql serve
+  weft sql serve --listen 127.0.0.1:9090 --flight none --time-limit 300
+  curl --data-urlencode 'q=select count(*) from captures' http://127.0.0.1:8090/api/v1/sql
+  curl 'http://127.0.0.1:8090/api/v1/sql?format=csv&q=select+url+from+pages' > pages.csv
+
+`weft serve` starts it by itself and shows its page at /sql. Only this machine can connect unless --listen or --flight name
+another address, and there is no access control: who can connect can read the whole archive. docs/sql.md says how ADBC
+and JDBC clients connect.";
+
+/// Answer statements over HTTP and Arrow Flight SQL, with a page for browsers
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ServeArgs {
+    /// Address for HTTP; port 0 takes any free port
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8090")]
+    listen: ListenAddress,
+
+    /// Address for Arrow Flight SQL, or none [default: the port after that of --listen]
+    #[arg(long, value_name = "HOST:PORT|none", value_parser = parse_flight)]
+    flight: Option<Flight>,
+
+    /// A name that browsers may call this server by, besides localhost and the address it listens on; repeat it for more
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+
+    /// Longest time for a statement, until its last row is sent, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    time_limit: u64,
+
+    /// Most statements at a time; more wait
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    statements_max: u16,
+
+    /// Listen at this socket instead, and end when standard input does: so `weft serve` starts it
+    #[arg(long, value_name = "FILE", hide = true)]
+    socket: Option<PathBuf>,
+
+    /// The navigation leads to the pages of an archive, and to that of a store
+    #[arg(long, hide = true)]
+    beside_store: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Flight {
+    None,
+    At(SocketAddr),
+}
+
+fn parse_flight(text: &str) -> Result<Flight, String> {
+    match text {
+        "none" => Ok(Flight::None),
+        _ => text
+            .parse()
+            .map(|listen: ListenAddress| Flight::At(listen.address)),
+    }
+}
+
+impl ServeArgs {
+    /// Where Flight SQL listens, if anywhere.
+    fn flight(&self) -> anyhow::Result<Option<SocketAddr>> {
+        match (self.flight, &self.socket) {
+            (Some(Flight::At(address)), _) => Ok(Some(address)),
+            (Some(Flight::None), _) | (None, Some(_)) => Ok(None),
+            (None, None) => {
+                let mut address = self.listen.address;
+                let next = match address.port() {
+                    0 => Some(0),
+                    port => port.checked_add(1),
+                };
+                let next =
+                    next.ok_or_else(|| WrongUse("there is no port after 65535: --flight names one".into()))?;
+                address.set_port(next);
+                Ok(Some(address))
+            }
+        }
+    }
+}
+
+pub(crate) async fn run(
+    database: Database,
+    args: &ServeArgs,
+    json: bool,
+    read_only: bool,
+) -> anyhow::Result<ExitCode> {
+    let database = Arc::new(database);
+    // A mistyped name is told now, not to the first who asks.
+    if args.socket.is_none() {
+        database.tables().await?;
+    }
+    let time_max = Duration::from_secs(args.time_limit);
+    let statements_max = args.statements_max.into();
+    let threads = Threads::start(statements_max).context("start threads for statements")?;
+    let answers = Answers::new(Arc::clone(&database), threads, time_max, statements_max);
+    let flight = match args.flight()? {
+        None => None,
+        Some(address) => {
+            Some(TcpIncoming::bind(address).with_context(|| format!("listen on {address} for Flight SQL"))?)
+        }
+    };
+    let flight_address = match &flight {
+        None => None,
+        Some(incoming) => Some(incoming.local_addr().context("the address of Flight SQL")?),
+    };
+    let (end, ended) = watch::channel(false);
+    let stopped = |mut ended: watch::Receiver<bool>| async move {
+        // An error means that the sender is gone, which is the end as well.
+        let _ = ended.wait_for(|ended| *ended).await;
+    };
+    let flight =
+        flight.map(|incoming| tokio::spawn(flight::serve(answers.clone(), incoming, stopped(ended.clone()))));
+    if !read_only {
+        tokio::spawn(upkeep::run(Arc::clone(&database)));
+    }
+    let served = match &args.socket {
+        Some(socket) => {
+            let parts = Parts {
+                archive: true,
+                store: args.beside_store,
+                sql: true,
+            };
+            let shared = Shared {
+                answers,
+                hosts: None,
+                parts,
+            };
+            let listener = bind_socket(socket)?;
+            tokio::spawn(async move {
+                let routes = http::routes(shared);
+                axum::serve(listener, routes)
+                    .with_graceful_shutdown(stopped(ended))
+                    .await
+            })
+        }
+        None => {
+            let address = args.listen.address;
+            let door = Door::new(Limits {
+                connections_max: 256,
+                per_address_max: 64,
+                reserve: 0,
+            });
+            let port = Port::bind(address, door)
+                .await
+                .with_context(|| format!("listen on {address}; --listen 127.0.0.1:0 takes any free port"))?;
+            let mut hosts = args.hosts.clone();
+            hosts.push(args.listen.host.clone());
+            let hosts = Some(Hosts::new(port.address(), hosts));
+            let parts = Parts {
+                archive: false,
+                store: false,
+                sql: true,
+            };
+            announce(database.dir(), port.address(), flight_address, json)?;
+            let routes = TowerToHyperService::new(http::routes(Shared {
+                answers,
+                hosts,
+                parts,
+            }));
+            tokio::spawn(async move {
+                let answer = move |request, _| hyper::service::Service::call(&routes, request);
+                port.serve(terms(), answer, stopped(ended)).await;
+                Ok(())
+            })
+        }
+    };
+    wait_for_end(args.socket.is_some()).await?;
+    end.send_replace(true);
+    // A second signal, or a statement that goes on, does not hold the process.
+    let both = async {
+        served.await.context("the server ended")??;
+        if let Some(flight) = flight {
+            flight.await.context("Flight SQL ended")??;
+        }
+        anyhow::Ok(())
+    };
+    let ended = tokio::time::timeout(GRACE, both).await;
+    match ended {
+        Ok(ended) => ended?,
+        Err(_) => tracing::info!("statements under way were broken off"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ctrl-C, SIGTERM, or the end of the process that started this one.
+async fn wait_for_end(has_parent: bool) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminated = signal(SignalKind::terminate()).context("listen for signals")?;
+    let parent_ends = async {
+        if !has_parent {
+            std::future::pending::<()>().await;
+        }
+        // Nothing is ever sent: reading ends when the other process does.
+        let _ = ambient::blocking(|| std::io::stdin().read(&mut [0])).await;
+    };
+    // Ctrl-C goes to all processes of a terminal; the one that started this one ends it.
+    let interrupted = async {
+        match has_parent {
+            true => std::future::pending().await,
+            false => tokio::signal::ctrl_c().await,
+        }
+    };
+    tokio::select! {
+        interrupted = interrupted => interrupted.context("listen for signals"),
+        _ = terminated.recv() => Ok(()),
+        () = parent_ends => Ok(()),
+    }
+}
+
+fn bind_socket(socket: &Path) -> anyhow::Result<UnixListener> {
+    UnixListener::bind(socket).with_context(|| format!("listen at {}", socket.display()))
+}
+
+/// Limits and rules for connections.
+fn terms() -> Terms {
+    Terms {
+        // A public server has a proxy in front of it that has the certificates.
+        security: Security::Plain,
+        handshake_time_max: IDLE_MAX,
+        head_bytes_max: HEAD_BYTES_MAX,
+        head_time_max: IDLE_MAX,
+        buffer_bytes_max: None,
+        write_idle_max: Some(IDLE_MAX),
+        patience: Patience::FirstRequest(Duration::from_secs(10)),
+        grace: GRACE,
+    }
+}
+
+fn announce(archive: &Path, http: SocketAddr, flight: Option<SocketAddr>, json: bool) -> anyhow::Result<()> {
+    let url = format!("http://{}/sql", reachable(http));
+    let flight = flight.map(|address| format!("grpc://{}", reachable(address)));
+    let mut out = std::io::stdout().lock();
+    if json {
+        let said =
+            serde_json::json!({ "archive": archive.display().to_string(), "url": url, "flight": flight });
+        writeln!(out, "{said}")?;
+    } else {
+        let style = Style::new(std::io::IsTerminal::is_terminal(&std::io::stdout()));
+        writeln!(out, "SQL over {} at {}", archive.display(), style.address(&url))?;
+        if let Some(flight) = flight {
+            writeln!(out, "Arrow Flight SQL at {}", style.address(&flight))?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// The address as a client on this machine reaches it.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    address
+}

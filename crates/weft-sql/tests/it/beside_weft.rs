@@ -1,0 +1,123 @@
+//! `weft serve` starts the program, passes requests on to it, and ends it. Needs `weft` beside it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::place::Place;
+use crate::server::{Server, encoded};
+
+/// The program `weft`; without it these tests are skipped, with a line.
+fn weft() -> Option<PathBuf> {
+    let program = Path::new(env!("CARGO_BIN_EXE_weft-sql")).with_file_name("weft");
+    if !program.is_file() {
+        println!(
+            "skipped: {} is not built (cargo build --release -p weft)",
+            program.display()
+        );
+        return None;
+    }
+    Some(program)
+}
+
+fn start(place: &Place, weft: &Path, more: &[&str]) -> Server {
+    let arguments = ["serve", "--json", "--listen", "127.0.0.1:0"];
+    Server::start(place.other(weft, &[&arguments, more].concat()))
+}
+
+/// Processes that another one started.
+fn children(of: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{of}/task")).unwrap();
+    let children = tasks.flat_map(|task| {
+        std::fs::read_to_string(task.unwrap().path().join("children"))
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(|pid| pid.parse().unwrap())
+            .collect::<Vec<u32>>()
+    });
+    children.collect()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const COUNT: &str = "/api/v1/sql?format=csv&q=select+count(*)+as+n+from+pages";
+
+#[test]
+fn pages_lead_to_sql_and_it_comes_back_after_a_kill() {
+    let Some(weft) = weft() else { return };
+    let place = Place::new();
+    let server = start(&place, &weft, &[]);
+    assert!(server.get("/").text().contains("href=\"/sql\""));
+    // Nobody has asked yet.
+    assert_eq!(children(server.child.id()), Vec::<u32>::new());
+    let answer = server.get(COUNT);
+    assert_eq!((answer.status, answer.text()), (200, "n\n60\n"));
+    assert_eq!(answer.header("weft-epoch"), Some("1"));
+    let page = server.get(&format!(
+        "/sql?q={}",
+        encoded("select url from pages order by url limit 1")
+    ));
+    for part in [
+        "href=\"/ranking\"",
+        "href=\"/page?url=http",
+        "aria-current=\"page\">SQL",
+    ] {
+        assert!(page.text().contains(part), "{part}: {}", page.text());
+    }
+    let wrong = server.get("/api/v1/sql?q=selec");
+    assert_eq!(
+        (wrong.status, wrong.json()["error"]["code"].as_str()),
+        (400, Some("bad_request"))
+    );
+    let form = server.post("/api/v1/sql", "application/sql", "select 1 as one");
+    assert_eq!(form.json()["rows"][0]["one"], 1);
+
+    let child = children(server.child.id())[0];
+    assert!(
+        Command::new("kill")
+            .args(["-9", &child.to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    // What was under way may fail; it is there again at once.
+    wait_until("it is not started again", || server.get(COUNT).status == 200);
+    let child = children(server.child.id())[0];
+    assert_eq!(server.end().code(), Some(0));
+    assert!(
+        !Path::new(&format!("/proc/{child}")).exists(),
+        "it outlived the server"
+    );
+}
+
+#[test]
+fn it_ends_when_the_server_is_killed() {
+    let Some(weft) = weft() else { return };
+    let place = Place::new();
+    let mut server = start(&place, &weft, &["--flight", "127.0.0.1:0"]);
+    // With --flight it runs from the start.
+    let child = children(server.child.id())[0];
+    server.child.kill().unwrap();
+    wait_until("it outlived the server", || {
+        !Path::new(&format!("/proc/{child}")).exists()
+    });
+}
+
+#[test]
+fn without_it_nothing_leads_there() {
+    let Some(weft) = weft() else { return };
+    let place = Place::new();
+    let server = start(&place, &weft, &["--no-sql"]);
+    assert!(!server.get("/").text().contains("href=\"/sql\""));
+    assert_eq!(server.get("/sql").status, 404);
+    assert_eq!(
+        server.get("/api/v1/sql?q=select+1").json()["error"]["code"],
+        "not_found"
+    );
+}

@@ -1,0 +1,115 @@
+//! `weft-sql serve` over Arrow Flight SQL, by the client of arrow-flight.
+
+use arrow_flight::FlightInfo;
+use arrow_flight::sql::client::FlightSqlServiceClient;
+use arrow_flight::sql::{CommandGetDbSchemas, CommandGetTables, SqlInfo};
+use futures_util::TryStreamExt as _;
+use sql::arrow::array::{AsArray as _, RecordBatch};
+use sql::arrow::datatypes::Int64Type;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::place::Place;
+use crate::server::Server;
+
+async fn connect(server: &Server) -> FlightSqlServiceClient<Channel> {
+    let address = format!("http://{}", server.address("flight"));
+    let channel = Endpoint::new(address).unwrap().connect().await.unwrap();
+    FlightSqlServiceClient::new(channel)
+}
+
+async fn fetch(client: &mut FlightSqlServiceClient<Channel>, info: FlightInfo) -> Vec<RecordBatch> {
+    let described = info.clone().try_decode_schema().unwrap();
+    let ticket = info.endpoint[0].ticket.clone().unwrap();
+    let rows = client.do_get(ticket).await.unwrap();
+    let batches: Vec<RecordBatch> = rows.try_collect().await.unwrap();
+    for batch in &batches {
+        // Clients of other languages refuse rows of other columns than were described.
+        assert_eq!(batch.schema().fields(), described.fields());
+    }
+    batches
+}
+
+#[tokio::test]
+async fn statements_prepared_or_not_and_what_there_is() {
+    let place = Place::new();
+    let server = Server::start(place.command(&["serve", "--json", "--listen", "127.0.0.1:0"]));
+    let mut client = connect(&server).await;
+    let statement = "select count(*) as n, min(url) as first, min(fetch_time) as at from pages";
+    let info = client.execute(statement.into(), None).await.unwrap();
+    let batches = fetch(&mut client, info).await;
+    assert_eq!(batches[0].column(0).as_primitive::<Int64Type>().value(0), 60);
+    assert_eq!(
+        batches[0]
+            .schema()
+            .metadata()
+            .get("weft.epoch")
+            .map(String::as_str),
+        Some("1")
+    );
+
+    let mut prepared = client.prepare(statement.into(), None).await.unwrap();
+    assert_eq!(prepared.dataset_schema().unwrap().field(0).name(), "n");
+    let info = prepared.execute().await.unwrap();
+    assert_eq!(fetch(&mut client, info).await[0].num_rows(), 1);
+    prepared.close().await.unwrap();
+
+    let info = client.get_catalogs().await.unwrap();
+    let catalogs = fetch(&mut client, info).await;
+    assert_eq!(catalogs[0].column(0).as_string::<i32>().value(0), "weft");
+    let info = client
+        .get_db_schemas(CommandGetDbSchemas::default())
+        .await
+        .unwrap();
+    assert_eq!(fetch(&mut client, info).await[0].num_rows(), 1);
+    let tables = CommandGetTables {
+        include_schema: true,
+        table_name_filter_pattern: Some("in%".into()),
+        ..CommandGetTables::default()
+    };
+    let info = client.get_tables(tables).await.unwrap();
+    let tables = fetch(&mut client, info).await;
+    assert_eq!(
+        tables[0]
+            .column_by_name("table_name")
+            .unwrap()
+            .as_string::<i32>()
+            .value(0),
+        "inlinks"
+    );
+    assert_eq!(tables[0].num_rows(), 1);
+    let info = client.get_table_types().await.unwrap();
+    assert_eq!(fetch(&mut client, info).await[0].num_rows(), 1);
+    let info = client
+        .get_sql_info(vec![SqlInfo::FlightSqlServerReadOnly])
+        .await
+        .unwrap();
+    assert_eq!(fetch(&mut client, info).await[0].num_rows(), 1);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told() {
+    let place = Place::new();
+    let server =
+        Server::start(place.command(&["serve", "--json", "--listen", "127.0.0.1:0", "--time-limit", "1"]));
+    let mut client = connect(&server).await;
+    for (statement, said) in [
+        ("selec 1", "column 1"),
+        ("select titel from pages", "title"),
+        ("create table x as select 1", "read-only"),
+        ("copy pages to '/tmp/x'", "read-only"),
+    ] {
+        let error = client
+            .execute(statement.into(), None)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(said), "{statement}: {error}");
+        let error = client.execute_update(statement.into(), None).await;
+        assert!(error.is_err(), "{statement}");
+    }
+    let endless = "select count(*) from generate_series(1, 1000000) a, generate_series(1, 10000000) b where a.value * b.value = 7";
+    let info = client.execute(endless.into(), None).await.unwrap();
+    let ticket = info.endpoint[0].ticket.clone().unwrap();
+    let error = client.do_get(ticket).await.map(drop).unwrap_err().to_string();
+    assert!(error.contains("1 s"), "{error}");
+}

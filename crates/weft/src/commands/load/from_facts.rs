@@ -1,0 +1,234 @@
+//! `weft load --from-facts`: weaves an archive from tables of facts that a cluster wrote. `weft-sql export` reads them.
+
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow, bail};
+use archive::{Archive, FactLine, FromFacts, OpenSettings};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::Args;
+use crate::ask;
+use crate::context::Context;
+use crate::exit::{NotFound, Outcome, WrongUse};
+use crate::sql_program::{self, PROGRAM};
+use crate::stderr::progress_line;
+use crate::stop::Stop;
+use crate::units::{count, counted, duration_ms};
+
+/// Time between two plain lines of progress.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+pub(super) fn run(
+    tables: &Path,
+    args: &Args,
+    settings: OpenSettings,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let begun = ambient::now();
+    let mut export = Export::start(tables, context)?;
+    let Some(FactLine::Tables {
+        links,
+        texts,
+        captures,
+        inputs_failed,
+    }) = export.lines.next().transpose().map_err(|error| anyhow!(error))?
+    else {
+        // It has said on standard error why.
+        export.end()?;
+        bail!("{} has no tables of facts for an archive", tables.display());
+    };
+    if args
+        .links
+        .is_some_and(|asked| extract::LinkScope::from(asked) != links)
+    {
+        return Err(WrongUse(format!(
+            "the tables in {} have {} links: --links cannot ask for others",
+            tables.display(),
+            links
+        ))
+        .into());
+    }
+    let mut settings = settings;
+    settings.links = Some(links);
+    settings.own = true;
+    let archive = ask::open_with(context, settings)?;
+    let stop = Stop::listen()?;
+    let mut progress = Progress::new(captures);
+    let outcome = archive.load_facts(&mut export.lines, &mut |done| {
+        progress.show(done);
+        !stop.asked()
+    });
+    progress.bar.finish_and_clear();
+    if let Err(error) = outcome {
+        // What it has said itself, such as a table that cannot be read, comes first.
+        export.end()?;
+        return Err(error.into());
+    }
+    let done = outcome?;
+    if stop.asked() {
+        export.kill();
+    } else {
+        export.end()?;
+    }
+    print(&done, texts, inputs_failed, ambient::since(begun), context)?;
+    let is_whole = !stop.asked() && inputs_failed == 0;
+    if stop.asked() {
+        progress_line("stopped; the same command goes on from here");
+    }
+    Ok(if is_whole { Outcome::Done } else { Outcome::Losses })
+}
+
+fn print(
+    done: &FromFacts,
+    texts: bool,
+    inputs_failed: u64,
+    took: Duration,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    if context.json {
+        let mut said = serde_json::to_value(done)?;
+        said["inputs_failed"] = inputs_failed.into();
+        said["texts"] = texts.into();
+        said["took_ms"] = took_ms.into();
+        return Ok(context.out.json(&said)?);
+    }
+    let mut inputs = format!("{} done", counted(done.inputs_done, "input", "inputs"));
+    if done.inputs_known > 0 {
+        inputs.push_str(&format!(", {} known already", count(done.inputs_known)));
+    }
+    writeln!(
+        context.out,
+        "{inputs}: {} woven in {}",
+        counted(done.captures, "capture", "captures"),
+        duration_ms(took_ms)
+    )?;
+    if inputs_failed > 0 {
+        writeln!(
+            context.out,
+            "{} failed when the tables were made, and {} not in them (their ledger says why)",
+            counted(inputs_failed, "input", "inputs"),
+            if inputs_failed == 1 { "is" } else { "are" }
+        )?;
+    }
+    if !texts {
+        writeln!(
+            context.out,
+            "the tables have no texts: search finds titles and addresses only"
+        )?;
+    }
+    Ok(())
+}
+
+/// The program that reads the tables.
+struct Export {
+    child: Child,
+    lines: Lines,
+}
+
+impl Export {
+    fn start(tables: &Path, context: &Context) -> anyhow::Result<Export> {
+        let program = sql_program::find().ok_or_else(|| {
+            NotFound(format!(
+                "--from-facts needs the program {PROGRAM}: make sql builds it"
+            ))
+        })?;
+        let mut command = Command::new(&program);
+        command.arg("export").arg(tables);
+        if let Some(memory) = context.memory_size_bytes {
+            command.arg("--memory").arg(memory.to_string());
+        }
+        command.args((0..context.verbose).map(|_| "-v"));
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("run {}", program.display()))?;
+        let out = child.stdout.take().context("read from weft-sql")?;
+        let lines = Lines {
+            out: BufReader::with_capacity(1 << 20, out),
+            line: Vec::new(),
+        };
+        Ok(Export { child, lines })
+    }
+
+    /// Waits for its end.
+    fn end(mut self) -> anyhow::Result<()> {
+        // If it is still writing, it stops: nobody reads any more.
+        drop(self.lines);
+        let status = self.child.wait().context("wait for weft-sql")?;
+        match status.success() {
+            true => Ok(()),
+            false => bail!("{PROGRAM} could not read the tables: {status}"),
+        }
+    }
+
+    fn kill(mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Lines {
+    out: BufReader<ChildStdout>,
+    line: Vec<u8>,
+}
+
+impl Iterator for Lines {
+    type Item = Result<FactLine, String>;
+
+    fn next(&mut self) -> Option<Result<FactLine, String>> {
+        self.line.clear();
+        match self.out.read_until(b'\n', &mut self.line) {
+            Ok(0) => None,
+            Ok(_) => Some(
+                serde_json::from_slice(&self.line).map_err(|error| format!("a line of {PROGRAM}: {error}")),
+            ),
+            Err(error) => Some(Err(format!("read from {PROGRAM}: {error}"))),
+        }
+    }
+}
+
+/// A bar on a terminal, elsewhere a line every ten seconds.
+struct Progress {
+    bar: ProgressBar,
+    last: Instant,
+    captures: u64,
+}
+
+impl Progress {
+    fn new(captures: u64) -> Progress {
+        let bar = ProgressBar::with_draw_target(Some(captures), ProgressDrawTarget::hidden());
+        if std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        if let Ok(style) = ProgressStyle::with_template(
+            "{elapsed:>8} {bar:20} {human_pos} of {human_len} captures, {eta} left",
+        ) {
+            bar.set_style(style);
+        }
+        Progress {
+            bar,
+            last: ambient::now(),
+            captures,
+        }
+    }
+
+    fn show(&mut self, done: &FromFacts) {
+        let read = done.captures_read();
+        self.bar.set_position(read);
+        if self.bar.is_hidden() && ambient::since(self.last) >= LINE_INTERVAL {
+            self.last = ambient::now();
+            progress_line(&format!(
+                "{} of {} captures, epoch {}",
+                count(read),
+                count(self.captures),
+                done.epoch
+            ));
+        }
+    }
+}
