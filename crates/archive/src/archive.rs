@@ -136,7 +136,8 @@ impl Archive {
         self.shared.files.dir()
     }
 
-    /// Folder of the tables of facts; `None` if the archive keeps none.
+    /// Folder of the tables of facts, or the address of their folder in a store (`s3://bucket/name`); `None` if the archive
+    /// keeps none.
     ///
     /// # Errors
     /// [`OpenError`]: the settings cannot be read.
@@ -340,6 +341,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
     };
     let how = Opening {
         create: settings.create.then(new),
+        asks_only: settings.asks_only,
         recount: settings.recount,
         memory: Memory::new(settings.memory_size_bytes),
     };

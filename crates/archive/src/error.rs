@@ -90,6 +90,14 @@ pub enum OpenError {
         /// The index's error.
         message: String,
     },
+    /// A new archive cannot keep its facts where it is to keep them.
+    #[error("--facts {address}: {message}")]
+    Facts {
+        /// The address.
+        address: String,
+        /// Why not.
+        message: String,
+    },
     /// The search index cannot be opened.
     #[error(
         "open the search index of {dir}: {message}; where it is damaged, remove {dir}/search: it is made again"

@@ -1,27 +1,33 @@
 //! The facts of an archive: every capture and link as a row of open tables (see [`facts`]), which move with its epochs.
 //!
 //! Invariant: at most one epoch is committed in the index and not yet in the tables. Its note is in the index; it is published when
-//! the archive is opened, or before anything more is woven.
+//! the archive is opened, or before anything more is woven. Where the tables are in a store, opening waits for nothing: whoever
+//! opens the archive to write publishes beside, who only asks does not.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use extract::Capture;
-use facts::{Fact, Facts, FactsError, LocalPlace, Note, Settings, Source, TableSum, TakenBack};
+use facts::{Fact, Facts, FactsError, Note, Place, Settings, Source, TableSum, TakenBack};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use weave::{
     Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, Weave,
 };
 
+use crate::inputs::is_address;
 use crate::question::FactsPlace;
+
+/// How long a question waits for tables in a store. They are read on meanwhile, for the next one.
+const SUMS_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// What `weft.json` says about the facts of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FactsSettings {
     /// Identifier of the archive, which the tables carry: no other archive writes them.
     pub(crate) id: String,
-    /// Directory, if they are not in the archive's own; in the form of [`crate::path_text`].
+    /// Directory or address, if they are not in the archive's own; in the form of [`crate::path_text`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<String>,
     /// Whether texts are kept too.
@@ -75,7 +81,19 @@ fn in_facts(error: FactsError) -> String {
 
 /// The tables of an open archive.
 pub(crate) struct KeptFacts {
+    tables: Arc<Tables>,
+    /// The answer of tables in a store that a question waited for in vain.
+    late_sums: Mutex<Option<LateSums>>,
+}
+
+/// Sums that another thread reads.
+type LateSums = Receiver<Result<Vec<TableSum>, FactsError>>;
+
+/// What a thread of its own may go on with when the archive is closed: publishing twice is publishing once.
+struct Tables {
     facts: Facts,
+    /// Their address, if they are in a store.
+    address: Option<String>,
     last: Mutex<Last>,
 }
 
@@ -89,44 +107,51 @@ enum Last {
     Unknown,
 }
 
+/// What an archive is opened for, as far as facts go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenedFor {
+    /// Nothing may be written.
+    Reading,
+    /// Questions; what an epoch noted last is published where the tables are on this machine.
+    Asking,
+    /// Loads; what an epoch noted last is published.
+    Writing,
+}
+
 impl KeptFacts {
-    /// Opens the tables in their place, `dir` unless the settings name another. If the archive may be written, what an epoch noted last is
-    /// published; if that fails, it is tried again before anything more is woven.
-    pub(crate) fn open(settings: &FactsSettings, dir: &Path, weave: &Weave, is_read_only: bool) -> KeptFacts {
-        let elsewhere: Option<PathBuf> = settings.place.as_deref().map(crate::path_of);
-        let place = LocalPlace::new(elsewhere.as_deref().unwrap_or(dir));
+    /// Opens the tables in their place. What an epoch noted last is published, as `opened_for` allows; if that fails, it is
+    /// tried again before anything more is woven.
+    pub(crate) fn open(
+        settings: &FactsSettings,
+        place: Arc<dyn Place>,
+        weave: &Weave,
+        opened_for: OpenedFor,
+    ) -> KeptFacts {
         let mut of_tables = Settings::default();
         of_tables.texts = settings.texts;
-        let kept = KeptFacts {
-            facts: Facts::new(Arc::new(place), settings.id.clone(), &of_tables),
+        let tables = Arc::new(Tables {
+            facts: Facts::new(place, settings.id.clone(), &of_tables),
+            address: settings.place.clone().filter(|place| is_address(place)),
             last: Mutex::new(Last::Unknown),
-        };
-        if !is_read_only && let Err(error) = kept.publish(weave, &mut kept.last.lock()) {
-            tracing::warn!(%error, "facts of the last epoch are not in their tables; the next load tries again");
+        });
+        let in_store = tables.address.is_some();
+        match opened_for {
+            OpenedFor::Reading => {}
+            OpenedFor::Asking if in_store => {}
+            OpenedFor::Writing if in_store => tables.clone().publish_beside(weave),
+            OpenedFor::Asking | OpenedFor::Writing => {
+                unpublished(tables.publish(weave, &mut tables.last.lock()).err())
+            }
         }
-        kept
+        KeptFacts {
+            tables,
+            late_sums: Mutex::default(),
+        }
     }
 
-    /// Publishes what is committed and not yet published.
-    fn publish(&self, weave: &Weave, last: &mut Last) -> Result<(), WeaveError> {
-        if let Last::Unknown = *last {
-            let note = weave
-                .snapshot()
-                .note_beside()
-                .map_err(weave::ApplyError::Snapshot)?;
-            *last = match note.as_deref().map(Note::of_bytes) {
-                None => Last::Published,
-                Some(Some(note)) => Last::Noted(note),
-                Some(None) => return Err(WeaveError::Note),
-            };
-        }
-        if let Last::Noted(note) = last
-            && !self.facts.has(note)?
-        {
-            self.facts.publish(note)?;
-        }
-        *last = Last::Published;
-        Ok(())
+    /// Publishes what the last epoch noted, if that was not done.
+    pub(crate) fn publish_noted(&self, weave: &Weave) -> Result<(), WeaveError> {
+        self.tables.publish(weave, &mut self.tables.last.lock())
     }
 
     /// Does what commits a note in the index, and publishes it. Nothing else does so meanwhile: the index keeps the last note alone,
@@ -136,8 +161,8 @@ impl KeptFacts {
         weave: &Weave,
         commit: impl FnOnce(&mut Option<Note>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut last = self.last.lock();
-        self.publish(weave, &mut last)?;
+        let mut last = self.tables.last.lock();
+        self.tables.publish(weave, &mut last)?;
         let mut note = None;
         let done = commit(&mut note);
         *last = match (&done, note) {
@@ -146,7 +171,7 @@ impl KeptFacts {
             (Ok(_), None) => Last::Published,
         };
         let done = done?;
-        self.publish(weave, &mut last)?;
+        self.tables.publish(weave, &mut last)?;
         Ok(done)
     }
 
@@ -190,7 +215,11 @@ impl KeptFacts {
         self.in_turn(weave, |noted| {
             let mut rename = |id: InputId, name: &str| {
                 let epoch = weave.snapshot().epoch().0;
-                let note = self.facts.note_of_renamed(epoch, id.0, name).map_err(in_facts)?;
+                let note = self
+                    .tables
+                    .facts
+                    .note_of_renamed(epoch, id.0, name)
+                    .map_err(in_facts)?;
                 Ok(noted.insert(note).to_bytes())
             };
             Ok(weave.register_input_with(entry, continues, Some(&mut rename))?)
@@ -208,11 +237,113 @@ impl KeptFacts {
             capture,
         };
         let facts: Vec<Fact<'_>> = arriving.captures().map(fact).collect();
-        self.facts.stage(arriving.epoch.0, &facts)
+        self.tables.facts.stage(arriving.epoch.0, &facts)
     }
 
-    /// How large the tables are.
-    pub(crate) fn sums(&self) -> Result<Vec<TableSum>, FactsError> {
-        self.facts.sums()
+    /// How large the tables are; an error in words.
+    pub(crate) fn sums(&self) -> Result<Vec<TableSum>, String> {
+        let Some(address) = &self.tables.address else {
+            return self.tables.facts.sums().map_err(|error| error.to_string());
+        };
+        // One question at a time: the others would wait for the same.
+        let mut late = self.late_sums.lock();
+        let answer = match late.take() {
+            Some(answer) => answer,
+            None => self
+                .tables
+                .clone()
+                .sums_beside()
+                .map_err(|error| error.to_string())?,
+        };
+        match answer.recv_timeout(SUMS_TIME_MAX) {
+            Ok(sums) => sums.map_err(|error| error.to_string()),
+            Err(RecvTimeoutError::Timeout) => {
+                *late = Some(answer);
+                Err(format!(
+                    "the tables in {address} could not be read within {} s; ask again",
+                    SUMS_TIME_MAX.as_secs()
+                ))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(format!("reading the tables in {address} has ended")),
+        }
+    }
+}
+
+impl Tables {
+    /// Publishes what is committed and not yet published.
+    fn publish(&self, weave: &Weave, last: &mut Last) -> Result<(), WeaveError> {
+        if let Last::Unknown = *last {
+            *last = noted(weave)?;
+        }
+        Ok(self.publish_known(last)?)
+    }
+
+    fn publish_known(&self, last: &mut Last) -> Result<(), FactsError> {
+        if let Last::Noted(note) = last
+            && !self.facts.has(note)?
+        {
+            self.facts.publish(note)?;
+        }
+        *last = Last::Published;
+        Ok(())
+    }
+
+    /// Publishes on a thread of its own, so that nobody waits for a store.
+    fn publish_beside(self: Arc<Tables>, weave: &Weave) {
+        // The index is asked here: the thread must not keep it open.
+        let found = match noted(weave) {
+            Ok(found) => found,
+            Err(error) => return unpublished(Some(error)),
+        };
+        let is_published = matches!(found, Last::Published);
+        *self.last.lock() = found;
+        if is_published {
+            return;
+        }
+        let begun = beside(move || {
+            let mut last = self.last.lock();
+            if !matches!(*last, Last::Unknown) {
+                unpublished(self.publish_known(&mut last).err().map(WeaveError::Facts));
+            }
+        });
+        if let Err(error) = begun {
+            tracing::warn!(%error, "facts of the last epoch are not looked for; the next load does so");
+        }
+    }
+
+    /// Reads how large the tables are on a thread of its own.
+    fn sums_beside(self: Arc<Tables>) -> std::io::Result<LateSums> {
+        let (sender, receiver) = sync_channel(1);
+        beside(move || {
+            // Nobody waits any more if the archive was closed.
+            let _ = sender.send(self.facts.sums());
+        })?;
+        Ok(receiver)
+    }
+}
+
+fn beside(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    std::thread::Builder::new()
+        .name("facts".into())
+        .spawn(work)
+        .map(drop)
+}
+
+/// What the index says of the last epoch that had facts.
+fn noted(weave: &Weave) -> Result<Last, WeaveError> {
+    let note = weave
+        .snapshot()
+        .note_beside()
+        .map_err(weave::ApplyError::Snapshot)?;
+    match note.as_deref().map(Note::of_bytes) {
+        None => Ok(Last::Published),
+        Some(Some(note)) => Ok(Last::Noted(note)),
+        Some(None) => Err(WeaveError::Note),
+    }
+}
+
+fn unpublished(error: Option<WeaveError>) {
+    if let Some(error) = error {
+        tracing::warn!(%error, "facts of the last epoch are not in their tables; the next load tries again");
     }
 }

@@ -21,6 +21,7 @@ pub mod cdx;
 mod crash;
 mod cut;
 mod error;
+mod facts_place;
 mod feed;
 mod files;
 mod from_facts;

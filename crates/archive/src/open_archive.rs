@@ -7,11 +7,12 @@ use parking_lot::Mutex;
 use search::SearchIndex;
 use weave::{EpochReport, Snapshot, Weave};
 
+use crate::facts_place::place_of;
 use crate::feed::{self, FeedError};
 use crate::files::{ArchiveSettings, Files};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
-use crate::kept_facts::KeptFacts;
+use crate::kept_facts::{KeptFacts, OpenedFor};
 use crate::memory::Memory;
 use crate::recounting::Recounting;
 use crate::{AskError, OpenError};
@@ -48,6 +49,7 @@ impl OpenArchive {
         settings: ArchiveSettings,
         memory: Memory,
         sources: Sources,
+        opened_for: OpenedFor,
     ) -> Result<OpenArchive, OpenError> {
         let dir = || files.dir().display().to_string();
         let weave = Weave::open(&files.index(), Some(settings.links), memory.index()).map_err(|error| {
@@ -62,8 +64,8 @@ impl OpenArchive {
                 message: error.to_string(),
             })?;
         let facts = settings.facts.as_ref().map(|settings| {
-            let is_read_only = files.is_read_only();
-            KeptFacts::open(settings, &files.facts(), &weave, is_read_only)
+            let place = place_of(settings, &files.facts(), &sources);
+            KeptFacts::open(settings, place, &weave, opened_for)
         });
         Ok(OpenArchive {
             facts,

@@ -16,14 +16,14 @@ use crate::cut::CutEpochs;
 use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
 use crate::from_facts::{self, FactLine, FromFacts};
 use crate::inputs::Sources;
-use crate::kept_facts::FactsSettings;
+use crate::kept_facts::{FactsSettings, OpenedFor};
 use crate::lock::Lock;
 use crate::memory::Memory;
 use crate::open_archive::OpenArchive;
 use crate::question::{Answer, DumpRequest, Question};
 use crate::recounting::Recounting;
 use crate::socket::server::{Answerer, Server};
-use crate::{AskError, OpenError, ask, load};
+use crate::{AskError, OpenError, ask, facts_place, load};
 
 /// What a new archive keeps.
 #[derive(Debug, Clone)]
@@ -37,6 +37,8 @@ pub(crate) struct NewArchive {
 pub(crate) struct Opening {
     /// If there is no archive, create one.
     pub(crate) create: Option<NewArchive>,
+    /// As [`crate::OpenSettings::asks_only`].
+    pub(crate) asks_only: bool,
     /// As [`crate::OpenSettings::recount`].
     pub(crate) recount: bool,
     pub(crate) memory: Memory,
@@ -63,14 +65,18 @@ impl Owner {
     ) -> Result<Owner, OpenError> {
         let settings = match (files.read_settings()?, how.create) {
             (Some(settings), _) => settings,
-            (None, Some(new)) => create_archive(files, new)?,
+            (None, Some(new)) => create_archive(files, new, sources)?,
             (None, None) => {
                 return Err(OpenError::Missing {
                     dir: files.dir().display().to_string(),
                 });
             }
         };
-        let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone())?;
+        let opened_for = match how.asks_only {
+            true => OpenedFor::Asking,
+            false => OpenedFor::Writing,
+        };
+        let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone(), opened_for)?;
         open.recounting = how.recount.then(|| Recounting::new(&files.index()));
         let open = Arc::new(open);
         let in_runner = open.clone();
@@ -113,6 +119,7 @@ impl Owner {
                 settings,
                 memory,
                 sources.clone(),
+                OpenedFor::Reading,
             )?)),
             server: None,
             runner: None,
@@ -187,7 +194,10 @@ impl Answerer for Desk {
     }
 }
 
-fn create_archive(files: &Files, new: NewArchive) -> Result<ArchiveSettings, OpenError> {
+fn create_archive(files: &Files, new: NewArchive, sources: &Sources) -> Result<ArchiveSettings, OpenError> {
+    if let Some(facts) = &new.facts {
+        facts_place::check_new(facts, sources)?;
+    }
     let settings = ArchiveSettings {
         format: match new.facts {
             Some(_) => FORMAT,

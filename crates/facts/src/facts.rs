@@ -2,12 +2,12 @@
 //!
 //! Invariants:
 //!  - a data file is named after its epoch, so that an epoch that is woven again replaces its own files, and none that a
-//!    commit names is ever written again;
+//!    commit names is ever written again. Where what a killed process wrote may arrive late
+//!    ([`Place::may_arrive_late`]), no name is used twice, and what nothing names stays until the table is vacuumed;
 //!  - each table has the epochs' rows in order, each once: its log keeps the last epoch (`txn`), and refuses what it has.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::crash;
@@ -156,7 +156,11 @@ impl Facts {
     fn write(&self, epoch: u64, part: &Part<'_, '_>) -> Result<Option<Add>, FactsError> {
         let file = write(part.table, epoch, part.facts).map_err(|error| encode(part.table, &error))?;
         let Some(file) = file else { return Ok(None) };
-        let added = self.put(part.table, file_name(epoch, part.number), file)?;
+        let added = self.put(
+            part.table,
+            self.file_name(&format!("epoch-{epoch:012}"), part.number),
+            file,
+        )?;
         crash::point("stage.after_file");
         Ok(Some(added))
     }
@@ -297,7 +301,7 @@ impl Facts {
                     Fate::Stays
                 }
             };
-            let name = |number| file_name(note.epoch, number);
+            let name = |number| self.file_name(&format!("epoch-{:012}", note.epoch), number);
             return self.rewrite(table, log, input_id, fate, name);
         }
         if let Some(renamed) = &note.renamed {
@@ -309,7 +313,7 @@ impl Facts {
                     Fate::Stays
                 }
             };
-            let name = |number| format!("names-{:012}-{number:05}.zstd.parquet", renamed.number);
+            let name = |number| self.file_name(&format!("names-{:012}", renamed.number), number);
             return self.rewrite(table, log, renamed.input_id, fate, name);
         }
         Ok(Change {
@@ -338,7 +342,7 @@ impl Facts {
             })?;
             let damaged = |why: String| FactsError::Damaged { path: located(), why };
             let bytes = read.ok_or_else(|| damaged("it is gone".to_owned()))?;
-            let rest = data_file::rewrite(table.fields(), Bytes::from(bytes), ROW_GROUP_ROWS, &fate)
+            let rest = data_file::rewrite(table.fields(), bytes, ROW_GROUP_ROWS, &fate)
                 .map_err(|error| damaged(error.to_string()))?;
             let Some(rest) = rest else { continue };
             if let Some(file) = rest.finish().map_err(|error| encode(table, &error))? {
@@ -350,10 +354,20 @@ impl Facts {
         Ok(change)
     }
 
+    /// Name of a data file: sorts by what it is of.
+    fn file_name(&self, of: &str, number: usize) -> String {
+        let only_once = match self.place.may_arrive_late() {
+            true => format!("-{:016x}", ambient::random::<u64>()),
+            false => String::new(),
+        };
+        format!("{of}-{number:05}{only_once}.zstd.parquet")
+    }
+
     fn put(&self, table: Table, name: String, file: DataFile) -> Result<Add, FactsError> {
         let path = format!("{}/{name}", table.name());
+        let size = file.bytes.len();
         self.place
-            .put(&path, &file.bytes)
+            .put(&path, file.bytes.into())
             .map_err(|source| FactsError::Io {
                 doing: "write",
                 path: self.place.locate(&path),
@@ -362,7 +376,7 @@ impl Facts {
         Ok(Add {
             path: name,
             partition_values: Default::default(),
-            size: file.bytes.len() as i64,
+            size: size as i64,
             modification_time: now_ms(),
             data_change: true,
             stats: Some(file.stats.to_json()),
@@ -417,11 +431,6 @@ struct Part<'f, 'a> {
     /// Among those of its table and epoch.
     number: usize,
     facts: &'f [Fact<'a>],
-}
-
-/// Name of a data file: sorts by epoch.
-fn file_name(epoch: u64, number: usize) -> String {
-    format!("epoch-{epoch:012}-{number:05}.zstd.parquet")
 }
 
 fn encode(table: Table, error: &parquet::errors::ParquetError) -> FactsError {

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use tempfile::NamedTempFile;
 
@@ -81,17 +82,17 @@ fn set_readable(file: &File) -> io::Result<()> {
 }
 
 impl Place for LocalPlace {
-    fn put(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+    fn put(&self, path: &str, bytes: Bytes) -> io::Result<()> {
         let path = self.dir.join(path);
         let folder = self.folder_of(&path)?;
-        self.aside(&folder, bytes)?.persist(&path)?;
+        self.aside(&folder, &bytes)?.persist(&path)?;
         File::open(folder)?.sync_all()
     }
 
-    fn put_if_absent(&self, path: &str, bytes: &[u8]) -> io::Result<bool> {
+    fn put_if_absent(&self, path: &str, bytes: Bytes) -> io::Result<bool> {
         let path = self.dir.join(path);
         let folder = self.folder_of(&path)?;
-        let file = self.aside(&folder, bytes)?;
+        let file = self.aside(&folder, &bytes)?;
         crash::point("publish.before_rename");
         match file.persist_noclobber(&path) {
             Ok(_) => {}
@@ -103,9 +104,9 @@ impl Place for LocalPlace {
         Ok(true)
     }
 
-    fn get(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+    fn get(&self, path: &str) -> io::Result<Option<Bytes>> {
         match fs::read(self.dir.join(path)) {
-            Ok(bytes) => Ok(Some(bytes)),
+            Ok(bytes) => Ok(Some(bytes.into())),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(error) => Err(error),
         }
@@ -150,7 +151,11 @@ mod tests {
             std::thread::scope(|scope| {
                 for number in 0..4 {
                     let place = &place;
-                    scope.spawn(move || place.put(&format!("links/{number}"), b"rows").unwrap());
+                    scope.spawn(move || {
+                        place
+                            .put(&format!("links/{number}"), Bytes::from_static(b"rows"))
+                            .unwrap()
+                    });
                 }
             });
             assert_eq!(place.list("links").unwrap().len(), 4);

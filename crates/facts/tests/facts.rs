@@ -385,7 +385,7 @@ fn what_another_writer_commits_meanwhile_stays() {
 {"add":{"path":"compacted.parquet","partitionValues":{},"size":1,"modificationTime":1,"dataChange":false}}
 "#;
     let path = "captures/_delta_log/00000000000000000003.json";
-    assert!(place.put_if_absent(path, commit.as_bytes()).unwrap());
+    assert!(place.put_if_absent(path, commit.into()).unwrap());
     let note = stage(&facts, 3, &[(1, capture("http://a.org/", 6, &[]))]);
     facts.publish(&note).unwrap();
     let offsets =
@@ -401,7 +401,7 @@ fn what_another_writer_commits_meanwhile_stays() {
         .replace("compacted.parquet", "again.parquet")
         + "\n{\"remove\":{\"path\":\"compacted.parquet\",\"dataChange\":false}}\n";
     let path = "captures/_delta_log/00000000000000000005.json";
-    assert!(place.put_if_absent(path, commit.as_bytes()).unwrap());
+    assert!(place.put_if_absent(path, commit.into()).unwrap());
     let taken_back = TakenBack {
         input_id: 1,
         from_offset: 4,

@@ -4,14 +4,29 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{Error, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{
+    Error, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, UploadPart,
+};
 
 use crate::failure::{Failure, with_causes};
 use crate::range_source::{Body, RangeSource};
+use crate::retry::Patience;
 use crate::s3_error::in_a_sentence;
 use crate::stat::Stat;
+
+/// Bytes of a part of a large object: above what S3 takes as the least, and few enough to be answered in time.
+const PART_BYTES: usize = 8 << 20;
+
+/// Parts on their way at once.
+const PARTS_AT_ONCE: usize = 2;
+
+/// Said of a store that has no conditional put.
+const CONDITIONS_UNKNOWN: &str = "this store has no conditional put (If-None-Match: *), by which commits of tables are made: keep \
+     facts in another store, or in a folder (--facts DIR)";
 
 /// A store of objects, or one bucket of it.
 pub(crate) struct Bucket {
@@ -49,10 +64,95 @@ impl Bucket {
         Ok(found)
     }
 
+    /// The content of an object; `None` if it does not exist.
+    pub(crate) async fn read(&self, path: &Path) -> Result<Option<Bytes>, Failure> {
+        let read = async { self.objects.get(path).await?.bytes().await };
+        match read.await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Error::NotFound { source, .. }) if !is_no_bucket(&with_causes(&*source)) => Ok(None),
+            Err(error) => Err(self.failure(error)),
+        }
+    }
+
+    /// Names of the objects in a folder, without those of folders in it, in no order.
+    pub(crate) async fn names(&self, folder: &Path) -> Result<Vec<String>, Failure> {
+        let listed = self.objects.list_with_delimiter(Some(folder)).await;
+        let objects = listed.map_err(|error| self.failure(error))?.objects.into_iter();
+        let name = |meta: ObjectMeta| meta.location.filename().map(str::to_owned);
+        Ok(objects.filter_map(name).collect())
+    }
+
+    /// Writes an object whole, in parts if it is large; each answer within the time of `patience`.
+    pub(crate) async fn write(&self, path: &Path, bytes: &Bytes, patience: &Patience) -> Result<(), Failure> {
+        let said = |result: Result<_, Error>| result.map_err(|error| self.failure(error));
+        if bytes.len() <= PART_BYTES {
+            let put = self.objects.put(path, bytes.clone().into());
+            patience.hear(async { said(put.await.map(drop)) }).await?;
+            return Ok(());
+        }
+        let begun = async {
+            let upload = self.objects.put_multipart(path).await;
+            upload.map_err(|error| self.failure(error))
+        };
+        let mut upload = patience.hear(begun).await?;
+        let sent = async {
+            let mut under_way = FuturesUnordered::new();
+            for begin in (0..bytes.len()).step_by(PART_BYTES) {
+                let part = bytes.slice(begin..bytes.len().min(begin + PART_BYTES));
+                // Begun in order: the store numbers them so.
+                under_way.push(self.part_sent(upload.put_part(part.into()), patience));
+                if under_way.len() >= PARTS_AT_ONCE {
+                    under_way.try_next().await?;
+                }
+            }
+            while under_way.try_next().await?.is_some() {}
+            drop(under_way);
+            let completed = async { said(upload.complete().await.map(drop)) };
+            patience.hear(completed).await
+        };
+        let outcome = sent.await;
+        if outcome.is_err() {
+            // If this fails as well, the store keeps the parts until it clears abandoned uploads.
+            let _ = patience.hear(async { said(upload.abort().await) }).await;
+        }
+        outcome
+    }
+
+    async fn part_sent(&self, part: UploadPart, patience: &Patience) -> Result<(), Failure> {
+        patience
+            .hear(async { part.await.map_err(|error| self.failure(error)) })
+            .await
+    }
+
+    /// Writes an object if there is none; says whether there was none.
+    pub(crate) async fn create(&self, path: &Path, bytes: &Bytes) -> Result<bool, Failure> {
+        let put = self
+            .objects
+            .put_opts(path, bytes.clone().into(), PutMode::Create.into());
+        match put.await {
+            Ok(_) => Ok(true),
+            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(false),
+            Err(error) => {
+                let is_unknown = matches!(error, Error::NotImplemented { .. })
+                    || with_causes(&error).contains("status code: 501");
+                match is_unknown {
+                    true => Err(Failure::lasting(ErrorKind::Unsupported, CONDITIONS_UNKNOWN)),
+                    false => Err(self.failure(error)),
+                }
+            }
+        }
+    }
+
     /// Converts an error: whether it may pass, and its text.
     fn failure(&self, error: Error) -> Failure {
         match error {
-            Error::NotFound { .. } => Failure::lasting(ErrorKind::NotFound, "no such object (404)"),
+            Error::NotFound { ref source, .. } => {
+                let text = with_causes(&**source);
+                match is_no_bucket(&text) {
+                    true => Failure::lasting(ErrorKind::NotFound, self.sentence(&text)),
+                    false => Failure::lasting(ErrorKind::NotFound, "no such object (404)"),
+                }
+            }
             Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => Failure::lasting(
                 ErrorKind::PermissionDenied,
                 format!("refused (403): {}", self.refused),
@@ -83,6 +183,11 @@ impl Bucket {
         let bucket = self.root.split('/').nth(2).unwrap_or_default();
         in_a_sentence(text, bucket)
     }
+}
+
+/// Whether an answer of 404 is about the bucket.
+fn is_no_bucket(text: &str) -> bool {
+    text.contains("<Code>NoSuchBucket</Code>")
 }
 
 /// Whether an error of the client is an answer that refuses access.

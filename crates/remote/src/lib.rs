@@ -1,8 +1,8 @@
-//! Inputs that are not local files: S3, HTTPS and our own store, read by ranges.
+//! Inputs that are not local files: S3, HTTPS and our own store, read by ranges. And facts, written to such stores.
 //!
 //! [`Remote`] examines, lists and opens `s3://bucket/name`, `https://` and `http://` addresses, and
 //! `store://bucket/name`. It opens a [`warc::Input`] that any thread can read; the asynchronous work behind
-//! it runs on threads of its own.
+//! it runs on threads of its own. [`Remote::folder`] is a place of a store to write an archive's tables of facts to.
 //!
 //! Invariants:
 //!  - all bytes of one opened input belong to one version of it: requests carry `If-Match`, and every answer
@@ -17,6 +17,7 @@ mod address;
 mod bucket;
 mod download;
 mod failure;
+mod folder;
 mod own_store;
 mod range_source;
 mod reader;
@@ -29,6 +30,7 @@ mod settings;
 mod stat;
 mod web;
 
+pub use folder::Folder;
 pub use own_store::OwnStore;
 pub use reader::READ_AHEAD_BYTES;
 pub use remote::Remote;

@@ -18,7 +18,7 @@ use crate::own_store::{Connect, OwnStore};
 use crate::reader::RangeReader;
 use crate::retry::asked;
 use crate::runtime::Spawner;
-use crate::settings::Settings;
+use crate::settings::{Retry, Settings};
 use crate::stat::Stat;
 use crate::web::{WebFile, WebRanges, client};
 use crate::{failure::Failure, s3};
@@ -34,7 +34,7 @@ pub struct Remote {
     spawner: Arc<OnceLock<Spawner>>,
 }
 
-struct Shared {
+pub(crate) struct Shared {
     settings: Settings,
     connect: Option<Box<Connect>>,
     s3: Mutex<HashMap<String, Arc<Bucket>>>,
@@ -103,7 +103,7 @@ impl Remote {
     }
 
     /// Runs work on our own threads and waits for it.
-    fn wait<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F) -> io::Result<T>
+    pub(crate) fn wait<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F) -> io::Result<T>
     where
         T: Send + 'static,
         F: Future<Output = io::Result<T>> + Send + 'static,
@@ -182,6 +182,21 @@ async fn with_digest(own: &OwnStore, name: &str, stat: Stat) -> Stat {
 }
 
 impl Shared {
+    pub(crate) fn retry(&self) -> Retry {
+        self.settings.retry
+    }
+
+    /// The bucket of an address, and the name in it.
+    pub(crate) async fn bucket_of(&self, address: &str) -> io::Result<(Arc<Bucket>, String)> {
+        match self.place(address).await? {
+            Place::Bucket { bucket, name, .. } => Ok((bucket, name)),
+            Place::Web(_) => Err(io::Error::new(
+                ErrorKind::Unsupported,
+                "a web server has no buckets",
+            )),
+        }
+    }
+
     async fn place(&self, address: &str) -> io::Result<Place> {
         Ok(match Address::parse(address)? {
             Address::S3 { bucket, name } => Place::Bucket {

@@ -79,8 +79,8 @@ fn retries(retry: Retry) -> RetryConfig {
 
 fn refused(settings: &S3Settings) -> String {
     match (&settings.access_key_id, &settings.secret_access_key) {
-        (Some(id), Some(_)) => format!("the key {id} is wrong, or may not read this"),
+        (Some(id), Some(_)) => format!("the key {id} is wrong, or may not do this"),
         (Some(_), None) => "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not".to_owned(),
-        _ => "not a public bucket or listing; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned(),
+        _ => "not public; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned(),
     }
 }

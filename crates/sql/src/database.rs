@@ -260,17 +260,29 @@ impl Database {
         })
     }
 
-    /// The tables of facts; `None` if the archive keeps none.
-    pub(crate) fn facts(&self, archive: &archive::Archive) -> Result<Option<Arc<FactTables>>, SqlError> {
+    /// The tables of facts; where they cannot be read here, the error says why.
+    pub(crate) fn facts(
+        &self,
+        archive: &archive::Archive,
+    ) -> Result<Result<Arc<FactTables>, String>, SqlError> {
         let mut facts = self.facts.lock();
         let Some(dir) = archive.facts_dir()? else {
-            return Ok(None);
+            return Ok(Err("this archive keeps no facts".into()));
         };
+        if archive::is_address(&archive::path_text(&dir)) {
+            return Ok(Err(format!(
+                "the facts of this archive are in a store, {}, where this program does not read them (other engines do)",
+                dir.display()
+            )));
+        }
         // Another archive may have been made in the same place.
         if facts.as_ref().is_none_or(|facts| facts.dir() != dir) {
             *facts = Some(Arc::new(FactTables::new(dir)));
         }
-        Ok(facts.clone())
+        facts
+            .clone()
+            .map(Ok)
+            .ok_or_else(|| SqlError::Execution("there are no tables".into()))
     }
 
     /// A session whose tables are of one epoch, and that epoch.
@@ -445,7 +457,8 @@ struct Tables {
     epoch: u64,
     /// Whether the epoch is that of the cut: then views are live.
     is_newest: bool,
-    facts: Option<Arc<FactTables>>,
+    /// The tables of facts, or why there are none.
+    facts: Result<Arc<FactTables>, String>,
     /// Views of an older epoch.
     of_definitions: RwLock<HashMap<&'static str, Arc<dyn TableProvider>>>,
     /// The session that these are the tables of.
@@ -460,12 +473,12 @@ impl fmt::Debug for Tables {
 
 impl Tables {
     async fn fact_table(&self, table: Table) -> Result<Arc<dyn TableProvider>, SqlError> {
-        let Some(facts) = &self.facts else {
-            return Err(SqlError::NoFacts(format!(
-                "this archive keeps no facts, so there is no table {}; load its inputs into a new archive to get it",
+        let facts = self.facts.as_ref().map_err(|why| {
+            SqlError::NoFacts(format!(
+                "{why}, so there is no table {}; a new archive of the same inputs gets it",
                 table.name()
-            )));
-        };
+            ))
+        })?;
         let wanted = Wanted {
             epoch: self.epoch,
             at_least: match self.is_newest {
@@ -528,8 +541,8 @@ impl Tables {
             Some(Table::Texts) => self
                 .facts
                 .as_ref()
-                .is_some_and(|facts| facts.dir().join(name).is_dir()),
-            Some(_) => self.facts.is_some(),
+                .is_ok_and(|facts| facts.dir().join(name).is_dir()),
+            Some(_) => self.facts.is_ok(),
             None => self.is_newest || self.of_definitions.read().contains_key(name),
         }
     }

@@ -49,9 +49,7 @@ pub struct Maintained {
 /// [`SqlError`]; what was done for other tables stays.
 pub async fn maintain(database: &Database, keep: Duration) -> Result<Vec<Maintained>, SqlError> {
     let cut = database.cut().await?;
-    let Some(facts) = database.facts(cut.archive())? else {
-        return Err(SqlError::NoFacts("this archive keeps no facts".into()));
-    };
+    let facts = database.facts(cut.archive())?.map_err(SqlError::NoFacts)?;
     drop(cut);
     let mut done = Vec::new();
     for table in Table::ALL {

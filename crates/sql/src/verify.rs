@@ -75,10 +75,10 @@ pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Resu
         damages: Vec::new(),
         notes: Vec::new(),
     };
-    if database.facts(cut.archive())?.is_none() {
-        return Err(SqlError::NoFacts(
-            "this archive keeps no facts to compare its views with; weft verify reads its inputs again instead".into(),
-        ));
+    if let Err(why) = database.facts(cut.archive())? {
+        return Err(SqlError::NoFacts(format!(
+            "{why}, so there is nothing to compare its views with; weft verify reads its inputs again instead"
+        )));
     }
     let defined = View::ALL
         .into_iter()

@@ -1,5 +1,5 @@
 //! The sources of inputs other than files: S3, web servers and our own store, in the form that the archive
-//! needs.
+//! needs; and the stores to which it writes its facts.
 //!
 //! Connections are made when they are first needed, and closed at the end of the program.
 
@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use archive::{InputSource, Sources, Stat};
 use cluster::{ConnectSettings, connect};
+use facts::Place;
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 use remote::{OwnStore, Remote, S3Settings, Settings};
@@ -117,6 +118,10 @@ impl InputSource for RemoteInputs {
             sha256: stat.sha256,
         });
         self.remote.open(address, expected.as_ref())
+    }
+
+    fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
+        Ok(Arc::new(self.remote.folder(address)?))
     }
 }
 

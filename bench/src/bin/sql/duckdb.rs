@@ -41,7 +41,9 @@ impl DuckDb {
         for name in ["captures", "links"] {
             let table = archive.join("facts").join(name);
             let files = copies::files(&table)?;
-            let paths = files.iter().map(|file| table.join(&file.path).display().to_string());
+            let paths = files
+                .iter()
+                .map(|file| table.join(&file.path).display().to_string());
             tables.insert(name.to_owned(), paths.collect());
         }
         let mut child = Command::new(python)
@@ -52,7 +54,11 @@ impl DuckDb {
             .with_context(|| format!("start {}", python.display()))?;
         let mut input = child.stdin.take().context("write to Python")?;
         let output = BufReader::new(child.stdout.take().context("read from Python")?);
-        writeln!(input, "{}", json!({ "memory": super::MEMORY_BYTES, "tables": tables }))?;
+        writeln!(
+            input,
+            "{}",
+            json!({ "memory": super::MEMORY_BYTES, "tables": tables })
+        )?;
         Ok(DuckDb { child, input, output })
     }
 
@@ -60,10 +66,14 @@ impl DuckDb {
         writeln!(self.input, "{}", json!(statement))?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
-        let said: Value = serde_json::from_str(&line).context("DuckDB does not answer; is the package installed?")?;
+        let said: Value =
+            serde_json::from_str(&line).context("DuckDB does not answer; is the package installed?")?;
         ensure!(said["error"].is_null(), "DuckDB: {}: {statement}", said["error"]);
         let seconds = said["seconds"].as_f64().context("no time")?;
-        Ok((Duration::from_secs_f64(seconds), said["rows"].as_u64().context("no rows")?))
+        Ok((
+            Duration::from_secs_f64(seconds),
+            said["rows"].as_u64().context("no rows")?,
+        ))
     }
 }
 

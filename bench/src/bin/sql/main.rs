@@ -66,7 +66,11 @@ fn main() -> anyhow::Result<()> {
     }
     let weft = bench::program::weft(args.weft.as_ref())?;
     let weft_sql = weft.with_file_name("weft-sql");
-    ensure!(weft_sql.exists(), "{} is missing; build it with: make sql", weft_sql.display());
+    ensure!(
+        weft_sql.exists(),
+        "{} is missing; build it with: make sql",
+        weft_sql.display()
+    );
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     let (archive, load) = load(&args, &weft, &dir)?;
@@ -78,18 +82,34 @@ fn main() -> anyhow::Result<()> {
     let captures = server.count("select count(*) from captures")?;
     let links = server.count("select count(*) from links")?;
     println!("\n{captures} rows of captures, {links} of links; seconds, median of {RUNS} runs\n");
-    println!("{:<40} {:>9} {:>9} {:>7} {:>8}", "question", "weft-sql", "DuckDB", "ratio", "rows");
+    println!(
+        "{:<40} {:>9} {:>9} {:>7} {:>8}",
+        "question", "weft-sql", "DuckDB", "ratio", "rows"
+    );
     let mut peer = DuckDb::start(&args.python, &archive)?;
     let (mut slower, mut ahead, mut asked) = (0, 0, 0);
     for question in questions::all()? {
         let is_shared = questions::is_shared(&question);
         let ours = median(RUNS, || server.rows(&question.statement))?;
         if !is_shared {
-            println!("{:<40} {:>9.3} {:>9} {:>7} {:>8}", question.title, ours.0.as_secs_f64(), "-", "-", ours.1);
+            println!(
+                "{:<40} {:>9.3} {:>9} {:>7} {:>8}",
+                question.title,
+                ours.0.as_secs_f64(),
+                "-",
+                "-",
+                ours.1
+            );
             continue;
         }
         let theirs = median(RUNS, || peer.rows(&question.statement))?;
-        ensure!(ours.1 == theirs.1, "{}: {} rows here, {} there", question.title, ours.1, theirs.1);
+        ensure!(
+            ours.1 == theirs.1,
+            "{}: {} rows here, {} there",
+            question.title,
+            ours.1,
+            theirs.1
+        );
         let ratio = ours.0.as_secs_f64() / theirs.0.as_secs_f64();
         asked += 1;
         slower += usize::from(ratio > 1.5);
@@ -124,7 +144,11 @@ fn load(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<(PathBuf, Option
         std::fs::rename(&draft, &web)?;
     }
     let begun = Instant::now();
-    run(Command::new(weft).arg("load").arg(&web).arg("--archive").arg(&archive))?;
+    run(Command::new(weft)
+        .arg("load")
+        .arg(&web)
+        .arg("--archive")
+        .arg(&archive))?;
     let took = begun.elapsed();
     println!("load of {} pages: {:.1} s", args.pages, took.as_secs_f64());
     Ok((archive, Some(took)))
@@ -142,7 +166,10 @@ fn sizes(archive: &Path) -> anyhow::Result<()> {
         let files = copies::files(&archive.join("facts").join(table))?;
         let bytes: u64 = files.iter().map(|file| file.size).sum();
         let rows: u64 = files.iter().map(|file| file.rows).sum();
-        println!("facts/{table}: {rows} rows, {:.1} bytes each", bytes as f64 / rows.max(1) as f64);
+        println!(
+            "facts/{table}: {rows} rows, {:.1} bytes each",
+            bytes as f64 / rows.max(1) as f64
+        );
     }
     Ok(())
 }
@@ -151,7 +178,11 @@ fn sizes(archive: &Path) -> anyhow::Result<()> {
 fn verify(weft_sql: &Path, archive: &Path, load: Option<Duration>) -> anyhow::Result<()> {
     let begun = Instant::now();
     let mut command = Command::new(weft_sql);
-    command.arg("verify").arg("--archive").arg(archive).stdout(Stdio::null());
+    command
+        .arg("verify")
+        .arg("--archive")
+        .arg(archive)
+        .stdout(Stdio::null());
     let mut child = command.spawn().context("start weft-sql verify")?;
     let mut peak = 0;
     let status = loop {
@@ -164,9 +195,16 @@ fn verify(weft_sql: &Path, archive: &Path, load: Option<Duration>) -> anyhow::Re
     ensure!(status.success(), "weft-sql verify: {status}");
     let took = begun.elapsed();
     let of_load = load.map_or(String::new(), |load| {
-        format!(", {:.2} of the load (aim: below 1)", took.as_secs_f64() / load.as_secs_f64())
+        format!(
+            ", {:.2} of the load (aim: below 1)",
+            took.as_secs_f64() / load.as_secs_f64()
+        )
     });
-    println!("verify: {:.1} s{of_load}, peak {} MiB (aim: below 1,024)", took.as_secs_f64(), peak >> 20);
+    println!(
+        "verify: {:.1} s{of_load}, peak {} MiB (aim: below 1,024)",
+        took.as_secs_f64(),
+        peak >> 20
+    );
     Ok(())
 }
 
@@ -183,17 +221,36 @@ fn median(
 
 /// Look-ups by key, one after the other.
 fn lookups(server: &Server) -> anyhow::Result<()> {
-    let keys = server.texts(&format!("select url_key from pages order by random() limit {LOOKUPS}"))?;
+    let keys = server.texts(&format!(
+        "select url_key from pages order by random() limit {LOOKUPS}"
+    ))?;
     for (name, statement) in [
         ("pages WHERE url_key =", "select * from pages where url_key = '"),
-        ("inlinks WHERE target_key =", "select * from inlinks where target_key = '"),
-        ("captures WHERE url_surtkey =", "select * from captures where url_surtkey = '"),
+        (
+            "inlinks WHERE target_key =",
+            "select * from inlinks where target_key = '",
+        ),
+        (
+            "captures WHERE url_surtkey =",
+            "select * from captures where url_surtkey = '",
+        ),
     ] {
         let ask = |key: &String| server.rows(&format!("{statement}{}'", key.replace('\'', "''")));
-        let mut times = keys.iter().map(|key| Ok(ask(key)?.0)).collect::<anyhow::Result<Vec<Duration>>>()?;
+        let mut times = keys
+            .iter()
+            .map(|key| Ok(ask(key)?.0))
+            .collect::<anyhow::Result<Vec<Duration>>>()?;
         times.sort();
-        let at = |share: usize| times.get(times.len() * share / 100).map_or(0.0, |time| time.as_secs_f64() * 1e3);
-        println!("{name:<30} median {:.2} ms, 95 % {:.2} ms over HTTP (aim of live look-ups: 2 ms)", at(50), at(95));
+        let at = |share: usize| {
+            times
+                .get(times.len() * share / 100)
+                .map_or(0.0, |time| time.as_secs_f64() * 1e3)
+        };
+        println!(
+            "{name:<30} median {:.2} ms, 95 % {:.2} ms over HTTP (aim of live look-ups: 2 ms)",
+            at(50),
+            at(95)
+        );
     }
     Ok(())
 }

@@ -17,7 +17,16 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start(weft_sql: &Path, archive: &Path) -> anyhow::Result<Server> {
         let mut child = Command::new(weft_sql)
-            .args(["serve", "--json", "--listen", "127.0.0.1:0", "--flight", "none", "--time-limit", "3600"])
+            .args([
+                "serve",
+                "--json",
+                "--listen",
+                "127.0.0.1:0",
+                "--flight",
+                "none",
+                "--time-limit",
+                "3600",
+            ])
             .args(["--memory", &super::MEMORY_BYTES.to_string(), "--archive"])
             .arg(archive)
             .stdout(Stdio::piped())
@@ -26,9 +35,13 @@ impl Server {
         let stdout = child.stdout.take().context("read what weft-sql serve prints")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        let said: Value = serde_json::from_str(&line).context("weft-sql serve --json printed something else")?;
+        let said: Value =
+            serde_json::from_str(&line).context("weft-sql serve --json printed something else")?;
         let url = said["url"].as_str().context("weft-sql serve names no address")?;
-        let address = url.trim_start_matches("http://").trim_end_matches("/sql").to_owned();
+        let address = url
+            .trim_start_matches("http://")
+            .trim_end_matches("/sql")
+            .to_owned();
         Ok(Server { child, address })
     }
 
@@ -42,10 +55,17 @@ impl Server {
         stream.write_all((head + statement).as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").context("an answer without a head")?;
+        let end = answer
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .context("an answer without a head")?;
         let body = answer.split_off(end + 4);
         let head = String::from_utf8_lossy(&answer);
-        ensure!(head.contains(" 200 "), "{statement}: {head}{}", String::from_utf8_lossy(&body));
+        ensure!(
+            head.contains(" 200 "),
+            "{statement}: {head}{}",
+            String::from_utf8_lossy(&body)
+        );
         Ok(body)
     }
 
@@ -60,7 +80,10 @@ impl Server {
     /// The number in the only row.
     pub(crate) fn count(&self, statement: &str) -> anyhow::Result<u64> {
         let first = self.texts(statement)?;
-        first.first().and_then(|text| text.parse().ok()).context("no count")
+        first
+            .first()
+            .and_then(|text| text.parse().ok())
+            .context("no count")
     }
 
     /// The first column, as texts.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+use facts::Place;
 use warc::Input;
 
 use super::file::open_file;
@@ -27,6 +28,13 @@ pub trait InputSource: Send + Sync + 'static {
     /// Opens an input for reading at any position. All bytes belong to one version: the version `seen` if
     /// given, otherwise the first one met. Reading fails if another version has replaced it.
     fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>>;
+
+    /// The folder at an address as a place for tables of facts. It is cheap: no request is sent. A source that
+    /// writes nothing has none.
+    fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
+        let what = format!("nothing can be written to {address} from here");
+        Err(io::Error::new(ErrorKind::Unsupported, what))
+    }
 }
 
 /// What is known about an input before reading it.
@@ -88,6 +96,20 @@ impl Sources {
             ));
         }
         Ok(listed.into_iter().map(|(address, _)| address).collect())
+    }
+
+    /// The folder at an address as a place for tables of facts.
+    ///
+    /// # Errors
+    /// The error of the source.
+    pub(crate) fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
+        match &self.0 {
+            Some(source) if source.serves(address) => source.tables(address),
+            _ => Err(io::Error::new(
+                ErrorKind::Unsupported,
+                "this program does not reach stores; the program weft does",
+            )),
+        }
     }
 
     /// The source that serves an address.

@@ -44,6 +44,7 @@ use self::recycle::Recycled;
 pub(crate) use self::take_back::forget_input;
 use crate::inputs::{self, Found, SpoolRoom};
 use crate::jobs::Job;
+use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
 
@@ -67,6 +68,8 @@ pub(crate) enum LoadError {
     Flow(#[from] FlowError),
     #[error(transparent)]
     Index(#[from] weave::ApplyError),
+    #[error(transparent)]
+    Weave(#[from] WeaveError),
     #[error("bring the search index up to date: {0}")]
     Search(#[from] crate::feed::FeedError),
 }
@@ -76,6 +79,10 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     // After an error, such as a full disk, the index refuses writes until it is opened again.
     open.weave.recover()?;
     open.catch_up_search()?;
+    // A load that finds nothing new weaves nothing, and yet whoever loads expects the facts of what is loaded.
+    if let Some(facts) = &open.facts {
+        facts.publish_noted(&open.weave)?;
+    }
     let discovery = inputs::discover(&job.request.inputs, &open.sources);
     job.skip(&discovery.skipped);
     job.counters.inputs.add(discovery.found.len() as u64);

@@ -33,8 +33,8 @@ pub struct LoadRequest {
     pub stages_off: Vec<OptionalStage>,
 }
 
-/// Where an archive keeps its facts, every capture and link as a row of open tables: `archive`, `none`, or the absolute
-/// path of a directory.
+/// Where an archive keeps its facts, every capture and link as a row of open tables: `archive`, `none`, the absolute
+/// path of a directory, or the address of a folder in a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 #[schemars(with = "String", example = &"archive")]
@@ -44,7 +44,8 @@ pub enum FactsPlace {
     Archive,
     /// Nowhere.
     None,
-    /// In another directory: its absolute path, in the form of [`crate::path_text`].
+    /// In another directory: its absolute path, in the form of [`crate::path_text`]. Or in a store: `s3://bucket/name`,
+    /// `store://bucket/name`.
     At(String),
 }
 

@@ -51,12 +51,12 @@ pub(crate) fn newest(names: &[String]) -> Option<Checkpoint> {
 }
 
 /// The actions of a checkpoint's file.
-pub(crate) fn read(bytes: Vec<u8>) -> Result<Vec<Action>, ParquetError> {
+pub(crate) fn read(bytes: Bytes) -> Result<Vec<Action>, ParquetError> {
     guarded(|| read_actions(bytes))
 }
 
-fn read_actions(bytes: Vec<u8>) -> Result<Vec<Action>, ParquetError> {
-    let reader = SerializedFileReader::new(Bytes::from(bytes))?;
+fn read_actions(bytes: Bytes) -> Result<Vec<Action>, ParquetError> {
+    let reader = SerializedFileReader::new(bytes)?;
     let mut actions = Vec::new();
     for row in reader.get_row_iter(None)? {
         // One column for each kind of action, all but one of them null.

@@ -1,8 +1,9 @@
 //! The log of one table: reading it, and adding a commit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::json;
 
 use super::action::{Action, Add, MetaData, Protocol, READER_VERSION, Remove, Txn, WRITER_VERSION};
@@ -25,6 +26,9 @@ const COMMIT_NAME_BYTES: usize = 25;
 
 /// Writers that may come between before a commit gives up.
 const ATTEMPTS_MAX: usize = 100;
+
+/// Commits asked for at once when a log is opened. Each is a few KiB.
+const COMMITS_AT_ONCE: usize = 256;
 
 /// What of ours a table has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -98,7 +102,9 @@ impl Log {
             done: Done::default(),
             metadata: None,
         };
-        log.read_checkpoint()?;
+        let names = list(&*log.place, &log_folder(table))?;
+        log.read_checkpoint(&names)?;
+        log.read_listed(&names)?;
         log.read_on()?;
         if log.version < 0 {
             log.begin(fields, archive)?;
@@ -223,7 +229,7 @@ impl Log {
         }
         let is_ours = self
             .place
-            .put_if_absent(&path, &lines)
+            .put_if_absent(&path, lines.into())
             .map_err(|source| FactsError::Io {
                 doing: "write",
                 path: self.place.locate(&path),
@@ -294,10 +300,9 @@ impl Log {
         Ok(())
     }
 
-    fn read_checkpoint(&mut self) -> Result<(), FactsError> {
+    fn read_checkpoint(&mut self, names: &[String]) -> Result<(), FactsError> {
         let folder = log_folder(self.table);
-        let names = list(&*self.place, &folder)?;
-        let Some(newest) = checkpoint::newest(&names) else {
+        let Some(newest) = checkpoint::newest(names) else {
             return Ok(());
         };
         for name in &newest.names {
@@ -312,6 +317,28 @@ impl Log {
         Ok(())
     }
 
+    /// Reads commits that a listing of the log names, many at once.
+    fn read_listed(&mut self, names: &[String]) -> Result<(), FactsError> {
+        let is_there: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        let listed: Vec<String> = (self.version + 1..)
+            .take_while(|version| is_there.contains(commit_name(*version).as_str()))
+            .map(|version| self.commit_path(version))
+            .collect();
+        for paths in listed.chunks(COMMITS_AT_ONCE) {
+            let contents = self.place.get_all(paths).map_err(|source| FactsError::Io {
+                doing: "read",
+                path: self.place.locate(&log_folder(self.table)),
+                source,
+            })?;
+            for (path, bytes) in paths.iter().zip(contents) {
+                // Gone since it was listed: an engine wrote a checkpoint and cleared the log before it.
+                let bytes = bytes.ok_or_else(|| self.damaged(path, "it is gone"))?;
+                self.take_commit(path, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the commits after the last one that was read.
     fn read_on(&mut self) -> Result<(), FactsError> {
         loop {
@@ -319,19 +346,25 @@ impl Log {
             let Some(bytes) = get(&*self.place, &path)? else {
                 return Ok(());
             };
-            let mut actions = Vec::new();
-            for action in serde_json::Deserializer::from_slice(&bytes).into_iter::<Action>() {
-                let action = action.map_err(|error| self.damaged(&path, error))?;
-                if action.is_malformed() {
-                    return Err(self.damaged(&path, "an action is not as the format says"));
-                }
-                actions.push(action);
-            }
-            for action in actions {
-                self.take(action);
-            }
-            self.version += 1;
+            self.take_commit(&path, &bytes)?;
         }
+    }
+
+    /// Takes the next commit, all of it or nothing.
+    fn take_commit(&mut self, path: &str, bytes: &[u8]) -> Result<(), FactsError> {
+        let mut actions = Vec::new();
+        for action in serde_json::Deserializer::from_slice(bytes).into_iter::<Action>() {
+            let action = action.map_err(|error| self.damaged(path, error))?;
+            if action.is_malformed() {
+                return Err(self.damaged(path, "an action is not as the format says"));
+            }
+            actions.push(action);
+        }
+        for action in actions {
+            self.take(action);
+        }
+        self.version += 1;
+        Ok(())
     }
 
     fn take(&mut self, action: Action) {
@@ -349,7 +382,7 @@ impl Log {
     }
 
     fn commit_path(&self, version: i64) -> String {
-        self.path(&format!("_delta_log/{version:020}.json"))
+        self.path(&format!("_delta_log/{}", commit_name(version)))
     }
 
     fn damaged(&self, path: &str, why: impl std::fmt::Display) -> FactsError {
@@ -358,6 +391,10 @@ impl Log {
             why: why.to_string(),
         }
     }
+}
+
+fn commit_name(version: i64) -> String {
+    format!("{version:020}.json")
 }
 
 fn log_folder(table: &str) -> String {
@@ -372,7 +409,7 @@ fn list(place: &dyn Place, folder: &str) -> Result<Vec<String>, FactsError> {
     })
 }
 
-fn get(place: &dyn Place, path: &str) -> Result<Option<Vec<u8>>, FactsError> {
+fn get(place: &dyn Place, path: &str) -> Result<Option<Bytes>, FactsError> {
     place.get(path).map_err(|source| FactsError::Io {
         doing: "read",
         path: place.locate(path),

@@ -1,5 +1,6 @@
 //! Inputs over the network, from a web server and from stores, with failures of every kind.
 
+mod folder;
 mod reading;
 mod stores;
 mod troubles;

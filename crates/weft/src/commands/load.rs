@@ -81,8 +81,8 @@ pub(crate) struct Args {
     /// Which links to keep: all, or only those to other domains (settled by an archive's first load)
     #[arg(long, value_enum)]
     links: Option<Links>,
-    /// Where to keep facts, every capture and link as a row of open tables: a folder, or none (settled by an
-    /// archive's first load) [default: in the archive]
+    /// Where to keep facts, every capture and link as a row of open tables: a folder, s3://bucket/name,
+    /// store://bucket/name, or none (settled by an archive's first load) [default: in the archive]
     #[arg(long, value_name = "DIR")]
     facts: Option<OsString>,
     /// Keep the texts of pages among the facts (settled by an archive's first load)
@@ -163,14 +163,26 @@ fn facts_place(text: &OsStr) -> anyhow::Result<FactsPlace> {
         bail!(WrongUse("--facts needs a folder, or none".to_owned()));
     }
     let place = Path::new(text);
-    if is_address(&path_text(place)) {
-        bail!(WrongUse(format!(
-            "--facts {}: facts are kept in folders of this machine; copy them to a store from there",
-            path_text(place)
-        )));
+    let address = path_text(place);
+    if is_address(&address) {
+        return facts_address(&address).map(FactsPlace::At);
     }
     let place = std::path::absolute(place).context("find the folder of --facts")?;
     Ok(FactsPlace::At(path_text(&place)))
+}
+
+/// The address of a folder in a store, in the form that the archive keeps: one folder has one form.
+fn facts_address(address: &str) -> anyhow::Result<String> {
+    let (scheme, rest) = address.split_once("://").unwrap_or_default();
+    let scheme = scheme.to_ascii_lowercase();
+    let rest = rest.trim_end_matches('/');
+    let (bucket, _) = rest.split_once('/').unwrap_or((rest, ""));
+    if !matches!(scheme.as_str(), "s3" | "store") || bucket.is_empty() {
+        bail!(WrongUse(format!(
+            "--facts {address}: expected a folder, s3://bucket/name, store://bucket/name, or none"
+        )));
+    }
+    Ok(format!("{scheme}://{rest}"))
 }
 
 /// Runs `weft load`.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::fixture;
+use crate::s3_face::Face;
 use crate::support::Place;
 
 /// The small web of the fixture.
@@ -78,9 +79,133 @@ fn another_choice_of_facts_is_refused() {
         assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.stderr.contains("need"), "{run:?}");
     }
-    let run = place.run(&["load", "web.warc", "--facts", "s3://bucket/x", "--archive", "b"]);
-    assert_eq!(run.code, Some(2), "{run:?}");
-    assert!(run.stderr.contains("folders of this machine"), "{run:?}");
+    for wrong in ["https://h/x", "s3://", "ftp://h/x"] {
+        let run = place.run(&["load", "web.warc", "--facts", wrong, "--archive", "b"]);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(
+            run.stderr.contains("s3://bucket/name, store://bucket/name"),
+            "{run:?}"
+        );
+    }
+}
+
+/// Rows of both tables in a folder, without what depends on when they were read.
+fn tables(place: &Place, folder: &str) -> [String; 2] {
+    ["captures", "links"].map(|table| {
+        let table = place.path(folder).join(table);
+        facts::table_as_text(&table, &["input_digest"]).expect("a table")
+    })
+}
+
+#[test]
+fn facts_are_kept_in_an_s3_store() {
+    let place = web();
+    let face = Face::start(&place);
+    face.put(".s3/buckets/lake", b"");
+    let facts = ["--facts", "s3://lake/weft/", "--archive", "far"];
+    let load = |input: &str| face.run(&place, true, &[&["load", input], &facts[..]].concat());
+    let loaded = load("web.warc");
+    assert_eq!(loaded.code, Some(0), "{loaded:?}");
+    place.good(&["load", "web.warc"]);
+    face.download(&place, "lake/weft/", "copy");
+    assert_eq!(tables(&place, "copy"), tables(&place, "weft-archive/facts"));
+    assert!(!place.path("far/facts").exists());
+    let status = face.run(&place, true, &["status", "--archive", "far"]);
+    assert!(
+        status.stdout.contains("in s3://lake/weft   captures"),
+        "{status:?}"
+    );
+    // What was chosen stays, in whatever form it is said again; nothing is added.
+    assert_eq!(load("web.warc").code, Some(0));
+    let other = face.run(
+        &place,
+        true,
+        &[
+            "load",
+            "web.warc",
+            "--facts",
+            "s3://lake/other",
+            "--archive",
+            "far",
+        ],
+    );
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(
+        other.stderr.contains("--facts s3://lake/weft, which stays"),
+        "{other:?}"
+    );
+    face.end();
+}
+
+/// The choice stays for good, so that a mistake must be noticed before the archive is made.
+#[test]
+fn a_store_that_cannot_keep_facts_makes_no_archive() {
+    let place = web();
+    let face = Face::start(&place);
+    face.put(".s3/buckets/lake", b"");
+    let load = |keys, facts, archive| {
+        face.run(
+            &place,
+            keys,
+            &["load", "web.warc", "--facts", facts, "--archive", archive],
+        )
+    };
+    assert_eq!(load(true, "s3://lake/taken", "first").code, Some(0));
+    for (keys, facts, said) in [
+        (true, "s3://lakes/x", "there is no bucket lakes in this store"),
+        (false, "s3://lake/x", "set AWS_ACCESS_KEY_ID"),
+        (true, "s3://lake/taken", "give each archive a place of its own"),
+    ] {
+        let run = load(keys, facts, "second");
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.stderr.contains(facts) && run.stderr.contains(said), "{run:?}");
+        assert!(!place.path("second/weft.json").exists(), "{run:?}");
+    }
+    face.end();
+    // Nobody is there any more.
+    let away = place
+        .command(&[
+            "load",
+            "web.warc",
+            "--facts",
+            "s3://lake/x",
+            "--archive",
+            "second",
+        ])
+        .env("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&away.stderr);
+    assert_eq!(away.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("--facts s3://lake/x:") && said.contains("onnect"),
+        "{said}"
+    );
+}
+
+#[test]
+fn facts_are_kept_in_our_own_store() {
+    let place = web();
+    let volumes = ["--volume", "v1", "--volume", "v2"];
+    // The store begins with its first object.
+    let put = ["store", "put", "web.warc", "store://lake/first"];
+    assert_eq!(place.run(&[&put[..], &volumes].concat()).code, Some(0));
+    let load = ["load", "web.warc", "--facts", "store://lake/weft"];
+    place.good(&[&load[..], &["--archive", "far"], &volumes].concat());
+    place.good(&["load", "web.warc"]);
+    let face = Face::start(&place);
+    face.download(&place, "lake/weft/", "copy");
+    face.end();
+    assert_eq!(tables(&place, "copy"), tables(&place, "weft-archive/facts"));
+    // Questions need no store; without one, loads say which is missing.
+    assert!(place.good(&["dump", "pages", "--archive", "far"]).lines().count() > 1);
+    place.write_old("more.warc", &fixture::small_web()[..100]);
+    let untold = place.run(&["load", "more.warc", "web.warc", "--archive", "far"]);
+    assert_eq!(untold.code, Some(1), "{untold:?}");
+    assert!(
+        untold.stderr.contains("store://lake/weft") && untold.stderr.contains("WEFT_STORE"),
+        "{untold:?}"
+    );
 }
 
 /// Two archives must not write the same tables.

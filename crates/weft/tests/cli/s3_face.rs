@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use cluster::{NodeSettings, RunningNode, VolumeSettings, start};
-use futures_util::stream;
-use store::{Key, Put};
+use futures_util::{TryStreamExt, stream};
+use store::{Key, List, Put};
 use tokio::runtime::Runtime;
 
 use crate::addresses::{dumps, local};
@@ -16,7 +16,7 @@ use crate::serve::Served;
 use crate::support::{Place, Run, json_lines};
 
 /// A store of two volumes, and its face.
-struct Face {
+pub(crate) struct Face {
     runtime: Runtime,
     node: RunningNode,
     face: s3::Running,
@@ -24,7 +24,7 @@ struct Face {
 }
 
 impl Face {
-    fn start(place: &Place) -> Face {
+    pub(crate) fn start(place: &Place) -> Face {
         let runtime = Runtime::new().expect("threads");
         let volumes = ["v1", "v2"].map(|name| VolumeSettings::at(place.path(name)));
         let listen = "127.0.0.1:0".parse().expect("an address");
@@ -47,7 +47,7 @@ impl Face {
         }
     }
 
-    fn put(&self, key: &str, content: &[u8]) {
+    pub(crate) fn put(&self, key: &str, content: &[u8]) {
         let content = Ok(bytes::Bytes::copy_from_slice(content));
         let key = Key::parse(key).expect("a key");
         let put = self.node.store();
@@ -58,7 +58,7 @@ impl Face {
     }
 
     /// The program with the keys of the face, or without.
-    fn run(&self, place: &Place, keys: bool, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, place: &Place, keys: bool, arguments: &[&str]) -> Run {
         let mut command = place.command(arguments);
         command.env("AWS_ENDPOINT_URL", &self.endpoint);
         if let Some(pair) = self.face.new_key().filter(|_| keys) {
@@ -69,7 +69,27 @@ impl Face {
         Run::of(command.output().expect("the program starts"))
     }
 
-    fn end(self) {
+    /// Copies all objects below `prefix` into a folder of `place`.
+    pub(crate) fn download(&self, place: &Place, prefix: &str, folder: &str) {
+        let store = self.node.store();
+        let list = List {
+            prefix: prefix.to_owned(),
+            limit: 1000,
+            ..List::default()
+        };
+        let listed = self.runtime.block_on(store.list(&list)).expect("a listing");
+        for meta in listed.objects {
+            let read = async {
+                let body = store.get(&meta.key, None).await.expect("an object").body;
+                body.try_collect::<Vec<_>>().await
+            };
+            let content = self.runtime.block_on(read).expect("its content").concat();
+            let name = meta.key.as_str().strip_prefix(prefix).expect("the prefix");
+            place.write(&format!("{folder}/{name}"), &content);
+        }
+    }
+
+    pub(crate) fn end(self) {
         self.runtime.block_on(async {
             self.face.shutdown().await;
             self.node.shutdown().await;

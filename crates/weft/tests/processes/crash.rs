@@ -177,7 +177,7 @@ fn aborted_while_facts_are_taken_back() {
 }
 
 /// A WARC record of a page.
-fn record(number: usize) -> String {
+pub(crate) fn record(number: usize) -> String {
     let block = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>page {number}</title><a href=/x>x</a>"
     );
@@ -223,7 +223,7 @@ fn aborted_around_the_cut_end_of_an_input_that_goes_on() {
 }
 
 /// Writes a file that nobody writes to any more.
-fn write_old(path: &Path, bytes: &[u8]) {
+pub(crate) fn write_old(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
     let file = std::fs::File::options().write(true).open(path).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(3600))

@@ -2,6 +2,8 @@
 
 mod broken;
 mod crash;
+mod facts_in_store;
 mod full_disk;
 mod program;
+mod s3_server;
 mod together;

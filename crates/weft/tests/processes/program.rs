@@ -62,22 +62,22 @@ pub(crate) fn said(output: &Output) -> String {
     )
 }
 
-/// All views of an archive.
+/// All views of an archive, and its facts.
 pub(crate) fn dumps(shared: &Path, archive: &Path) -> Dumps {
+    dumps_with(shared, archive, &archive.join("facts"))
+}
+
+/// The same, with the facts in another folder.
+pub(crate) fn dumps_with(shared: &Path, archive: &Path, facts: &Path) -> Dumps {
     let names = weave::View::ALL.map(weave::View::name).into_iter();
     let views = names.map(|view| (view, run(weft(shared, archive, &["dump", view]), &[0])));
     // Numbers of epochs and inputs, and how far an input was digested when it was woven, depend on the way there.
     let without = ["epoch", "input_id", "input_digest"];
-    let tables = ["facts/captures", "facts/links"].into_iter();
+    let tables = ["captures", "links"].into_iter();
     // Read after a command has opened the archive: that is what finishes what a crash left.
-    let facts = |table| {
-        (
-            table,
-            facts::table_as_text(&archive.join(table), &without).unwrap(),
-        )
-    };
+    let of_facts = |table| (table, facts::table_as_text(&facts.join(table), &without).unwrap());
     let mut dumps: Dumps = views.collect();
-    dumps.extend(tables.map(facts));
+    dumps.extend(tables.map(of_facts));
     dumps
 }
 

@@ -1,0 +1,93 @@
+//! Where an archive's facts lie: in its directory, in another, or in a store.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use facts::{LocalPlace, Place, Table};
+
+use crate::OpenError;
+use crate::inputs::{Sources, is_address};
+use crate::kept_facts::FactsSettings;
+
+/// The place that settings name: `dir` unless they name another.
+pub(crate) fn place_of(settings: &FactsSettings, dir: &Path, sources: &Sources) -> Arc<dyn Place> {
+    let Some(elsewhere) = settings.place.as_deref() else {
+        return Arc::new(LocalPlace::new(dir));
+    };
+    if !is_address(elsewhere) {
+        return Arc::new(LocalPlace::new(&crate::path_of(elsewhere)));
+    }
+    sources.tables(elsewhere).unwrap_or_else(|error| {
+        Arc::new(OutOfReach {
+            address: elsewhere.to_owned(),
+            why: error.to_string(),
+        })
+    })
+}
+
+/// Refuses the address of a new archive's facts where they could not be kept: the choice stays for good, so
+/// that a mistake would be noticed too late.
+pub(crate) fn check_new(settings: &FactsSettings, sources: &Sources) -> Result<(), OpenError> {
+    let Some(address) = settings.place.as_deref().filter(|place| is_address(place)) else {
+        return Ok(());
+    };
+    let failed = |message: String| OpenError::Facts {
+        address: address.to_owned(),
+        message,
+    };
+    let place = sources
+        .tables(address)
+        .map_err(|error| failed(error.to_string()))?;
+    for table in Table::ALL {
+        let log = format!("{}/_delta_log", table.name());
+        let found = place.list(&log).map_err(|error| failed(error.to_string()))?;
+        if !found.is_empty() {
+            return Err(failed(format!(
+                "there is a table {} already; give each archive a place of its own",
+                table.name()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The place of facts that this process does not reach. Questions that need none are answered all the same.
+#[derive(Debug)]
+struct OutOfReach {
+    address: String,
+    why: String,
+}
+
+impl OutOfReach {
+    fn error(&self) -> io::Error {
+        io::Error::new(ErrorKind::Unsupported, self.why.clone())
+    }
+}
+
+impl Place for OutOfReach {
+    fn put(&self, _: &str, _: Bytes) -> io::Result<()> {
+        Err(self.error())
+    }
+
+    fn put_if_absent(&self, _: &str, _: Bytes) -> io::Result<bool> {
+        Err(self.error())
+    }
+
+    fn get(&self, _: &str) -> io::Result<Option<Bytes>> {
+        Err(self.error())
+    }
+
+    fn exists(&self, _: &str) -> io::Result<bool> {
+        Err(self.error())
+    }
+
+    fn list(&self, _: &str) -> io::Result<Vec<String>> {
+        Err(self.error())
+    }
+
+    fn locate(&self, path: &str) -> String {
+        format!("{}/{path}", self.address)
+    }
+}

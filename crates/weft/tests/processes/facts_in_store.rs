@@ -1,0 +1,160 @@
+//! The story: an archive keeps its facts in an S3 store, and loads are killed, or the store goes away in the middle. The
+//! same command goes on, and in the end views and tables are those of an archive that was loaded in peace beside its facts.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::crash::{record, write_old};
+use crate::program::{Dumps, assert_same, dumps_with, finish, load, run, said, status, undisturbed, weft};
+use crate::s3_server::S3Server;
+
+/// Lets a command keep facts at `address`.
+fn with_facts(server: &S3Server, mut command: Command, address: &str) -> Command {
+    server.is_used_by(&mut command);
+    command.args(["--facts", address]);
+    command
+}
+
+/// All views of an archive, and its tables as the store has them.
+fn dumps_of(server: &S3Server, shared: &Path, archive: &Path, address: &str) -> Dumps {
+    let copy = tempfile::tempdir().unwrap();
+    server.download(address, copy.path());
+    dumps_with(shared, archive, copy.path())
+}
+
+#[test]
+fn aborted_at_every_point_of_facts_in_a_store() {
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
+    let expected = undisturbed(&shared);
+    let server = S3Server::start();
+    let points = facts::CRASH_POINTS
+        .into_iter()
+        .chain(["apply.before_commit", "apply.before_sync", "apply.before_publish"])
+        .filter(|point| !point.starts_with("retract."));
+    for point in points {
+        for nth in [1, 4] {
+            let root = tempfile::tempdir().unwrap();
+            let archive = root.path().join("a");
+            let address = format!("s3://lake/{point}/{nth}");
+            let loading = || with_facts(&server, load(&shared, &archive), &address);
+            let output = loading()
+                .env("WEFT_CRASH_POINT", format!("{point}:{nth}"))
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), None, "{point}:{nth}: {}", said(&output));
+            run(loading(), &[0, 1]);
+            let found = dumps_of(&server, &shared, &archive, &address);
+            assert_same(&found, expected, &format!("{point}:{nth}"));
+        }
+    }
+}
+
+/// Killed between the last epoch and its tables: the next load finds nothing new to weave, and publishes all the same.
+#[test]
+fn the_last_epoch_is_published_by_a_load_that_adds_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = S3Server::start();
+    write_old(&root.join("x.warc"), record(1).as_bytes());
+    let archive = root.join("a");
+    let loading = || with_facts(&server, weft(root, &archive, &["load", "x.warc"]), "s3://lake/x");
+    let output = loading()
+        .env("WEFT_CRASH_POINT", "publish.before_rename:3")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), None, "{}", said(&output));
+    let rows = || {
+        let copy = tempfile::tempdir().unwrap();
+        server.download("s3://lake/x", copy.path());
+        facts::read_table(&copy.path().join("captures"), None)
+            .unwrap()
+            .len()
+    };
+    assert_eq!(rows(), 0);
+    // A question writes nothing there.
+    assert!(run(weft(root, &archive, &["dump", "captures"]), &[0]).contains("a.com"));
+    assert_eq!(rows(), 0);
+    run(loading(), &[0]);
+    assert_eq!(rows(), 1);
+}
+
+#[test]
+fn aborted_while_facts_in_a_store_are_taken_back() {
+    let whole: String = (0..4).map(record).collect();
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = S3Server::start();
+    let write = |length: usize| write_old(&root.join("x.warc"), &whole.as_bytes()[..length]);
+    let calm = root.join("calm");
+    write(whole.len());
+    run(weft(root, &calm, &["load", "x.warc"]), &[0]);
+    let expected = dumps_with(root, &calm, &calm.join("facts"));
+    let points = facts::CRASH_POINTS
+        .into_iter()
+        .filter(|point| !point.starts_with("stage."));
+    for point in points.chain(["take_back.before_publish"]) {
+        let archive = root.join(point);
+        let address = format!("s3://lake/{point}");
+        let loading = || with_facts(&server, weft(root, &archive, &["load", "x.warc"]), &address);
+        write(whole.len() - 20);
+        run(loading(), &[1]);
+        write(whole.len());
+        let output = loading().env("WEFT_CRASH_POINT", point).output().unwrap();
+        assert_eq!(output.status.code(), None, "{point}: {}", said(&output));
+        run(loading(), &[0]);
+        assert_same(&dumps_of(&server, root, &archive, &address), &expected, point);
+    }
+}
+
+#[test]
+fn a_store_that_goes_away_in_mid_load() {
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
+    let expected = undisturbed(&shared);
+    let mut server = S3Server::start();
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a");
+    let address = "s3://lake/away";
+    let mut slowly = with_facts(&server, load(&shared, &archive), address);
+    slowly.args(["--rate", "60"]);
+    let child = slowly.spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !archive.join("socket").exists() || status(&shared, &archive, "captures") == 0 {
+        assert!(Instant::now() < deadline, "nothing is woven");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.go_away();
+    let stderr = {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(
+        stderr.contains("s3://lake/away/") && stderr.to_lowercase().contains("connect"),
+        "{stderr}"
+    );
+    // Questions need no facts; whoever asks about them is told. None of them waits long.
+    let begun = Instant::now();
+    let found = run(weft(&shared, &archive, &["search", "--json", "the"]), &[0]);
+    assert!(found.contains("\"total\""), "{found}");
+    run(weft(&shared, &archive, &["dump", "pages"]), &[0]);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    let mut asking = weft(&shared, &archive, &["status"]);
+    let told = finish(server.is_used_by(&mut asking).spawn().unwrap(), &[0]);
+    assert!(told.contains("in s3://lake/away"), "{told}");
+    // Again without the store: nothing is woven.
+    let before = status(&shared, &archive, "captures");
+    let again = with_facts(&server, load(&shared, &archive), address)
+        .output()
+        .unwrap();
+    assert_eq!(again.status.code(), Some(1), "{}", said(&again));
+    assert_eq!(status(&shared, &archive, "captures"), before);
+    server.come_back();
+    run(with_facts(&server, load(&shared, &archive), address), &[0, 1]);
+    let found = dumps_of(&server, &shared, &archive, address);
+    assert_same(&found, expected, "after the store was away");
+}
