@@ -96,19 +96,22 @@ python: need-cargo need-python
 	$(PYTHON_VENV)/bin/pip install -q --disable-pip-version-check --force-reinstall --no-deps $(CARGO_TARGET_DIR)/wheels/weft-*.whl
 	@echo 'try: $(PYTHON_VENV)/bin/python -c "import weft; help(weft)"'
 
-# Modest sizes, some minutes.
-bench: need-cargo
+# Modest sizes, some minutes. SQL is measured where `make sql` has built it.
+bench: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
 	@for program in read load search store 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
+	@echo; echo '== bench/sql'; \
+	if [ -x '$(WEFT)-sql' ]; then $(CARGO_TARGET_DIR)/release/sql --python $(VENV)/bin/python; else echo 'not measured: make sql builds weft-sql'; fi
 
 # At the sizes of docs/performance.md, which gets a row for each load: two hours, and 45 GB of disk below TMPDIR.
-bench-full: need-cargo
+bench-full: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
 	@for program in read 'load --full --record docs/performance.md' 'weave --full' 'search --full'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
+	@if [ -x '$(WEFT)-sql' ]; then echo; echo '== bench/sql'; $(CARGO_TARGET_DIR)/release/sql --full --python $(VENV)/bin/python; fi
 
 # Ten seconds a target; FUZZ_FLAGS='warc_reader --seconds 600' for one of them and longer.
 fuzz: need-cargo

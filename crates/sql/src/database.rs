@@ -276,13 +276,10 @@ impl Database {
             )));
         }
         // Another archive may have been made in the same place.
-        if facts.as_ref().is_none_or(|facts| facts.dir() != dir) {
-            *facts = Some(Arc::new(FactTables::new(dir)));
-        }
-        facts
-            .clone()
-            .map(Ok)
-            .ok_or_else(|| SqlError::Execution("there are no tables".into()))
+        let kept = facts.take().filter(|kept| kept.dir() == dir);
+        let kept = kept.unwrap_or_else(|| Arc::new(FactTables::new(dir)));
+        *facts = Some(Arc::clone(&kept));
+        Ok(Ok(kept))
     }
 
     /// A session whose tables are of one epoch, and that epoch.
