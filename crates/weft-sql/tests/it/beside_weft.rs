@@ -121,3 +121,74 @@ fn without_it_nothing_leads_there() {
         "not_found"
     );
 }
+
+/// A load of the made-up web in small epochs, killed at a point of the facts.
+fn killed(place: &Place, weft: &Path, archive: &str, input: &str, point: &str) {
+    let arguments = ["load", "--archive", archive, "--epoch-bytes", "20000", input];
+    let output = place
+        .other(weft, &arguments)
+        .env("WEFT_CRASH_POINT", point)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), None, "{point} is not passed: {output:?}");
+}
+
+/// Every view is what its definition makes of the facts, now and when the load has gone on to its end.
+fn check_after_a_kill(place: &Place, weft: &Path, archive: &str, point: &str) {
+    let verify = ["verify", "--archive", archive];
+    let output = place.run(&verify);
+    assert!(output.status.success(), "after {point}: {output:?}");
+    let output = place
+        .other(weft, &["load", "--archive", archive, "web.warc.gz"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "after {point}: {output:?}");
+    let count = "select count(*) as n from pages";
+    assert_eq!(
+        place.good(&["--archive", archive, "--format", "csv", count]),
+        "n\n60\n",
+        "after {point}"
+    );
+    let output = place.run(&verify);
+    assert!(output.status.success(), "after {point} and the load: {output:?}");
+}
+
+#[test]
+fn views_are_as_defined_after_a_kill_at_each_step_of_the_facts() {
+    let Some(weft) = weft() else { return };
+    let place = Place::new();
+    for point in facts::CRASH_POINTS
+        .into_iter()
+        .filter(|point| !point.starts_with("retract."))
+    {
+        for nth in [1, 3] {
+            let (archive, point) = (format!("{point}-{nth}"), format!("{point}:{nth}"));
+            killed(&place, &weft, &archive, "web.warc.gz", &point);
+            check_after_a_kill(&place, &weft, &archive, &point);
+        }
+    }
+    // A cut copy is loaded as done; the whole one takes back what the cut record left.
+    let whole = std::fs::read(place.path("web.warc.gz")).unwrap();
+    std::fs::create_dir(place.path("cut")).unwrap();
+    let grown = place.path("cut/web.warc.gz");
+    let write = |bytes: &[u8]| {
+        std::fs::write(&grown, bytes).unwrap();
+        // Long ago, so that nobody waits for more.
+        let long_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
+        std::fs::File::options()
+            .write(true)
+            .open(&grown)
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
+    };
+    write(&whole[..whole.len() - 100]);
+    let cut = place
+        .other(&weft, &["load", "--archive", "back", "cut/web.warc.gz"])
+        .output()
+        .unwrap();
+    assert_eq!(cut.status.code(), Some(1), "{cut:?}");
+    write(&whole);
+    killed(&place, &weft, "back", "cut/web.warc.gz", "retract.after_file:1");
+    check_after_a_kill(&place, &weft, "back", "retract.after_file");
+}
