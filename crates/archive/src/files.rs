@@ -180,7 +180,8 @@ impl Files {
         for entry in entries {
             let entry = entry.map_err(|source| OpenError::io("list", &self.dir, source))?;
             let name = entry.file_name();
-            if !ours.iter().any(|known| name == *known) {
+            // Another process may have made an archive of it since it was looked for, which has more files.
+            if !ours.iter().any(|known| name == *known) && self.read_settings()?.is_none() {
                 return Err(OpenError::NotEmpty {
                     dir: self.dir.display().to_string(),
                     found: name.to_string_lossy().into_owned(),

@@ -17,6 +17,7 @@ use futures_util::StreamExt as _;
 use url::Url;
 
 use crate::SqlError;
+use crate::fact_tables::is_table;
 
 /// What the tables say which links they have.
 const LINKS_PROPERTY: &str = "weft.links";
@@ -242,7 +243,7 @@ impl Tables {
         let failed = SqlError::facts(name);
         let dir = std::path::Path::new(&self.base).join(name);
         let dir = std::path::absolute(&dir).map_err(|error| wrong(&self.base, error.to_string()))?;
-        if !dir.join("_delta_log").is_dir() {
+        if !is_table(&dir) {
             return Ok(None);
         }
         let url = Url::from_directory_path(&dir)

@@ -117,7 +117,7 @@ impl FactTables {
             return Ok(Some(delta.clone()));
         }
         let dir = self.dir.join(table.name());
-        if !dir.join("_delta_log").is_dir() {
+        if !is_table(&dir) {
             return Ok(None);
         }
         let url = Url::from_directory_path(&dir).map_err(|()| SqlError::Epoch {
@@ -131,6 +131,20 @@ impl FactTables {
         *known = Some(delta.clone());
         Ok(Some(delta))
     }
+}
+
+/// Whether a folder is a table: its log has a commit. A load that was killed as it made the table leaves a log without.
+pub(crate) fn is_table(dir: &Path) -> bool {
+    let is_of_log = |name: &str| {
+        let is_numbered = name
+            .get(..20)
+            .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        is_numbered && (name.ends_with(".json") || name.ends_with(".parquet"))
+    };
+    std::fs::read_dir(dir.join("_delta_log")).is_ok_and(|entries| {
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        names.any(|name| name.to_str().is_some_and(is_of_log))
+    })
 }
 
 /// A version of a table and the last epoch that it has.

@@ -38,6 +38,10 @@ pub(super) async fn show(context: Context) -> Html {
             p { "Everything on these pages can be asked by programs as well. The "
                 a href="/api/v1/openapi.json" { "OpenAPI document" } " describes it in full; errors come as "
                 code { "{\"error\": {\"code\", \"message\"}}" } "." }
+            @if context.parts().sql {
+                p { "Statements in SQL go to " code { "/api/v1/sql?q=" } " (" code { "format" } ": json, jsonl, csv, parquet or arrow), or are typed on the "
+                    a href="/sql" { "page for them" } "." }
+            }
         }
         (routes())
     };

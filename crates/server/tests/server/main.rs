@@ -16,5 +16,6 @@ mod real;
 mod sample;
 mod schema;
 mod screenshots;
+mod sql;
 mod store;
 mod web;
