@@ -36,6 +36,7 @@ mod owner;
 pub mod question;
 mod read_only;
 mod readable;
+mod rebuild_progress;
 mod record;
 mod record_outcome;
 mod recounting;
