@@ -162,6 +162,29 @@ fn bucket(snapshot: &Snapshot, url_key: &str) -> Result<u8, SnapshotError> {
     Ok(weave::inlinks_bucket(inlinks))
 }
 
+/// Makes the search index anew of all pages; `made` is told how many there are so far.
+pub(crate) fn rebuild(
+    search: &SearchIndex,
+    snapshot: &Snapshot,
+    made: &mut dyn FnMut(u64),
+) -> Result<u64, FeedError> {
+    if search.covered_epoch() > snapshot.epoch().0 {
+        // As in `catch_up`: it is of another index.
+        search.clear()?;
+    }
+    let mut count = 0;
+    let documents = snapshot.page_keys().filter_map(|url_key| {
+        let document = url_key.and_then(|url_key| document(snapshot, url_key));
+        if let Ok(Some(_)) = &document {
+            count += 1;
+            made(count);
+        }
+        document.map_err(FeedError::Snapshot).transpose()
+    });
+    search.replace_all(snapshot.epoch().0, documents)?;
+    Ok(count)
+}
+
 /// A change with what the index has of the page now.
 fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, SnapshotError> {
     let url_key = match change {
@@ -169,10 +192,18 @@ fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, Snapshot
         PageChange::Bucket(url_key, bucket) => return Ok(Change::Bucket(url_key, bucket)),
         PageChange::Upsert(url_key) => url_key,
     };
+    Ok(match document(snapshot, url_key.clone())? {
+        Some(document) => Change::Upsert(Box::new(document)),
+        None => Change::Delete(url_key),
+    })
+}
+
+/// What the index has of a page; `None` of what is no page.
+fn document(snapshot: &Snapshot, url_key: String) -> Result<Option<Document>, SnapshotError> {
     let Some(page) = snapshot.version(&url_key)?.filter(|page| page.is_page) else {
-        return Ok(Change::Delete(url_key));
+        return Ok(None);
     };
-    Ok(Change::Upsert(Box::new(Document {
+    Ok(Some(Document {
         text: snapshot.text(&url_key)?.unwrap_or_default(),
         host: urlkey::host_of_key(&url_key).to_string(),
         domain: urlkey::domain_of_key(&url_key).to_string(),
@@ -184,5 +215,5 @@ fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, Snapshot
         language: page.language,
         inlink_bucket: bucket(snapshot, &url_key)?,
         url_key,
-    })))
+    }))
 }

@@ -245,9 +245,13 @@ impl KeptFacts {
         let Some(address) = &self.tables.address else {
             return self.tables.facts.sums().map_err(|error| error.to_string());
         };
-        // One question at a time: the others would wait for the same.
-        let mut late = self.late_sums.lock();
-        let answer = match late.take() {
+        let late = || {
+            let seconds = SUMS_TIME_MAX.as_secs();
+            format!("the tables in {address} could not be read within {seconds} s; ask again")
+        };
+        // Whoever asks meanwhile would wait for the same, and after that once more.
+        let mut waiting = self.late_sums.try_lock_for(SUMS_TIME_MAX).ok_or_else(late)?;
+        let answer = match waiting.take() {
             Some(answer) => answer,
             None => self
                 .tables
@@ -258,11 +262,8 @@ impl KeptFacts {
         match answer.recv_timeout(SUMS_TIME_MAX) {
             Ok(sums) => sums.map_err(|error| error.to_string()),
             Err(RecvTimeoutError::Timeout) => {
-                *late = Some(answer);
-                Err(format!(
-                    "the tables in {address} could not be read within {} s; ask again",
-                    SUMS_TIME_MAX.as_secs()
-                ))
+                *waiting = Some(answer);
+                Err(late())
             }
             Err(RecvTimeoutError::Disconnected) => Err(format!("reading the tables in {address} has ended")),
         }

@@ -37,6 +37,7 @@ mod owner;
 pub mod question;
 mod read_only;
 mod readable;
+mod rebuild_progress;
 mod record;
 mod record_outcome;
 mod recounting;

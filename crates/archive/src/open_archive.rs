@@ -14,6 +14,7 @@ use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
 use crate::kept_facts::{KeptFacts, OpenedFor};
 use crate::memory::Memory;
+use crate::rebuild_progress::{Begun, RebuildProgress};
 use crate::recounting::Recounting;
 use crate::{AskError, OpenError};
 
@@ -38,6 +39,7 @@ pub(crate) struct OpenArchive {
     /// The last epoch that was fed to the search index. Locked while feeding, so that epochs reach it in
     /// order.
     feeding: Mutex<u64>,
+    rebuilding: RebuildProgress,
     /// When and why the last attempt to write the search index failed; `None` if it succeeded.
     search_failure: Mutex<Option<(Instant, String)>>,
 }
@@ -77,6 +79,7 @@ impl OpenArchive {
             weave,
             feeding: Mutex::new(search.covered_epoch()),
             search,
+            rebuilding: RebuildProgress::default(),
             search_failure: Mutex::default(),
             jobs: Arc::default(),
             recounting: None,
@@ -127,7 +130,8 @@ impl OpenArchive {
     pub(crate) fn freshen_search(&self) -> Result<(), FeedError> {
         let failed_lately =
             matches!(&*self.search_failure.lock(), Some((at, _)) if ambient::since(*at) < RETRY_INTERVAL);
-        if self.jobs.active() > 0 || failed_lately {
+        // A rebuild holds what feeding needs: search answers from what is there.
+        if self.jobs.active() > 0 || failed_lately || self.rebuilding.is_running() {
             return Ok(());
         }
         match self.catch_up_search() {
@@ -139,6 +143,27 @@ impl OpenArchive {
             }
             other => other,
         }
+    }
+
+    /// Begins a rebuild; it runs until what is returned is dropped.
+    pub(crate) fn rebuild_begins(&self) -> Result<Begun, AskError> {
+        let running = || AskError::unavailable("another rebuild is under way; ask again when it has ended");
+        self.rebuilding.begin().ok_or_else(running)
+    }
+
+    /// What the rebuild that runs is at, and how far.
+    pub(crate) fn rebuild_progress(&self) -> (String, u64) {
+        self.rebuilding.at()
+    }
+
+    /// Makes the search index anew of the newest epoch, while searches see what was there before; gives the number of
+    /// pages.
+    pub(crate) fn rebuild_search(&self, made: &mut dyn FnMut(u64)) -> Result<u64, FeedError> {
+        let mut fed = self.feeding.lock();
+        let snapshot = self.weave.snapshot();
+        let pages = feed::rebuild(&self.search, &snapshot, made)?;
+        *fed = snapshot.epoch().0;
+        Ok(pages)
     }
 
     /// Why the search index is behind, if it could not be written.

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -64,13 +64,33 @@ impl Bucket {
         Ok(found)
     }
 
-    /// The content of an object; `None` if it does not exist.
-    pub(crate) async fn read(&self, path: &Path) -> Result<Option<Bytes>, Failure> {
-        let read = async { self.objects.get(path).await?.bytes().await };
-        match read.await {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(Error::NotFound { source, .. }) if !is_no_bucket(&with_causes(&*source)) => Ok(None),
-            Err(error) => Err(self.failure(error)),
+    /// The content of an object, each piece within the time of `patience`; `None` if it does not exist.
+    pub(crate) async fn read(&self, path: &Path, patience: &Patience) -> Result<Option<Bytes>, Failure> {
+        let asked = async {
+            match self.objects.get(path).await {
+                Ok(answer) => Ok(Some(answer)),
+                Err(Error::NotFound { source, .. }) if !is_no_bucket(&with_causes(&*source)) => Ok(None),
+                Err(error) => Err(self.failure(error)),
+            }
+        };
+        let Some(answer) = patience.hear(asked).await? else {
+            return Ok(None);
+        };
+        let (size, mut bytes) = (answer.meta.size, BytesMut::new());
+        let mut pieces = answer.into_stream();
+        let broken = |error: Error| Failure::passing(with_causes(&error));
+        while let Some(piece) = patience
+            .hear(async { pieces.try_next().await.map_err(broken) })
+            .await?
+        {
+            bytes.extend_from_slice(&piece);
+        }
+        match bytes.len() as u64 == size {
+            true => Ok(Some(bytes.freeze())),
+            false => Err(Failure::passing(format!(
+                "the answer ended after {} of {size} bytes",
+                bytes.len()
+            ))),
         }
     }
 

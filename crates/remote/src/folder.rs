@@ -4,7 +4,7 @@
 //!  - a commit of a table is made by a put that the store itself refuses where there is one already (`If-None-Match: *`). A store
 //!    that ignores the condition is found out with the first commit, which begins a table, before any epoch counts on it;
 //!  - what a caller wants written is sent as it is, without a copy of it; large files in parts, each with
-//!    a time of its own to be answered.
+//!    a time of its own to be answered, as each piece of what is read has.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -75,7 +75,13 @@ async fn at(shared: &Shared, address: &str) -> io::Result<(Arc<Bucket>, Path)> {
 
 async fn read(shared: &Shared, address: &str) -> io::Result<Option<Bytes>> {
     let (bucket, path) = at(shared, address).await?;
-    asked(shared.retry(), || bucket.read(&path)).await
+    let mut patience = Patience::new(shared.retry());
+    loop {
+        match bucket.read(&path, &patience).await {
+            Ok(read) => return Ok(read),
+            Err(failure) => patience.bear(failure).await?,
+        }
+    }
 }
 
 async fn write(shared: &Shared, address: &str, bytes: Bytes) -> io::Result<()> {

@@ -30,6 +30,7 @@ use tantivy::{Index, IndexReader, ReloadPolicy};
 
 use crate::buckets::{Buckets, Told};
 use crate::document::Change;
+use crate::document::Document;
 use crate::error::{ApplyError, OpenError};
 use crate::panics::caught;
 use crate::queue::Budget;
@@ -211,6 +212,47 @@ impl SearchIndex {
         self.shared.commit_now(&mut state)?;
         self.shared.remove_other_logs(&state);
         Ok(())
+    }
+
+    /// Makes the index anew of `documents`, all that there are at `epoch`, which is not before the covered one. Searches see
+    /// what was there before until all of it is replaced in one commit; a process that is killed meanwhile leaves
+    /// that.
+    ///
+    /// # Errors
+    /// [`ApplyError`], or whatever error comes instead of a document: nothing has changed then.
+    pub fn replace_all<E: From<ApplyError>>(
+        &self,
+        epoch: u64,
+        documents: impl Iterator<Item = Result<Document, E>>,
+    ) -> Result<(), E> {
+        let mut failure = None;
+        let mut documents =
+            documents.map_while(|document| document.map_err(|error| failure = Some(error)).ok());
+        let mut state = self.shared.state.lock();
+        // What was applied is committed first: if this fails, it must not be lost with it.
+        self.shared.report(&mut state)?;
+        self.shared.commit(&mut state)?;
+        let log = state.log;
+        let replaced = self.shared.replace_all(&mut state, &mut documents);
+        drop(documents);
+        let outcome = match (failure, replaced) {
+            (Some(failure), _) => {
+                self.shared.give_up(&mut state);
+                Err(failure)
+            }
+            (None, Err(error)) => Err(error.into()),
+            (None, Ok(())) => {
+                state.applied = epoch;
+                self.shared.commit_now(&mut state).map_err(E::from)
+            }
+        };
+        if outcome.is_err() {
+            // The log of the last commit, if this one has not come about; opening the writer again finds out.
+            state.log = log;
+        } else {
+            self.shared.remove_other_logs(&state);
+        }
+        outcome
     }
 
     pub(crate) fn view(&self) -> Arc<View> {

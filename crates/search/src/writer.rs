@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::LockError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
+use tantivy::query::AllQuery;
 use tantivy::{Index, IndexWriter, TantivyError, Term};
 
 use crate::bucket_log::LogEnd;
@@ -113,6 +114,12 @@ impl Writer {
 
     pub(crate) fn delete_all(&self) -> tantivy::Result<()> {
         self.writer.delete_all_documents().map(drop)
+    }
+
+    /// Deletes each document that was added before; unlike [`Writer::delete_all`], segments of the last commit stay whole until the
+    /// next one, so that documents may follow for as long as they take.
+    pub(crate) fn delete_each(&self) -> tantivy::Result<()> {
+        self.writer.delete_query(Box::new(AllQuery)).map(drop)
     }
 
     /// Makes everything before durable, together with the epoch it covers and the log of buckets, which is durable

@@ -3,4 +3,5 @@
 mod answers;
 mod crash;
 mod model;
+mod replaced;
 mod support;

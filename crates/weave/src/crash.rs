@@ -29,6 +29,15 @@
 //! | `close.before_journal` | all rows in tables, and in the journal | opening passes over rows of the journal that tables hold |
 //! | `close.after_journal` | all rows in tables, the journal empty | there is nothing to read again |
 
+//!
+//! A rebuild of views passes [`REBUILDING_CRASH_POINTS`]:
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `rebuild.after_batch` | some rows are mended; row `rebuilding` says that it goes on | opening goes through with it: all rows are compared again |
+//! | `rebuild.before_sync` | all rows are mended, perhaps not yet durably | the last batch is there whole, or opening writes it again |
+//! | `rebuild.before_publish` | all rows are mended | opening shows them |
+
 /// Names of the crash points of a load.
 pub const CRASH_POINTS: [&str; 11] = [
     "create.before_rename",
@@ -54,6 +63,13 @@ pub(crate) const RENUMBERING_CRASH_POINTS: [&str; 3] = [
 /// Names of the crash points of closing an index.
 pub(crate) const CLOSING_CRASH_POINTS: [&str; 2] = ["close.before_journal", "close.after_journal"];
 
+/// Names of the crash points of a rebuild of views.
+pub const REBUILDING_CRASH_POINTS: [&str; 3] = [
+    "rebuild.after_batch",
+    "rebuild.before_sync",
+    "rebuild.before_publish",
+];
+
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {
     crashpoint::pass(&CRASH_POINTS, name);
@@ -62,6 +78,11 @@ pub(crate) fn point(name: &'static str) {
 /// As [`point`], while an index of an older format is opened.
 pub(crate) fn renumbering_point(name: &'static str) {
     crashpoint::pass(&RENUMBERING_CRASH_POINTS, name);
+}
+
+/// As [`point`], while views are rebuilt.
+pub(crate) fn rebuilding_point(name: &'static str) {
+    crashpoint::pass(&REBUILDING_CRASH_POINTS, name);
 }
 
 /// As [`point`], while an index is closed.

@@ -35,6 +35,7 @@ mod packed;
 mod page_changes;
 mod place;
 mod progress;
+mod rebuild;
 mod recount;
 mod renumber;
 mod rows;
@@ -51,7 +52,7 @@ mod write;
 pub use beside::{Arriving, NoteRenamed, WriteBeside};
 pub use bucket::inlinks_bucket;
 pub use check::{Checked, Damage};
-pub use crash::CRASH_POINTS;
+pub use crash::{CRASH_POINTS, REBUILDING_CRASH_POINTS};
 pub use dump::{Details, DumpFormat, DumpRange, View};
 pub use epoch::{Batch, ChangedPage, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
@@ -62,6 +63,7 @@ pub use ledger::{
     digested_beginning,
 };
 pub use name::{name_bytes, name_text};
+pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
 pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
 pub use settings::Settings;

@@ -18,6 +18,7 @@ use crate::crash;
 use crate::cut::Cut;
 use crate::error::OpenError;
 use crate::packed::Dictionary;
+use crate::rebuild;
 use crate::renumber::{self, RENUMBERING_ROW};
 use crate::settings::Settings;
 use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
@@ -59,6 +60,11 @@ pub(crate) fn open(
         upgrade(&tables, &format).map_err(|e| OpenError::engine("open", dir, &e))?;
     }
     renumber::finish(&tables, dir)?;
+    rebuild::finish(rebuild::Place {
+        tables: &tables,
+        dir,
+        ranking_rows_max: settings.ranking_rows_max,
+    })?;
     if format.oldest < FORMAT_WITH_REDIRECTS {
         tracing::warn!(
             dir = %dir.display(),

@@ -25,12 +25,14 @@ use crate::chain::{Chain, StepClock, Woven};
 use crate::codec::Corrupt;
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
+use crate::dump::View;
 use crate::epoch::{Batch, EpochReport};
 use crate::error::is_for_want_of_room;
 use crate::error::{ApplyError, OpenError, SnapshotError};
 use crate::ids::InputId;
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry};
+use crate::rebuild::{self, RebuildError, Rebuilt};
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
 use crate::tables::{Table, Tables};
@@ -247,6 +249,44 @@ impl Weave {
         Ok(woven.report)
     }
 
+    /// Makes views anew from the tables that they follow from, while readers see the state before; durable when it returns. Only
+    /// rows that differ are written, in one epoch if there are any. Meanwhile nothing else is written. `progress` is told
+    /// tables and how many of their rows were compared.
+    ///
+    /// # Errors
+    /// [`RebuildError`]; nothing has changed for readers. Where writing had begun, the index must be opened again, which goes
+    /// through with it.
+    pub fn rebuild(
+        &self,
+        views: &[View],
+        progress: &mut dyn FnMut(&'static str, u64),
+    ) -> Result<Rebuilt, RebuildError> {
+        let plan = rebuild::Plan::of(views)?;
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        let tables = inner.usable(&writer)?;
+        let place = rebuild::Place {
+            tables: &tables,
+            dir: &inner.dir,
+            ranking_rows_max: inner.settings.ranking_rows_max,
+        };
+        let mut is_begun = false;
+        let (rebuilt, totals) = match rebuild::run(place, plan, &mut is_begun, progress) {
+            Ok(done) => done,
+            Err(rebuild::Failure::Engine(error)) => return Err(inner.failed_to_write(&error).into()),
+            Err(rebuild::Failure::Rebuild(error)) => {
+                if is_begun {
+                    *inner.poisoned.write() = Some(error.to_string());
+                }
+                return Err(error);
+            }
+        };
+        crash::rebuilding_point("rebuild.before_publish");
+        writer.totals = totals;
+        inner.publish(&tables, &writer);
+        Ok(rebuilt)
+    }
+
     /// Writes what is in memory to its tables, so that the next opening has little journal to read; for the end of
     /// a load. Closing (dropping the last handle) does the same. Nothing depends on it.
     ///
@@ -417,9 +457,13 @@ impl Inner {
     }
 
     fn poison_on_error(&self, result: fjall::Result<()>) -> Result<(), ApplyError> {
-        let Err(error) = result else { return Ok(()) };
+        result.map_err(|error| self.failed_to_write(&error))
+    }
+
+    /// Memory and disk may differ now: nothing may be written until the index was opened again.
+    fn failed_to_write(&self, error: &fjall::Error) -> ApplyError {
         let dir = self.dir.display().to_string();
-        let error = if is_for_want_of_room(&error, &self.dir) {
+        let error = if is_for_want_of_room(error, &self.dir) {
             ApplyError::DiskFull { dir }
         } else {
             ApplyError::Engine {
@@ -429,9 +473,8 @@ impl Inner {
             }
         };
         tracing::error!(%error, "index refuses writes until it is opened again");
-        // Memory and disk may differ now: nothing may be written until the index was opened again.
         *self.poisoned.write() = Some(error.to_string());
-        Err(error)
+        error
     }
 }
 

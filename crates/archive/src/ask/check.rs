@@ -25,7 +25,7 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
         .extend(checked.damages.into_iter().map(|damage| DamageRow {
             part: format!("table {}", damage.table),
             found: damage.detail,
-            advice: LOAD_AGAIN.to_owned(),
+            advice: advice(damage.table),
         }));
     if body.damages.is_empty() {
         body.fingerprints = rows(&checked.fingerprints);
@@ -41,6 +41,19 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
             .push("the search index was not checked: it follows from the index".to_owned());
     }
     Ok(body)
+}
+
+/// What to do about a table that is damaged.
+fn advice(table: &str) -> String {
+    let view = match table {
+        "uris" | "inlinks" | "sources" => "uris",
+        "domains" => "domains",
+        "rankings" => "top",
+        _ => return LOAD_AGAIN.to_owned(),
+    };
+    format!(
+        "weft rebuild {view} makes it anew of what it follows from; where it cannot be read, {LOAD_AGAIN}"
+    )
 }
 
 /// What was loaded into an archive that recounts. Nothing else of it is worth a check.

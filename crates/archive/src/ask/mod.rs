@@ -18,6 +18,7 @@ mod ledger;
 mod limit;
 mod links;
 mod page;
+mod rebuild;
 mod record;
 mod search;
 mod status;

@@ -49,6 +49,10 @@ macro_rules! questions {
             Jobs(JobsBody) { Jobs(Jobs) => jobs::jobs }
             /// What was removed from the ledger.
             Forgotten(ForgottenBody) { Forget(Forget) => forget::forget }
+            /// What was made anew.
+            Rebuilt(RebuiltBody) { Rebuild(Rebuild) => rebuild::rebuild }
+            /// How far a rebuild is.
+            Rebuilding(RebuildingBody) { Rebuilding(Rebuilding) => rebuild::progress }
         }
     };
 }

@@ -13,6 +13,7 @@ mod ledger;
 mod links;
 mod load;
 mod page;
+mod rebuild;
 mod record;
 mod search;
 mod status;
@@ -21,7 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, record::*, search::*, status::*,
+    cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*, search::*,
+    status::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -100,6 +100,25 @@ impl Shared {
         Ok(())
     }
 
+    /// Puts documents in place of all that are there, to be committed together.
+    pub(super) fn replace_all(
+        &self,
+        state: &mut State,
+        documents: &mut dyn Iterator<Item = Document>,
+    ) -> Result<(), ApplyError> {
+        let replaced = self.writer(state).and_then(|writer| writer.delete_each());
+        let written = replaced.and_then(|()| {
+            // Buckets begin anew in a log of their own, which the commit names.
+            state.told.clear();
+            state.unseen.clear();
+            state.log = state.log.next();
+            state.view_follows = false;
+            let mut inserts = documents.map(|document| Change::Insert(Box::new(document)));
+            self.write_all(state, Before::Exact, &mut inserts)
+        });
+        written.map_err(|error| self.fail(state, error))
+    }
+
     fn write_all(
         &self,
         state: &mut State,

@@ -179,13 +179,18 @@ impl Shared {
         }
     }
 
-    /// Gives up what is not committed. After a broken invariant, too: its caller applies again from what is on disk.
-    pub(super) fn fail(&self, state: &mut State, error: TantivyError) -> ApplyError {
-        // What the writer has taken in cannot be told from what it lost: all of it is given up.
+    /// Gives up what is not committed, without an error.
+    pub(super) fn give_up(&self, state: &mut State) {
         state.writer = None;
         state.applied = state.committed;
         state.told.clear();
         state.documents_waiting = 0;
+    }
+
+    /// Gives up what is not committed. After a broken invariant, too: its caller applies again from what is on disk.
+    pub(super) fn fail(&self, state: &mut State, error: TantivyError) -> ApplyError {
+        // What the writer has taken in cannot be told from what it lost: all of it is given up.
+        self.give_up(state);
         ApplyError {
             covered_epoch: state.committed,
             message: error.to_string(),

@@ -43,6 +43,8 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",
         Question::Forget(_) => "forgotten",
+        Question::Rebuild(_) => "rebuilt",
+        Question::Rebuilding(_) => "rebuilding",
     }
 }
 

@@ -10,6 +10,7 @@ mod known_errors;
 mod ledger;
 mod older_format;
 mod packed;
+mod rebuild;
 mod snapshots;
 mod support;
 

@@ -102,6 +102,14 @@ fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset: u64) -> Ve
     key
 }
 
+/// URL key of a row.
+pub(crate) fn url_key_of_row(key: &[u8]) -> Result<&[u8], Corrupt> {
+    let length = key.len().checked_sub(SUFFIX_BYTES);
+    length
+        .map(|length| &key[..length])
+        .ok_or(Corrupt("key too short"))
+}
+
 /// What all row keys of one URL key begin with. Rows of a longer key with a NUL in it begin alike:
 /// [`decode`] tells them apart.
 pub(crate) fn key_prefix(url_key: &str) -> Vec<u8> {

@@ -136,7 +136,7 @@ pub(crate) fn scan(cut: &Cut, after: Option<&str>) -> Rows {
     }
 }
 
-fn encode(domain: &DomainState) -> Vec<u8> {
+pub(crate) fn encode(domain: &DomainState) -> Vec<u8> {
     let mut out = vec![ROW_VERSION];
     codec::put_varint(&mut out, domain.uris);
     codec::put_varint(&mut out, domain.pages);

@@ -31,12 +31,17 @@ impl Default for Sources {
 
 /// Writes the sources of a URI that were numbered in one epoch; their places are sorted.
 pub(crate) fn put(write: &mut Write<'_>, number: u64, epoch: Epoch, places: impl IntoIterator<Item = u32>) {
+    write.put(Table::Inlinks, row_key(number, epoch), encode_places(places));
+}
+
+/// The value of a row; places are sorted.
+pub(crate) fn encode_places(places: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let (mut row, mut before) = (Vec::new(), 0);
     for place in places {
         codec::put_varint(&mut row, u64::from(place - before));
         before = place;
     }
-    write.put(Table::Inlinks, row_key(number, epoch), row);
+    row
 }
 
 /// Key of the row of a URI's sources that were numbered in one epoch.

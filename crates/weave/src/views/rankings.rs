@@ -96,6 +96,53 @@ impl RankingState {
         Ok(state)
     }
 
+    /// For counting the URIs of a scope with [`RankingState::add`].
+    pub(crate) fn counting() -> RankingState {
+        RankingState {
+            floor: 1,
+            histogram: BTreeMap::new(),
+        }
+    }
+
+    /// Counts a URI.
+    pub(crate) fn add(&mut self, counts: Counts) {
+        self.count(Some(counts), true);
+    }
+
+    /// Counts the URIs that another state has counted.
+    pub(crate) fn add_all(&mut self, other: &RankingState) {
+        for (&bucket, &count) in &other.histogram {
+            *self.histogram.entry(bucket).or_default() += count;
+        }
+    }
+
+    /// The state of a scope whose `uris` were all counted: an index stays with its floor, and a scope without gets one if it
+    /// is large.
+    pub(crate) fn settled(self, stored: &RankingState, uris: u64, rows_max: u64) -> RankingState {
+        if stored.floor == 0 && uris <= rows_max {
+            return RankingState::default();
+        }
+        let mut now = RankingState {
+            floor: stored.floor,
+            ..self
+        };
+        if now.floor == 0 || now.rows() > rows_max {
+            now.floor = now.lowest_floor(rows_max / 2);
+        }
+        now
+    }
+
+    /// Whether the scope has an index.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.floor > 0
+    }
+
+    /// Key of the row that a URI of the scope has in the index, if it has one.
+    pub(crate) fn row(&self, scope: Scope<'_>, url_key: &str, counts: Counts) -> Option<Vec<u8>> {
+        let bucket = bucket(counts);
+        (self.floor > 0 && bucket >= self.floor).then(|| row_key(scope, bucket, url_key))
+    }
+
     fn count(&mut self, counts: Option<Counts>, came: bool) {
         let Some(counts) = counts else { return };
         let bucket = bucket(counts);

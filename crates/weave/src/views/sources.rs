@@ -50,7 +50,7 @@ impl SourceId {
     }
 
     /// Key of the row in `sources` that has its key.
-    fn row_key(self) -> [u8; 12] {
+    pub(crate) fn row_key(self) -> [u8; 12] {
         row_key(self.epoch, self.place / GROUP * GROUP)
     }
 }
@@ -138,7 +138,29 @@ pub(crate) fn forget(cut: &Cut, write: &mut Write<'_>, mut gone: Vec<SourceId>) 
     Ok(())
 }
 
-fn encode(keys: &[Vec<u8>]) -> Vec<u8> {
+/// Puts the key of a source at its place among those of its row.
+pub(crate) fn place_key(keys: &mut Vec<Vec<u8>>, id: SourceId, key: Vec<u8>) {
+    let place = (id.place % GROUP) as usize;
+    if keys.len() <= place {
+        keys.resize(place + 1, Vec::new());
+    }
+    keys[place] = key;
+}
+
+/// Whether a row has these keys at their places, and no others.
+pub(crate) fn has_keys(row: &[u8], keys: &[Vec<u8>]) -> bool {
+    decode(row).is_ok_and(|mut found| {
+        // Sources behind the last that has a number have lost theirs.
+        let length = found
+            .iter()
+            .rposition(|key| !key.is_empty())
+            .map_or(0, |last| last + 1);
+        found.truncate(length);
+        found == keys
+    })
+}
+
+pub(crate) fn encode(keys: &[Vec<u8>]) -> Vec<u8> {
     let mut out = vec![ROW_VERSION];
     let mut previous: &[u8] = b"";
     for key in keys {

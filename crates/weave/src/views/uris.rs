@@ -39,7 +39,7 @@ const IS_PAGE: u8 = 2;
 const SPILLED: u8 = 4;
 
 /// In-links kept in the row itself.
-const INLINE_MAX: usize = 8;
+pub(crate) const INLINE_MAX: usize = 8;
 
 /// In-link counts of a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

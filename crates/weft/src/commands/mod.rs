@@ -17,6 +17,7 @@ mod load;
 mod manual;
 mod pack;
 mod page;
+mod rebuild;
 mod record;
 mod search;
 mod serve;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Sql(sql::Args),
     /// Recompute every view and compare
     Verify(verify::Args),
+    /// Make views or search anew from what they follow from
+    Rebuild(rebuild::Args),
     /// Serve pages, API and CDX to browsers
     Serve(Box<serve::Args>),
     /// Keep files on several disks or machines
@@ -94,6 +97,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Record(args) => record::run(args, context),
         Command::Sql(args) => sql::run(args, context),
         Command::Verify(args) => verify::run(&args, context),
+        Command::Rebuild(args) => rebuild::run(args, context),
         Command::Serve(args) => serve::run(&args, context),
         Command::Store(args) => store::run(*args, context),
         Command::Demo(args) => demo::run(&args, context),

@@ -14,6 +14,7 @@ mod inspect;
 mod install;
 mod load;
 mod real;
+mod rebuild;
 mod s3_face;
 mod serve;
 mod sql;

@@ -20,6 +20,7 @@ const COMMANDS: &[&str] = &[
     "forget",
     "record",
     "verify",
+    "rebuild",
     "serve",
     "store",
     "demo",
@@ -49,7 +50,7 @@ fn every_command_has_help_with_examples() {
 
 #[test]
 fn later_parts_are_absent() {
-    for command in ["forget", "files", "sql", "cache"] {
+    for command in ["forget", "files", "cache"] {
         assert_eq!(Place::new().run(&[command]).code, Some(2), "{command}");
     }
 }

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use facts::Place as _;
+
 use crate::crash::{record, write_old};
 use crate::program::{Dumps, assert_same, dumps_with, finish, load, run, said, status, undisturbed, weft};
 use crate::s3_server::S3Server;
@@ -106,6 +108,39 @@ fn aborted_while_facts_in_a_store_are_taken_back() {
         assert_eq!(output.status.code(), None, "{point}: {}", said(&output));
         run(loading(), &[0]);
         assert_same(&dumps_of(&server, root, &archive, &address), &expected, point);
+    }
+}
+
+/// Parts over the protocol, and a commit that is refused where there is one, as the store decides it.
+#[test]
+fn large_files_go_in_parts() {
+    let server = S3Server::start();
+    let folder = server.remote().folder("s3://lake/large").unwrap();
+    let large: bytes::Bytes = (0..20_000_000u32)
+        .map(|n| (n >> 7) as u8)
+        .collect::<Vec<u8>>()
+        .into();
+    folder.put("links/large", large.clone()).unwrap();
+    assert!(folder.get("links/large").unwrap().unwrap() == large);
+    assert!(
+        folder
+            .put_if_absent("links/_delta_log/0", "first".into())
+            .unwrap()
+    );
+    assert!(
+        !folder
+            .put_if_absent("links/_delta_log/0", "second".into())
+            .unwrap()
+    );
+    assert_eq!(folder.get("links/_delta_log/0").unwrap().unwrap(), "first");
+    assert_eq!(folder.list("links").unwrap(), ["large"]);
+    let absent = server.remote().folder("s3://lakes/large").unwrap();
+    for error in [
+        absent.list("links").unwrap_err(),
+        absent.get("links/x").unwrap_err(),
+        absent.put("links/x", large.slice(..9)).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("there is no bucket lakes"), "{error}");
     }
 }
 

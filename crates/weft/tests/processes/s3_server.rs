@@ -100,12 +100,17 @@ impl S3Server {
             )
     }
 
-    /// Copies everything below an address into a directory.
-    pub(crate) fn download(&self, address: &str, to: &Path) {
-        let remote = Remote::new(Settings {
+    /// What reads and writes there, with the keys of this store.
+    pub(crate) fn remote(&self) -> Remote {
+        Remote::new(Settings {
             s3: self.settings.clone(),
             ..Settings::default()
-        });
+        })
+    }
+
+    /// Copies everything below an address into a directory.
+    pub(crate) fn download(&self, address: &str, to: &Path) {
+        let remote = self.remote();
         let folder = format!("{address}/");
         for (found, stat) in remote.list(&folder).unwrap() {
             let mut content = vec![0; stat.size as usize];

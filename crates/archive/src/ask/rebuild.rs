@@ -1,0 +1,61 @@
+//! Makes views and the search index anew, and says how far that is.
+
+use weave::{RebuildError, View};
+
+use super::basis::Basis;
+use crate::AskError;
+use crate::question::{Rebuild, Rebuilding, RebuildingBody, RebuiltBody, RebuiltPart};
+
+/// Name of the search index among what is made anew.
+const SEARCH: &str = "search";
+
+/// Makes views anew, then the search index. Loads wait meanwhile, questions do not.
+pub(super) fn rebuild(basis: &Basis<'_>, question: &Rebuild) -> Result<RebuiltBody, AskError> {
+    let open = basis.open;
+    open.writable()?;
+    let views: Result<Vec<View>, String> = question.views.iter().map(|name| name.parse()).collect();
+    let views = views.map_err(AskError::bad_request)?;
+    let begun = open.rebuild_begins()?;
+    let mut body = RebuiltBody {
+        rebuilt_epoch: basis.snapshot.epoch().0,
+        ..RebuiltBody::default()
+    };
+    if !views.is_empty() {
+        let mut progress = |table: &str, rows| begun.at(table, rows);
+        let rebuilt = open
+            .weave
+            .rebuild(&views, &mut progress)
+            .map_err(|error| match error {
+                RebuildError::NotDerived(_) => AskError::bad_request(error),
+                other => AskError::internal(other),
+            })?;
+        body.rebuilt_epoch = rebuilt.epoch.0;
+        body.search_is_behind = rebuilt.is_search_untold && !question.search;
+        body.parts = rebuilt
+            .tables
+            .into_iter()
+            .map(|sum| RebuiltPart {
+                part: sum.table.to_owned(),
+                rows: sum.rows,
+                mended: sum.mended,
+            })
+            .collect();
+    }
+    if question.search {
+        let made = open
+            .rebuild_search(&mut |rows| begun.at(SEARCH, rows))
+            .map_err(AskError::internal)?;
+        body.parts.push(RebuiltPart {
+            part: SEARCH.to_owned(),
+            rows: made,
+            mended: made,
+        });
+    }
+    Ok(body)
+}
+
+/// How far the rebuild is that runs, if one does.
+pub(super) fn progress(basis: &Basis<'_>, _: &Rebuilding) -> Result<RebuildingBody, AskError> {
+    let (part, rows) = basis.open.rebuild_progress();
+    Ok(RebuildingBody { part, rows })
+}

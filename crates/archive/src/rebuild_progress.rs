@@ -1,0 +1,47 @@
+//! Whether a rebuild runs, and how far it is. One runs at a time.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+/// Shared by the rebuild that runs and those who ask about it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RebuildProgress(Arc<Mutex<Option<(String, u64)>>>);
+
+impl RebuildProgress {
+    /// Begins a rebuild, unless one runs.
+    pub(crate) fn begin(&self) -> Option<Begun> {
+        let mut at = self.0.lock();
+        if at.is_some() {
+            return None;
+        }
+        *at = Some((String::new(), 0));
+        Some(Begun(self.clone()))
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.0.lock().is_some()
+    }
+
+    /// The part at hand, and how many of its rows were compared.
+    pub(crate) fn at(&self) -> (String, u64) {
+        self.0.lock().clone().unwrap_or_default()
+    }
+}
+
+/// A rebuild that runs until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Begun(RebuildProgress);
+
+impl Begun {
+    /// Says how far it is.
+    pub(crate) fn at(&self, part: &str, rows: u64) {
+        *self.0.0.lock() = Some((part.to_owned(), rows));
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        *self.0.0.lock() = None;
+    }
+}

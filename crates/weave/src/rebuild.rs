@@ -1,0 +1,335 @@
+//! Views made anew from the tables that they follow from. Rows are compared, and only those that differ are written.
+//!
+//! | views | tables | follow from |
+//! |---|---|---|
+//! | `uris`, `inlinks` | `uris`, `inlinks`, `sources` | `captures`, `versions`, `links` |
+//! | `domains`, `top` | `domains`, `rankings` | `uris` |
+//!
+//! Invariants:
+//!  - readers see the state before until everything is written: the last batch makes the epoch that is published;
+//!  - where there are more batches than one, row `rebuilding` of table `meta` commits with the first and goes with the last. An
+//!    index that has it goes through with the rebuild when it is opened. Each run compares everything and writes
+//!    what is still wrong, so it can end anywhere;
+//!  - before anything is written, the tables that others are made from were read and agree with each other. A loss in one of
+//!    them is an error, and does not spread.
+//!
+//! Memory is bounded but for the in-links of one URI, and the states of domains with thousands of URIs.
+
+mod ahead;
+mod domains;
+mod uris;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fjall::{PersistMode, UserKey, UserValue};
+
+use crate::crash;
+use crate::cut::Cut;
+use crate::dump::View;
+use crate::epoch::PageChange;
+use crate::error::{ApplyError, OpenError, SnapshotError};
+use crate::ids::Epoch;
+use crate::tables::{Table, Tables};
+use crate::views::totals::TotalsRow;
+use crate::views::{changes, totals};
+use crate::write::Write;
+
+/// Key of the row in table `meta` that says what is being made anew.
+pub(crate) const REBUILDING_ROW: &str = "rebuilding";
+
+/// Rows in a batch: some 10 MB.
+const BATCH_ROWS: usize = if cfg!(test) { 8 } else { 1 << 16 };
+
+/// Pages whose in-links changed that search is told of one by one; of more it must be made anew itself.
+const CHANGES_MAX: usize = 1 << 16;
+
+/// What a rebuild found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// The epoch in which it was mended; the newest one if nothing was wrong.
+    pub epoch: Epoch,
+    /// Each table that was made anew.
+    pub tables: Vec<RebuiltTable>,
+    /// So many pages got other in-links that search, which ranks by them, must be rebuilt, too.
+    pub is_search_untold: bool,
+}
+
+/// What a rebuild found and did in one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RebuiltTable {
+    /// Its name.
+    pub table: &'static str,
+    /// Rows that it must have: all were compared.
+    pub rows: u64,
+    /// Rows that were missing, wrong or too many.
+    pub mended: u64,
+}
+
+/// Why views were not made anew. What readers see is as before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RebuildError {
+    /// The view follows from the inputs alone.
+    #[error(
+        "view {0} is what others are made from: only the inputs can say what is missing in it. Load them into a new archive \
+         (weft verify compares without one), or restore a copy of this one"
+    )]
+    NotDerived(&'static str),
+    /// What is to be made anew would lack what is missing there.
+    #[error(
+        "table {table} is damaged itself, at {key}: {detail}. What follows from it cannot be made anew: load the inputs into a \
+         new archive, or restore a copy of this one"
+    )]
+    Untrusted {
+        /// The table.
+        table: &'static str,
+        /// The URL key.
+        key: String,
+        /// What contradicts what.
+        detail: &'static str,
+    },
+    /// A table cannot be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// Sorting needs temporary files beside the index.
+    #[error("sort rows in {dir}: {source}")]
+    Scratch {
+        /// The directory.
+        dir: String,
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// Writing failed.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// Which views are made anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// URIs and in-links; domains and rankings follow them in any case.
+    uris: bool,
+}
+
+impl Plan {
+    pub(crate) fn of(views: &[View]) -> Result<Plan, RebuildError> {
+        let underived = views
+            .iter()
+            .find(|view| !matches!(view, View::Uris | View::Inlinks | View::Domains | View::Top));
+        match underived {
+            Some(view) => Err(RebuildError::NotDerived(view.name())),
+            None => Ok(Plan {
+                uris: views
+                    .iter()
+                    .any(|view| matches!(view, View::Uris | View::Inlinks)),
+            }),
+        }
+    }
+
+    fn encode(self) -> [u8; 1] {
+        [u8::from(self.uris)]
+    }
+
+    /// A row of a later program may say more: then everything is made anew.
+    fn decode(row: &[u8]) -> Plan {
+        Plan { uris: row != [0] }
+    }
+}
+
+/// Why a run ended early.
+pub(crate) enum Failure {
+    Rebuild(RebuildError),
+    Engine(fjall::Error),
+}
+
+impl From<SnapshotError> for Failure {
+    fn from(error: SnapshotError) -> Failure {
+        Failure::Rebuild(error.into())
+    }
+}
+
+impl From<fjall::Error> for Failure {
+    fn from(error: fjall::Error) -> Failure {
+        Failure::Engine(error)
+    }
+}
+
+/// An error of the files that rows are sorted in.
+fn scratch(dir: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
+    |source| {
+        Failure::Rebuild(RebuildError::Scratch {
+            dir: dir.display().to_string(),
+            source,
+        })
+    }
+}
+
+/// What a run needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'t> {
+    pub(crate) tables: &'t Arc<Tables>,
+    pub(crate) dir: &'t Path,
+    pub(crate) ranking_rows_max: u64,
+}
+
+/// Compares and mends; durable when it returns. The caller publishes.
+pub(crate) fn run(
+    place: Place<'_>,
+    plan: Plan,
+    is_begun: &mut bool,
+    progress: &mut dyn FnMut(&'static str, u64),
+) -> Result<(Rebuilt, TotalsRow), Failure> {
+    let mut mender = Mender {
+        tables: place.tables,
+        write: Write::new(place.tables),
+        plan,
+        is_begun,
+        sums: Vec::new(),
+        changes: Vec::new(),
+        progress,
+    };
+    let cut = Cut::take(place.tables);
+    let before = totals::read(&cut)?;
+    let mut totals = before.clone();
+    if plan.uris {
+        uris::mend(place, &cut, &mut mender, &mut totals)?;
+        // Domains are counted from what is there then.
+        mender.hand_over()?;
+    }
+    let cut = Cut::take(place.tables);
+    domains::mend(place, &cut, &mut mender, &mut totals)?;
+    let Mender {
+        mut write,
+        is_begun,
+        sums,
+        changes,
+        ..
+    } = mender;
+    let is_search_untold = changes.len() > CHANGES_MAX;
+    if *is_begun || write.len() > 0 || totals != before {
+        totals.epoch = totals.epoch.next();
+        let told = if is_search_untold { &[] } else { &changes[..] };
+        changes::apply(&mut write, totals.epoch, told);
+        write.put(Table::Meta, totals::ROW, totals.encode());
+        if *is_begun {
+            write.remove(Table::Meta, REBUILDING_ROW);
+        }
+        place.tables.wait_for_room()?;
+        // From here on memory and disk may differ if this fails.
+        *is_begun = true;
+        write.commit()?;
+        crash::rebuilding_point("rebuild.before_sync");
+        place.tables.db.persist(PersistMode::SyncData)?;
+        place.tables.written();
+    }
+    let rebuilt = Rebuilt {
+        epoch: totals.epoch,
+        tables: sums,
+        is_search_untold,
+    };
+    Ok((rebuilt, totals))
+}
+
+/// Goes through with a rebuild that was cut short, if there is one.
+pub(crate) fn finish(place: Place<'_>) -> Result<(), OpenError> {
+    let row = Cut::take(place.tables).get(Table::Meta, REBUILDING_ROW.as_bytes())?;
+    let Some(row) = row else { return Ok(()) };
+    tracing::warn!(dir = %place.dir.display(), "a rebuild of views was cut short and goes on");
+    match run(place, Plan::decode(&row), &mut true, &mut |_, _| {}) {
+        Ok(_) => Ok(()),
+        Err(Failure::Engine(error)) => Err(OpenError::engine("rebuild views of", place.dir, &error)),
+        // What could not be read then cannot be read now: answers that need it say so.
+        Err(Failure::Rebuild(error)) => {
+            tracing::error!(%error, dir = %place.dir.display(), "views were rebuilt in part");
+            Ok(())
+        }
+    }
+}
+
+/// Rows on their way into tables.
+struct Mender<'r, 't> {
+    tables: &'t Arc<Tables>,
+    write: Write<'t>,
+    plan: Plan,
+    /// Whether a batch was handed over.
+    is_begun: &'r mut bool,
+    sums: Vec<RebuiltTable>,
+    /// Pages whose in-links are others now, in order.
+    changes: Vec<PageChange>,
+    progress: &'r mut dyn FnMut(&'static str, u64),
+}
+
+impl Mender<'_, '_> {
+    /// Names tables that are made anew, also those that turn out to have no rows.
+    fn begin(&mut self, tables: &[Table]) {
+        for table in tables {
+            self.sum(*table);
+        }
+    }
+
+    fn sum(&mut self, table: Table) -> &mut RebuiltTable {
+        let name = table.name();
+        let known = self.sums.iter().position(|sum| sum.table == name);
+        let at = known.unwrap_or_else(|| {
+            self.sums.push(RebuiltTable {
+                table: name,
+                rows: 0,
+                mended: 0,
+            });
+            self.sums.len() - 1
+        });
+        &mut self.sums[at]
+    }
+
+    /// A row that the table must have was compared.
+    fn compared(&mut self, table: Table) {
+        let sum = self.sum(table);
+        sum.rows += 1;
+        let rows = sum.rows;
+        if rows.is_multiple_of(1 << 12) {
+            (self.progress)(table.name(), rows);
+        }
+    }
+
+    fn put(&mut self, table: Table, key: impl Into<UserKey>, value: impl Into<UserValue>) {
+        self.sum(table).mended += 1;
+        self.write.put(table, key, value);
+    }
+
+    fn remove(&mut self, table: Table, key: impl Into<UserKey>) {
+        self.sum(table).mended += 1;
+        self.write.remove(table, key);
+    }
+
+    fn changed(&mut self, change: PageChange) {
+        // One more than may be told says that there were more.
+        if self.changes.len() <= CHANGES_MAX {
+            self.changes.push(change);
+        }
+    }
+
+    /// Hands rows over where there are many. Not to be called between rows that need each other.
+    fn breathe(&mut self) -> Result<(), Failure> {
+        match self.write.len() >= BATCH_ROWS {
+            true => self.hand_over(),
+            false => Ok(()),
+        }
+    }
+
+    fn hand_over(&mut self) -> Result<(), Failure> {
+        if self.write.len() == 0 {
+            return Ok(());
+        }
+        let mut write = std::mem::replace(&mut self.write, Write::new(self.tables));
+        if !*self.is_begun {
+            write.put(Table::Meta, REBUILDING_ROW, self.plan.encode());
+        }
+        self.tables.wait_for_room()?;
+        *self.is_begun = true;
+        write.commit()?;
+        self.tables.written();
+        crash::rebuilding_point("rebuild.after_batch");
+        Ok(())
+    }
+}

@@ -1,0 +1,348 @@
+//! URIs, their in-links, and the keys of sources, from captures, versions and links.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::ahead::Ahead;
+use super::{CHANGES_MAX, Failure, Mender, Place, RebuildError, scratch};
+use crate::bucket::inlinks_bucket;
+use crate::codec::{self, Corrupt};
+use crate::cut::Cut;
+use crate::domain_of::DomainOf;
+use crate::epoch::PageChange;
+use crate::ids::Epoch;
+use crate::sort::{Sorted, Sorter};
+use crate::tables::Table;
+use crate::views::inlinks::{self, Sources};
+use crate::views::sources::{self, SourceId};
+use crate::views::totals::TotalsRow;
+use crate::views::uris::{self, Counts, INLINE_MAX, UriState};
+use crate::views::{captures, links, version_row};
+
+/// Bytes of a source's number, sortable.
+const ID_BYTES: usize = 12;
+
+pub(super) fn mend(
+    place: Place<'_>,
+    cut: &Cut,
+    mender: &mut Mender<'_, '_>,
+    totals: &mut TotalsRow,
+) -> Result<(), Failure> {
+    mender.begin(&[Table::Uris, Table::Inlinks, Table::Sources]);
+    let read = read_links(place.dir, cut)?;
+    totals.links = read.links;
+    // All numbers in use are below it: a run that was cut short has given some that no totals row knows.
+    let last = cut.iter(Table::Inlinks).next_back().transpose()?;
+    let after_last = last.map_or(0, |(key, _)| number_of(&key).map_or(0, |number| number + 1));
+    totals.next_number = totals.next_number.max(after_last);
+    let failed = scratch(place.dir);
+    let used = Uris {
+        cut,
+        mender,
+        next_number: &mut totals.next_number,
+        used: Sorter::new(place.dir),
+        dir: place.dir,
+    }
+    .mend(read.by_target.finish().map_err(&failed)?)?;
+    remove_unused(cut, mender, used.finish().map_err(&failed)?, place.dir)?;
+    mend_sources(cut, mender, read.by_source.finish().map_err(&failed)?, place.dir)
+}
+
+/// The links, in other orders.
+struct Links {
+    /// Target, `\0`, number of the source, whether it is of another domain.
+    by_target: Sorter,
+    /// Number of the source, its key.
+    by_source: Sorter,
+    links: u64,
+}
+
+fn untrusted(table: Table, key: &[u8], detail: &'static str) -> Failure {
+    Failure::Rebuild(RebuildError::Untrusted {
+        table: table.name(),
+        key: key.escape_ascii().to_string(),
+        detail,
+    })
+}
+
+/// Reads all links. Every version must have those that it says, and no others.
+fn read_links(dir: &Path, cut: &Cut) -> Result<Links, Failure> {
+    let failed = scratch(dir);
+    let mut read = Links {
+        by_target: Sorter::new(dir),
+        by_source: Sorter::new(dir),
+        links: 0,
+    };
+    let (mut domain_of_source, mut domain_of_target) = (DomainOf::default(), DomainOf::default());
+    let mut stored = Ahead::of(cut.iter(Table::Links).map(|row| {
+        let (key, value) = row?;
+        Ok((key.to_vec(), value))
+    }))?;
+    let stray = "links of no version";
+    for row in cut.iter(Table::Versions) {
+        let (key, value) = row?;
+        if let Some(before) = stored.take_before(Some(&key))? {
+            return Err(untrusted(Table::Versions, &before, stray));
+        }
+        let decoded = codec::to_text(&key).and_then(|url_key| {
+            let version = version_row::decode(&url_key, &value)?;
+            Ok((url_key, version.links))
+        });
+        let (url_key, count) = cut.decode(Table::Versions, &key, decoded)?;
+        let Some(row) = stored.take(&key)? else {
+            match count {
+                0 => continue,
+                _ => {
+                    return Err(untrusted(
+                        Table::Links,
+                        &key,
+                        "a version has links that are not there",
+                    ));
+                }
+            }
+        };
+        let id = links::split_head(&row)
+            .and_then(|split| split.ok_or(Corrupt("row without the number of its source")));
+        let (id, _) = cut.decode(Table::Links, &key, id)?;
+        let links = links::read_row(cut, &key, &row, |_| true)?;
+        if links.len() as u64 != u64::from(count) {
+            return Err(untrusted(
+                Table::Links,
+                &key,
+                "a version has another number of links",
+            ));
+        }
+        read.links += u64::from(count);
+        let id = sortable(id);
+        let by_source = [&id, url_key.as_bytes()].concat();
+        read.by_source.push(&by_source).map_err(&failed)?;
+        let domain = domain_of_source.get(&url_key);
+        for link in links {
+            let external = u8::from(domain_of_target.get(&link.url_key) != domain);
+            let row = [link.url_key.as_bytes(), &[0], &id, &[external]].concat();
+            read.by_target.push(&row).map_err(&failed)?;
+        }
+    }
+    match stored.take_before(None)? {
+        Some(key) => Err(untrusted(Table::Versions, &key, stray)),
+        None => Ok(read),
+    }
+}
+
+fn sortable(id: SourceId) -> [u8; ID_BYTES] {
+    let mut bytes = [0; ID_BYTES];
+    bytes[..8].copy_from_slice(&id.epoch.0.to_be_bytes());
+    bytes[8..].copy_from_slice(&id.place.to_be_bytes());
+    bytes
+}
+
+fn of_sortable(bytes: &[u8]) -> Option<SourceId> {
+    let (epoch, place) = bytes.split_first_chunk::<8>()?;
+    Some(SourceId {
+        epoch: Epoch(u64::from_be_bytes(*epoch)),
+        place: u32::from_be_bytes(place.try_into().ok()?),
+    })
+}
+
+/// Number of the URI that a row of `inlinks` is of.
+fn number_of(key: &[u8]) -> Option<u64> {
+    key.first_chunk().map(|number| u64::from_be_bytes(*number))
+}
+
+/// The URIs being compared.
+struct Uris<'a, 'r, 't> {
+    cut: &'a Cut,
+    mender: &'a mut Mender<'r, 't>,
+    next_number: &'a mut u64,
+    /// Numbers of URIs with rows in `inlinks`.
+    used: Sorter,
+    dir: &'a Path,
+}
+
+impl Uris<'_, '_, '_> {
+    /// Compares all; gives the numbers in use.
+    fn mend(mut self, targets: Sorted) -> Result<Sorter, Failure> {
+        let (cut, failed) = (self.cut, scratch(self.dir));
+        let mut captured = Ahead::of(cut.iter(Table::Captures).map(|row| {
+            let (key, _) = row?;
+            let url_key = cut.decode(Table::Captures, &key, captures::url_key_of_row(&key))?;
+            Ok((url_key.to_vec(), ()))
+        }))?;
+        let mut versions = Ahead::of(cut.iter(Table::Versions).map(|row| {
+            let (key, value) = row?;
+            let decoded = codec::to_text(&key).and_then(|url_key| version_row::decode(&url_key, &value));
+            let is_page = cut.decode(Table::Versions, &key, decoded)?.is_page;
+            Ok((key.to_vec(), is_page))
+        }))?;
+        let mut targets = Ahead::of(targets.map(|row| {
+            let mut row = row.map_err(&failed)?;
+            let source = row.split_off(row.len().saturating_sub(ID_BYTES + 1));
+            row.pop();
+            Ok((row, source))
+        }))?;
+        let mut stored = Ahead::of(cut.iter(Table::Uris).map(|row| {
+            let (key, value) = row?;
+            Ok((key.to_vec(), value))
+        }))?;
+        loop {
+            let keys = [captured.key(), versions.key(), targets.key()];
+            let least = keys.into_iter().flatten().min().map(<[u8]>::to_vec);
+            while let Some(stray) = stored.take_before(least.as_deref())? {
+                self.mender.remove(Table::Uris, stray);
+                self.mender.breathe()?;
+            }
+            let Some(key) = least else { break };
+            let mut uri = UriState::default();
+            while captured.take(&key)?.is_some() {
+                uri.captured = true;
+            }
+            if let Some(is_page) = versions.take(&key)? {
+                if !uri.captured {
+                    return Err(untrusted(Table::Captures, &key, "a version without a capture"));
+                }
+                uri.is_page = is_page;
+            }
+            let mut ids = Vec::new();
+            while let Some(source) = targets.take(&key)? {
+                let (id, external) = source.split_at(ID_BYTES);
+                ids.extend(of_sortable(id));
+                uri.counts.inlinks += 1;
+                uri.counts.inlinks_external += u64::from(external != [0]);
+            }
+            let row = stored.take(&key)?;
+            self.mend_one(&key, uri, ids, row.as_deref())?;
+            self.mender.breathe()?;
+        }
+        Ok(self.used)
+    }
+
+    /// Compares one URI with what it must be; `ids` are its sources, sorted.
+    fn mend_one(
+        &mut self,
+        key: &[u8],
+        mut uri: UriState,
+        ids: Vec<SourceId>,
+        row: Option<&[u8]>,
+    ) -> Result<(), Failure> {
+        self.mender.compared(Table::Uris);
+        // A row that is not understood counts as none: it is written anew.
+        let before = row.and_then(|row| uris::decode(row).ok());
+        let number = match before.as_ref().map(|before| &before.sources) {
+            Some(Sources::Spilled(number)) => Some(*number),
+            _ if ids.len() > INLINE_MAX => {
+                *self.next_number += 1;
+                Some(*self.next_number - 1)
+            }
+            _ => None,
+        };
+        uri.sources = match number {
+            Some(number) => {
+                self.mend_inlinks(number, &ids)?;
+                Sources::Spilled(number)
+            }
+            None => Sources::Inline(ids),
+        };
+        let expected = uris::encode(&uri);
+        if row != Some(&expected[..]) {
+            self.mender.put(Table::Uris, key, expected);
+            let counts = before.map_or(Counts::default(), |before| before.counts);
+            self.tell(key, &uri, counts)?;
+        }
+        Ok(())
+    }
+
+    /// Compares the rows of a URI with many in-links.
+    fn mend_inlinks(&mut self, number: u64, ids: &[SourceId]) -> Result<(), Failure> {
+        let failed = scratch(self.dir);
+        self.used.push(&number.to_be_bytes()).map_err(&failed)?;
+        let mut stored = BTreeMap::new();
+        for row in self.cut.prefix(Table::Inlinks, &number.to_be_bytes()) {
+            let (key, value) = row?;
+            stored.insert(key.to_vec(), value);
+        }
+        for of_epoch in ids.chunk_by(|a, b| a.epoch == b.epoch) {
+            let key = inlinks::row_key(number, of_epoch[0].epoch);
+            let expected = inlinks::encode_places(of_epoch.iter().map(|id| id.place));
+            self.mender.compared(Table::Inlinks);
+            let before = stored.remove(&key[..]);
+            if before.as_deref() != Some(&expected[..]) {
+                self.mender.put(Table::Inlinks, key, expected);
+            }
+        }
+        for key in stored.into_keys() {
+            self.mender.remove(Table::Inlinks, key);
+        }
+        Ok(())
+    }
+
+    /// Tells search of a page with other in-links.
+    fn tell(&mut self, key: &[u8], uri: &UriState, before: Counts) -> Result<(), Failure> {
+        let bucket = inlinks_bucket(uri.counts.inlinks_external);
+        if uri.is_page
+            && self.mender.changes.len() <= CHANGES_MAX
+            && bucket != inlinks_bucket(before.inlinks_external)
+        {
+            let url_key = self.cut.decode(Table::Uris, key, codec::to_text(key))?;
+            self.mender.changed(PageChange::Bucket(url_key, bucket));
+        }
+        Ok(())
+    }
+}
+
+/// Removes rows of in-links of numbers that no URI has.
+fn remove_unused(cut: &Cut, mender: &mut Mender<'_, '_>, used: Sorted, dir: &Path) -> Result<(), Failure> {
+    let failed = scratch(dir);
+    let mut used = Ahead::of(used.map(|number| Ok((number.map_err(&failed)?, ()))))?;
+    for row in cut.iter(Table::Inlinks) {
+        let (key, _) = row?;
+        let number = key.get(..8).unwrap_or(&key);
+        while used.take_before(Some(number))?.is_some() {}
+        if used.key() != Some(number) {
+            mender.remove(Table::Inlinks, key);
+            mender.breathe()?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the rows that lead from numbers of sources to their keys.
+fn mend_sources(
+    cut: &Cut,
+    mender: &mut Mender<'_, '_>,
+    by_source: Sorted,
+    dir: &Path,
+) -> Result<(), Failure> {
+    let failed = scratch(dir);
+    let mut expected = Ahead::of(by_source.map(|row| {
+        let mut row = row.map_err(&failed)?;
+        let key = row.split_off(row.len().min(ID_BYTES));
+        let id = of_sortable(&row).map(|id| (id.row_key().to_vec(), (id, key)));
+        Ok(cut.decode(
+            Table::Sources,
+            &row,
+            id.ok_or(Corrupt("number of another length")),
+        )?)
+    }))?;
+    let mut stored = Ahead::of(cut.iter(Table::Sources).map(|row| {
+        let (key, value) = row?;
+        Ok((key.to_vec(), value))
+    }))?;
+    loop {
+        let row_key = expected.key().map(<[u8]>::to_vec);
+        while let Some(stray) = stored.take_before(row_key.as_deref())? {
+            mender.remove(Table::Sources, stray);
+            mender.breathe()?;
+        }
+        let Some(row_key) = row_key else { return Ok(()) };
+        let mut keys = Vec::new();
+        while let Some((id, key)) = expected.take(&row_key)? {
+            sources::place_key(&mut keys, id, key);
+        }
+        mender.compared(Table::Sources);
+        let row = stored.take(&row_key)?;
+        if row.as_deref().is_none_or(|row| !sources::has_keys(row, &keys)) {
+            mender.put(Table::Sources, row_key, sources::encode(&keys));
+        }
+        mender.breathe()?;
+    }
+}

@@ -1,0 +1,135 @@
+//! `weft rebuild`: views, or search, made anew from what they follow from.
+
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use archive::question::{Answer, Rebuild, Rebuilding, RebuiltBody};
+use archive::{Archive, AskError, OpenSettings};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::units::{count, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft rebuild top                 the rankings, from the counts of URIs
+  weft rebuild uris domains top    whatever weft sql verify found wrong of these
+  weft rebuild search              the search index, from pages and their texts
+
+Every row is compared with what it follows from, and what is missing, wrong or too
+much is mended in one step. Until then, and while it runs, answers come from what was
+there before; loads wait. A rebuild that is killed goes on when the archive is
+opened next (of search: is as if it had not begun).
+
+The views captures, pages, links, ledger and quarantine are what the others are made
+from: only the inputs can say what is missing in them. weft verify compares them;
+load the inputs into a new archive where it finds a difference.";
+
+/// Time between two looks at how far it is.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// What can be made anew, besides views that cannot.
+const SEARCH: &str = "search";
+
+/// Flags of `weft rebuild`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// uris, inlinks, domains, top, or search
+    #[arg(value_name = "VIEW", required = true)]
+    views: Vec<String>,
+}
+
+/// Runs `weft rebuild`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let archive = ask::open_with(context, OpenSettings::default())?;
+    let (search, views): (Vec<String>, Vec<String>) = args.views.into_iter().partition(|view| view == SEARCH);
+    let question = Rebuild {
+        views,
+        search: !search.is_empty(),
+    };
+    let answer = wait(&archive, question, context)?;
+    if context.json {
+        context.out.json(&answer.any())?;
+        return Ok(Outcome::Done);
+    }
+    print(&answer.body, context)?;
+    Ok(Outcome::Done)
+}
+
+/// Asks for the rebuild, and shows how far it is on standard error if that is a terminal.
+fn wait(archive: &Archive, question: Rebuild, context: &Context) -> anyhow::Result<Answer<RebuiltBody>> {
+    let bar = match context.json || !std::io::stderr().is_terminal() {
+        true => ProgressBar::hidden(),
+        false => shown_bar(),
+    };
+    let (sender, receiver) = sync_channel::<Result<Answer<RebuiltBody>, AskError>>(1);
+    let asking = archive.clone();
+    std::thread::Builder::new()
+        .name("rebuild".into())
+        .spawn(move || {
+            // Nobody waits any more if showing failed.
+            let _ = sender.send(asking.ask(question));
+        })?;
+    let outcome = loop {
+        match receiver.recv_timeout(LOOK_INTERVAL) {
+            Ok(outcome) => break outcome,
+            Err(RecvTimeoutError::Timeout) => {
+                let at = archive.ask(Rebuilding {})?.body;
+                if !at.part.is_empty() {
+                    bar.set_message(format!("{}: {} rows", at.part, count(at.rows)));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(anyhow!("the rebuild panicked")),
+        }
+    };
+    bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+fn shown_bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed}  {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(LOOK_INTERVAL);
+    bar
+}
+
+fn print(rebuilt: &RebuiltBody, context: &mut Context) -> anyhow::Result<()> {
+    for part in &rebuilt.parts {
+        let done = match part.part.as_str() {
+            SEARCH => format!("{} made anew", counted(part.rows, "document", "documents")),
+            _ => format!(
+                "{} compared, {} mended",
+                counted(part.rows, "row", "rows"),
+                count(part.mended)
+            ),
+        };
+        writeln!(context.out, "{:<10} {done}", part.part)?;
+    }
+    let of_views = || rebuilt.parts.iter().filter(|part| part.part != SEARCH);
+    if of_views().next().is_some() {
+        let rows = of_views().map(|part| part.rows).sum();
+        let closing = match of_views().map(|part| part.mended).sum() {
+            0 => "nothing was wrong".to_owned(),
+            mended => format!("{} mended in epoch {}", count(mended), rebuilt.rebuilt_epoch),
+        };
+        writeln!(
+            context.out,
+            "{} compared: {closing}",
+            counted(rows, "row", "rows")
+        )?;
+    }
+    if rebuilt.search_is_behind {
+        writeln!(
+            context.out,
+            "many in-links changed, by which search ranks: weft rebuild search"
+        )?;
+    }
+    Ok(())
+}
