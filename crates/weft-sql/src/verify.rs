@@ -8,6 +8,9 @@ use sql::Database;
 use sql::verify::{Verified, VerifiedView, verify};
 use terminal::{Style, clean};
 
+/// Views that follow from others, and can be made anew.
+const REBUILT: [&str; 4] = ["inlinks", "uris", "domains", "top"];
+
 pub(crate) async fn run(database: &Database, json: bool) -> anyhow::Result<ExitCode> {
     let is_watched = io::stderr().is_terminal() && !json;
     let mut progress = |view: archive::question::View| {
@@ -51,6 +54,16 @@ fn print(verified: &Verified, out: &mut impl io::Write) -> io::Result<()> {
                 .map_or("(no row)".to_owned(), |row| clean(&row.replace('\t', "  ")));
             writeln!(out, "  {name:<9} {row}")?;
         }
+    }
+    let wrong = verified.views.iter().filter(|view| view.difference.is_some());
+    let wrong: Vec<&str> = wrong.map(|view| view.view).collect();
+    if !wrong.is_empty() && wrong.iter().all(|view| REBUILT.contains(view)) {
+        writeln!(out, "weft rebuild {} makes what differs anew", wrong.join(" "))?;
+    } else if !wrong.is_empty() {
+        writeln!(
+            out,
+            "weft verify tells by the inputs which is wrong, the view or the facts; where the view is, load the inputs into a new archive"
+        )?;
     }
     for note in &verified.notes {
         writeln!(out, "note: {}", clean(note))?;

@@ -173,3 +173,28 @@ async fn an_archive_without_facts_has_its_live_tables() {
     let error = refused(&database, "SELECT count(*) FROM captures").await;
     assert!(matches!(error, SqlError::NoFacts(_)), "{error:?}");
 }
+
+/// Its facts were chosen to be in a store. They are not read there, and that is said.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_with_facts_in_a_store_has_its_live_tables() {
+    let place = Place::small();
+    let settings = place.path("archive/weft.json");
+    let mut chosen: serde_json::Value = serde_json::from_slice(&std::fs::read(&settings).unwrap()).unwrap();
+    chosen["facts"]["place"] = "s3://bucket/name".into();
+    std::fs::write(&settings, chosen.to_string()).unwrap();
+    let database = place.database();
+    assert_ne!(ask(&database, "SELECT count(*) FROM pages").await, "0");
+    let error = refused(&database, "SELECT count(*) FROM captures").await;
+    assert!(matches!(error, SqlError::NoFacts(_)), "{error:?}");
+    assert!(
+        error.to_string().contains("in a store, s3://bucket/name"),
+        "{error}"
+    );
+    let error = sql::maintain(&database, std::time::Duration::ZERO)
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("in a store, s3://bucket/name"),
+        "{error}"
+    );
+}
