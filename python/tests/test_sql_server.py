@@ -28,7 +28,7 @@ def server(weft_sql, archive):
 @pytest.fixture(scope="module")
 def adbc(server):
     flight_sql = pytest.importorskip("adbc_driver_flightsql.dbapi", reason="adbc_driver_flightsql is not installed")
-    with flight_sql.connect(server["flight"]) as connection:
+    with flight_sql.connect(server["flight"], autocommit=True) as connection:
         yield connection
 
 
@@ -65,7 +65,7 @@ def test_duckdb(archive, expected):
     connection.execute("SET TimeZone = 'UTC'")
     connection.register("captures", facts.captures.to_arrow())
     connection.register("links", facts.links.to_arrow())
-    assert_same(expected, lambda statement: rows_of(connection.execute(statement).to_arrow_table()))
+    assert_same(expected, lambda statement: rows_of(connection.sql(statement).to_arrow_table()))
 
 
 def test_polars(archive, expected):

@@ -4,7 +4,7 @@
 //! reads from a pipe that nothing is ever written to.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ impl SqlServer for SqlProgram {
                         )));
                     }
                 }
-                Some(None) => match connect(&self.socket).await {
+                Some(None) => match UnixStream::connect(&self.socket).await {
                     Ok(stream) => return Ok(stream),
                     Err(error) if ambient::since(begun) > START_MAX => return Err(error),
                     Err(_) => tokio::time::sleep(PAUSE).await,
@@ -156,9 +156,4 @@ impl SqlServer for SqlProgram {
             }
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the way to its socket")]
-async fn connect(socket: &Path) -> io::Result<UnixStream> {
-    UnixStream::connect(socket).await
 }
