@@ -317,7 +317,11 @@ impl Database {
             cut: tables.cut.clone(),
         };
         let mut config = self.base.config().clone();
-        config.options_mut().optimizer.prefer_hash_join = !settings.sorts_for_joins;
+        let options = config.options_mut();
+        options.optimizer.prefer_hash_join = !settings.sorts_for_joins;
+        // Texts that share their bytes with other rows count with all of these where rows are sorted, as if each
+        // had a copy: a sort that has room would be refused.
+        options.execution.parquet.schema_force_view_types = !settings.sorts_for_joins;
         let mut builder = SessionStateBuilder::new_from_existing(self.base.clone())
             .with_config(config)
             .with_catalog_list(Arc::new(catalogs));
@@ -493,7 +497,7 @@ impl Tables {
                 "this archive keeps no texts; a new archive does with weft load --facts-text".into(),
             ));
         }
-        facts.provider(table, wanted, &state).await
+        facts.provider(table, wanted, Arc::new(state)).await
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use datafusion::catalog::{Session, TableProvider};
+use datafusion::catalog::TableProvider;
 use datafusion::datasource::empty::EmptyTable;
+use datafusion::execution::session_state::SessionState;
 use deltalake_core::logstore::LogStore;
 use deltalake_core::{DeltaTable, DeltaTableBuilder};
 use facts::{Kind, Table};
@@ -55,15 +56,15 @@ impl FactTables {
         &self,
         table: Table,
         wanted: Wanted,
-        session: &dyn Session,
+        session: Arc<SessionState>,
     ) -> Result<Arc<dyn TableProvider>, SqlError> {
         let Some(delta) = self.at(table, wanted).await? else {
             return Ok(Arc::new(EmptyTable::new(schema_of(table))));
         };
         delta
-            .update_datafusion_session(session)
+            .update_datafusion_session(&*session)
             .map_err(SqlError::facts(table.name()))?;
-        Ok(delta.table_provider().await?)
+        Ok(delta.table_provider().with_session(session).await?)
     }
 
     /// The table at the version wanted; `None` if there is none yet.
