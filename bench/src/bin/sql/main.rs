@@ -4,7 +4,7 @@
 //! `cargo run --release -p bench --bin sql -- [--pages 50000] [--copies 2]` writes a web with `weft synth`, loads it, and asks. So
 //! that engines read many rows of an archive that is loaded in minutes, its files of facts are entered in their tables several
 //! times, under other names: each row is there as often. Questions are asked in turn, after one run that is not counted;
-//! medians are printed. Needs `weft-sql` beside `weft`, and a Python with `duckdb` (`--python`).
+//! medians are printed. Needs `weft-sql` beside `weft`, and a Python with `duckdb` and `pyarrow` (`--python`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
