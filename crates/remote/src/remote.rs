@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
+use object_store::ObjectStore;
 use object_store::client::HttpClient;
 use parking_lot::Mutex;
 use warc::Input;
@@ -153,6 +154,31 @@ impl Remote {
         let spawner = self.spawner()?;
         let (address, seen) = (address.to_owned(), seen.cloned());
         self.wait(|shared| async move { shared.open(address, seen, spawner).await })
+    }
+}
+
+impl Remote {
+    /// The bucket of `s3://bucket/...`, for engines that read and write tables by themselves. Its requests run on our threads, from
+    /// whatever thread they are made, as long as a clone of this is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] or [`ErrorKind::Unsupported`] if the address is no bucket of an S3 store.
+    pub fn bucket_of_s3(&self, address: &str) -> io::Result<Arc<dyn ObjectStore>> {
+        let Address::S3 { bucket, .. } = Address::parse(address)? else {
+            let what =
+                "only s3:// is reached from here; a store of ours has an S3 face (weft store serve --s3)";
+            return Err(io::Error::new(ErrorKind::Unsupported, what));
+        };
+        let handle = self.spawner()?.handle();
+        self.wait(|shared| async move {
+            let Settings { s3, retry } = &shared.settings;
+            let handle = handle.unwrap_or_else(tokio::runtime::Handle::current);
+            let made = asked(*retry, || {
+                s3::bucket_for_others(s3, &bucket, *retry, handle.clone())
+            })
+            .await?;
+            Ok(Arc::new(made) as Arc<dyn ObjectStore>)
+        })
     }
 }
 

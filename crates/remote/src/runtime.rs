@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use tokio::runtime::{Builder, Runtime as Tokio};
+use tokio::runtime::{Builder, Handle, Runtime as Tokio};
 use tokio::task::AbortHandle;
 
 /// Threads that wait for sockets; there is little other work.
@@ -35,6 +35,11 @@ impl Spawner {
             .enable_all()
             .build()?;
         Ok(Spawner(Arc::new(Runtime(Some(tokio)))))
+    }
+
+    /// Where others may run work; it ends with the last clone.
+    pub(crate) fn handle(&self) -> Option<Handle> {
+        self.0.0.as_ref().map(|tokio| tokio.handle().clone())
     }
 
     /// Runs `work` and waits for it, on any thread.

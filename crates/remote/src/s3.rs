@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, resolve_bucket_region};
+use object_store::aws::{AmazonS3, AmazonS3Builder, resolve_bucket_region};
+use object_store::client::SpawnedReqwestConnector;
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
+use tokio::runtime::Handle;
 
 use crate::bucket::Bucket;
 use crate::failure::Failure;
@@ -16,17 +18,48 @@ const REGION_DEFAULT: &str = "us-east-1";
 /// How long a connection may take to be established.
 pub(crate) const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// How long a whole answer may take where nobody watches for silence: a row group of a table at a megabyte a second.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
+
 /// Opens a bucket by its name.
 pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> Result<Bucket, Failure> {
+    // No limit for a whole answer, because an object may be large. The readers watch for silence instead.
+    let options = options(settings).with_timeout_disabled();
+    let objects = built(client(settings, name, retry, options).await, name)?;
+    Ok(Bucket {
+        objects: Arc::new(objects),
+        root: format!("s3://{name}/"),
+        refused: refused(settings),
+        retries: true,
+    })
+}
+
+/// A bucket for code that watches nothing: its requests have a time limit, and run in `runtime`.
+pub(crate) async fn bucket_for_others(
+    settings: &S3Settings,
+    name: &str,
+    retry: Retry,
+    runtime: Handle,
+) -> Result<AmazonS3, Failure> {
+    let options = options(settings).with_timeout(ANSWER_TIME_MAX);
+    let client = client(settings, name, retry, options).await;
+    built(
+        client.with_http_connector(SpawnedReqwestConnector::new(runtime)),
+        name,
+    )
+}
+
+fn options(settings: &S3Settings) -> ClientOptions {
     let plain = settings
         .endpoint
         .as_deref()
         .is_some_and(|endpoint| endpoint.starts_with("http://"));
-    // No limit for a whole answer, because an object may be large. The readers watch for silence instead.
-    let options = ClientOptions::new()
+    ClientOptions::new()
         .with_allow_http(plain)
-        .with_timeout_disabled()
-        .with_connect_timeout(CONNECT_TIME_MAX);
+        .with_connect_timeout(CONNECT_TIME_MAX)
+}
+
+async fn client(settings: &S3Settings, name: &str, retry: Retry, options: ClientOptions) -> AmazonS3Builder {
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(name)
         .with_region(region(settings, name, &options).await)
@@ -43,15 +76,13 @@ pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> R
     if let Some(token) = &settings.session_token {
         builder = builder.with_token(token);
     }
-    let objects = builder.build().map_err(|error| {
-        Failure::lasting(std::io::ErrorKind::InvalidInput, format!("s3://{name}: {error}"))
-    })?;
-    Ok(Bucket {
-        objects: Arc::new(objects),
-        root: format!("s3://{name}/"),
-        refused: refused(settings),
-        retries: true,
-    })
+    builder
+}
+
+fn built(client: AmazonS3Builder, name: &str) -> Result<AmazonS3, Failure> {
+    client
+        .build()
+        .map_err(|error| Failure::lasting(std::io::ErrorKind::InvalidInput, format!("s3://{name}: {error}")))
 }
 
 /// The region of a bucket. Amazon reports it; for other stores it hardly matters.

@@ -18,9 +18,7 @@ use datafusion::catalog::{
 use datafusion::common::DataFusionError;
 use datafusion::datasource::ViewTable;
 use datafusion::execution::context::{SQLOptions, SessionContext};
-use datafusion::execution::disk_manager::DiskManagerBuilder;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::execution::{SendableRecordBatchStream, SessionStateDefaults};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -29,6 +27,7 @@ use datafusion::sql::parser::Statement as DfStatement;
 use facts::Table;
 use futures_util::StreamExt as _;
 use parking_lot::{Mutex, RwLock};
+use remote::{Remote, S3Settings};
 use tokio::time::Instant;
 
 use crate::SqlError;
@@ -36,6 +35,8 @@ use crate::fact_tables::{FactTables, Wanted};
 use crate::functions;
 use crate::handle::Handle;
 use crate::live::Live;
+use crate::memory::{Sharing, runtime};
+use crate::place::Place;
 use crate::stopping::{Stop, YieldingJoins};
 use crate::table_functions::{InlinksOf, Search};
 use crate::tables::{LiveTable, TABLES, TableInfo};
@@ -44,9 +45,6 @@ use crate::views::view_statement;
 /// Catalog and schema of the tables, which nobody needs to write.
 const CATALOG: &str = "weft";
 const SCHEMA: &str = "public";
-
-/// Memory for statements if nothing is said: as much as an archive takes.
-const MEMORY_SIZE_BYTES: u64 = 1 << 30;
 
 /// How a database works.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +56,20 @@ pub struct Settings {
     pub read_only: bool,
     /// Threads of a statement; as many as there are cores if absent.
     pub threads: Option<usize>,
+    /// Where the facts are: a folder, or `s3://bucket/name`. Where the archive says if absent.
+    pub facts: Option<String>,
+    /// For facts in an S3 store.
+    pub s3: S3Settings,
+}
+
+impl Settings {
+    /// The stores that tables may be in.
+    pub(crate) fn remote(&self) -> Remote {
+        Remote::new(remote::Settings {
+            s3: self.s3.clone(),
+            ..remote::Settings::default()
+        })
+    }
 }
 
 /// How a statement is answered.
@@ -71,13 +83,20 @@ pub struct QuerySettings {
     /// Join by sorting, which writes to temporary files what does not fit into memory; joins by hashing are quicker and need one side
     /// of each join in memory.
     pub sorts_for_joins: bool,
+    /// Join in the order of the statement: what stands first is kept in memory. Else whatever seems smaller is, which takes an estimate.
+    pub joins_as_written: bool,
 }
 
 /// An archive that answers statements.
 pub struct Database {
     handle: Arc<Handle>,
     base: SessionState,
+    /// Room for statements that join by sorting.
+    sorting: Arc<RuntimeEnv>,
     facts: Mutex<Option<Arc<FactTables>>>,
+    /// Where they are, if not where the archive says.
+    facts_place: Option<String>,
+    remote: Remote,
 }
 
 /// Rows that answer a statement.
@@ -138,13 +157,13 @@ impl Database {
     /// # Errors
     /// [`SqlError`]: there is no room for temporary files.
     pub fn new(dir: &Path, settings: &Settings) -> Result<Database, SqlError> {
-        let runtime = runtime(settings.memory_size_bytes)?;
+        let joining = runtime(settings.memory_size_bytes, Sharing::Free)?;
         let config = session_config(settings.threads).with_create_default_catalog_and_schema(false);
         let mut functions = SessionStateDefaults::default_scalar_functions();
         functions.extend(functions::all());
         let base = SessionStateBuilder::new_with_default_features()
             .with_config(config)
-            .with_runtime_env(runtime)
+            .with_runtime_env(joining)
             .with_physical_optimizer_rule(Arc::new(YieldingJoins))
             .with_scalar_functions(functions)
             // No table is made of a file here.
@@ -154,7 +173,10 @@ impl Database {
         Ok(Database {
             handle: Handle::new(dir, settings),
             base,
+            sorting: runtime(settings.memory_size_bytes, Sharing::Halves)?,
             facts: Mutex::default(),
+            facts_place: settings.facts.clone(),
+            remote: settings.remote(),
         })
     }
 
@@ -269,15 +291,17 @@ impl Database {
         let Some(dir) = archive.facts_dir()? else {
             return Ok(Err("this archive keeps no facts".into()));
         };
-        if archive::is_address(&archive::path_text(&dir)) {
-            return Ok(Err(format!(
-                "the facts of this archive are in a store, {}, where this program does not read them (other engines do)",
-                dir.display()
-            )));
-        }
+        let place = self.facts_place.clone();
+        let place = place.unwrap_or_else(|| archive::path_text(&dir));
         // Another archive may have been made in the same place.
-        let kept = facts.take().filter(|kept| kept.dir() == dir);
-        let kept = kept.unwrap_or_else(|| Arc::new(FactTables::new(dir)));
+        let kept = facts.take().filter(|kept| kept.address() == place);
+        let kept = match kept {
+            Some(kept) => kept,
+            None => match Place::new(&place, &self.remote) {
+                Ok(place) => Arc::new(FactTables::new(place)),
+                Err(error) => return Ok(Err(format!("the facts of this archive are not reached: {error}"))),
+            },
+        };
         *facts = Some(Arc::clone(&kept));
         Ok(Ok(kept))
     }
@@ -319,12 +343,21 @@ impl Database {
         let mut config = self.base.config().clone();
         let options = config.options_mut();
         options.optimizer.prefer_hash_join = !settings.sorts_for_joins;
-        // Texts that share their bytes with other rows count with all of these where rows are sorted, as if each
-        // had a copy: a sort that has room would be refused.
-        options.execution.parquet.schema_force_view_types = !settings.sorts_for_joins;
+        options.optimizer.join_reordering = !settings.joins_as_written;
+        // Texts that share their bytes with other rows count with all of these where rows are kept, as if each
+        // had a copy: what has room would be refused.
+        options.execution.parquet.schema_force_view_types =
+            !(settings.sorts_for_joins || settings.joins_as_written);
+        if settings.sorts_for_joins {
+            // Each sort takes room for itself, on each thread.
+            options.execution.target_partitions = 1;
+        }
         let mut builder = SessionStateBuilder::new_from_existing(self.base.clone())
             .with_config(config)
             .with_catalog_list(Arc::new(catalogs));
+        if settings.sorts_for_joins {
+            builder = builder.with_runtime_env(self.sorting.clone());
+        }
         let functions = builder.table_functions().get_or_insert_default();
         if tables.is_newest {
             functions.insert(
@@ -350,16 +383,6 @@ impl Database {
         }
         Ok((context, epoch))
     }
-}
-
-/// Room for rows: memory of this size in bytes (1 GiB if absent), and temporary files.
-pub(crate) fn runtime(memory_size_bytes: Option<u64>) -> Result<Arc<RuntimeEnv>, SqlError> {
-    let memory = memory_size_bytes.unwrap_or(MEMORY_SIZE_BYTES);
-    let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
-    Ok(RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::new(pool))
-        .with_disk_manager_builder(DiskManagerBuilder::default())
-        .build_arc()?)
 }
 
 /// Settings of a session, with so many threads for a statement.
@@ -542,7 +565,7 @@ impl Tables {
             Some(Table::Texts) => self
                 .facts
                 .as_ref()
-                .is_ok_and(|facts| facts.dir().join(name).is_dir()),
+                .is_ok_and(|_| self.cut.facts_epoch(Table::Texts) > 0),
             Some(_) => self.facts.is_ok(),
             None => self.is_newest || self.of_definitions.read().contains_key(name),
         }

@@ -38,6 +38,14 @@ pub enum SqlError {
     /// The archive keeps no such facts.
     #[error("{0}")]
     NoFacts(String),
+    /// Tables cannot be where they are said to be.
+    #[error("{address}: {why}")]
+    Place {
+        /// The folder.
+        address: String,
+        /// Why.
+        why: String,
+    },
     /// The table of facts cannot be read.
     #[error("facts/{table}: {source}")]
     Facts {
@@ -54,6 +62,9 @@ pub enum SqlError {
         /// Why, and what to do.
         why: String,
     },
+    /// A part of the statement has no room, in memory or for temporary files.
+    #[error("not enough room for the rows of this statement (--memory gives more): {0}")]
+    NoMemory(String),
     /// While the answer was computed.
     #[error("{0}")]
     Execution(String),
@@ -92,6 +103,9 @@ impl From<DataFusionError> for SqlError {
 
 impl SqlError {
     fn of(error: DataFusionError) -> SqlError {
+        if let DataFusionError::ResourcesExhausted(what) = error.find_root() {
+            return SqlError::NoMemory(what.lines().next().unwrap_or_default().to_owned());
+        }
         match error {
             // Our own errors come back as they were.
             DataFusionError::External(inner) => match inner.downcast::<SqlError>() {

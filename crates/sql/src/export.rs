@@ -11,13 +11,13 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
-use deltalake_core::{DeltaTable, DeltaTableBuilder};
+use deltalake_core::DeltaTable;
 use extract::{Capture, CaptureKind, Link, LinkKind, LinkScope, Page};
 use futures_util::StreamExt as _;
-use url::Url;
 
-use crate::SqlError;
-use crate::fact_tables::is_table;
+use crate::memory::{Sharing, runtime};
+use crate::place::Place;
+use crate::{Settings, SqlError};
 
 /// What the tables say which links they have.
 const LINKS_PROPERTY: &str = "weft.links";
@@ -42,17 +42,17 @@ SELECT input_id, \"offset\", \"length\", reason, detail FROM quarantine ORDER BY
 
 const LEDGER: &str = "SELECT input, location, digest, size, state, records FROM ledger";
 
-/// Writes the tables below `base` (a folder) as lines, the one about the tables first. Joins and sorting take at most
-/// `memory_size_bytes`, and temporary files.
+/// Writes the tables in the folder `base` (a path, or `s3://bucket/name`) as lines, the one about the tables first. Joins and
+/// sorting take at most the memory of `settings`, and temporary files.
 ///
 /// # Errors
 /// [`SqlError`]: there are no such tables, or one cannot be read; and whatever `write` returns.
 pub async fn export(
     base: &str,
-    memory_size_bytes: Option<u64>,
+    settings: &Settings,
     write: &mut (dyn FnMut(&FactLine) -> Result<(), SqlError> + Send),
 ) -> Result<(), SqlError> {
-    let tables = Tables::open(base, memory_size_bytes).await?;
+    let tables = Tables::open(Place::new(base, &settings.remote())?, settings).await?;
     let (mut inputs, inputs_failed) = tables.ledger().await?;
     let mut captures = tables.rows(CAPTURES).await?;
     let mut links = tables.rows(LINKS).await?;
@@ -200,9 +200,9 @@ fn wrong(base: &str, what: String) -> SqlError {
     SqlError::Execution(format!("{base}: {what}: is a job still writing?"))
 }
 
-/// The tables below one place.
+/// The tables in one folder.
 struct Tables {
-    base: String,
+    place: Place,
     context: SessionContext,
     links: LinkScope,
     captures: u64,
@@ -210,13 +210,13 @@ struct Tables {
 }
 
 impl Tables {
-    async fn open(base: &str, memory_size_bytes: Option<u64>) -> Result<Tables, SqlError> {
+    async fn open(place: Place, settings: &Settings) -> Result<Tables, SqlError> {
         let context = SessionContext::new_with_config_rt(
-            crate::database::session_config(None),
-            crate::database::runtime(memory_size_bytes)?,
+            crate::database::session_config(settings.threads),
+            runtime(settings.memory_size_bytes, Sharing::Free)?,
         );
         let mut tables = Tables {
-            base: base.to_owned(),
+            place,
             context,
             links: LinkScope::All,
             captures: 0,
@@ -225,7 +225,8 @@ impl Tables {
         for name in ["captures", "links", "quarantine", "ledger"] {
             let delta = tables.register(name).await?.ok_or_else(|| {
                 SqlError::Execution(format!(
-                    "{base} has no table {name}; tables of facts for an archive are those that weft.spark writes (docs/scale.md)"
+                    "{} has no table {name}; tables of facts for an archive are those that weft.spark writes (docs/scale.md)",
+                    tables.place.address()
                 ))
             })?;
             if name == "captures" {
@@ -241,17 +242,9 @@ impl Tables {
 
     async fn register(&self, name: &'static str) -> Result<Option<DeltaTable>, SqlError> {
         let failed = SqlError::facts(name);
-        let dir = std::path::Path::new(&self.base).join(name);
-        let dir = std::path::absolute(&dir).map_err(|error| wrong(&self.base, error.to_string()))?;
-        if !is_table(&dir) {
+        let Some(delta) = self.place.open(name).await? else {
             return Ok(None);
-        }
-        let url = Url::from_directory_path(&dir)
-            .map_err(|()| SqlError::Execution(format!("{} has no form as an address", dir.display())))?;
-        let mut delta = DeltaTableBuilder::from_url(url)
-            .and_then(DeltaTableBuilder::build)
-            .map_err(&failed)?;
-        delta.load().await.map_err(&failed)?;
+        };
         delta
             .update_datafusion_session(&self.context.state())
             .map_err(&failed)?;
@@ -272,7 +265,7 @@ impl Tables {
             found => Err(SqlError::Execution(format!(
                 "{}: captures says {LINKS_PROPERTY} = {found:?}, expected all or external; tables of facts for an archive are those \
                  that weft.spark writes (docs/scale.md)",
-                self.base
+                self.place.address()
             ))),
         }
     }

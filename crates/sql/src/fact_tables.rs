@@ -1,6 +1,5 @@
 //! The tables of facts, at the version that has the epoch of a statement.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,13 +7,13 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit}
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::session_state::SessionState;
+use deltalake_core::DeltaTable;
 use deltalake_core::logstore::LogStore;
-use deltalake_core::{DeltaTable, DeltaTableBuilder};
 use facts::{Kind, Table};
 use tokio::sync::Mutex;
-use url::Url;
 
 use crate::SqlError;
+use crate::place::Place;
 
 /// How our commits say which epoch they bring (docs/facts.md).
 const APP_ID: &str = "weft";
@@ -33,22 +32,22 @@ pub(crate) struct Wanted {
     pub(crate) at_least: u64,
 }
 
-/// The tables below one folder. What was read of their logs is kept for the next statement.
+/// The tables in one folder. What was read of their logs is kept for the next statement.
 pub(crate) struct FactTables {
-    dir: PathBuf,
+    place: Place,
     known: [Mutex<Option<DeltaTable>>; 3],
 }
 
 impl FactTables {
-    pub(crate) fn new(dir: PathBuf) -> FactTables {
+    pub(crate) fn new(place: Place) -> FactTables {
         FactTables {
-            dir,
+            place,
             known: [const { Mutex::const_new(None) }; 3],
         }
     }
 
-    pub(crate) fn dir(&self) -> &Path {
-        &self.dir
+    pub(crate) fn address(&self) -> &str {
+        self.place.address()
     }
 
     /// A table, ready to be read in a session.
@@ -80,7 +79,7 @@ impl FactTables {
                     table: table.name(),
                     why: format!(
                         "there is no such table in {}, but the archive has facts of epoch {}; was it moved?",
-                        self.dir.display(),
+                        self.address(),
                         wanted.at_least
                     ),
                 });
@@ -117,35 +116,10 @@ impl FactTables {
             delta.update_state().await.map_err(&failed)?;
             return Ok(Some(delta.clone()));
         }
-        let dir = self.dir.join(table.name());
-        if !is_table(&dir) {
-            return Ok(None);
-        }
-        let url = Url::from_directory_path(&dir).map_err(|()| SqlError::Epoch {
-            table: table.name(),
-            why: format!("{} has no form as an address", dir.display()),
-        })?;
-        let mut delta = DeltaTableBuilder::from_url(url)
-            .and_then(DeltaTableBuilder::build)
-            .map_err(&failed)?;
-        delta.load().await.map_err(&failed)?;
-        *known = Some(delta.clone());
-        Ok(Some(delta))
+        let opened = self.place.open(table.name()).await?;
+        known.clone_from(&opened);
+        Ok(opened)
     }
-}
-
-/// Whether a folder is a table: its log has a commit. A load that was killed as it made the table leaves a log without.
-pub(crate) fn is_table(dir: &Path) -> bool {
-    let is_of_log = |name: &str| {
-        let is_numbered = name
-            .get(..20)
-            .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        is_numbered && (name.ends_with(".json") || name.ends_with(".parquet"))
-    };
-    std::fs::read_dir(dir.join("_delta_log")).is_ok_and(|entries| {
-        let mut names = entries.flatten().map(|entry| entry.file_name());
-        names.any(|name| name.to_str().is_some_and(is_of_log))
-    })
 }
 
 /// A version of a table and the last epoch that it has.

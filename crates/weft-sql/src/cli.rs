@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
-use sql::{Database, QuerySettings, Settings};
+use sql::{Database, QuerySettings, S3Settings, Settings};
 
 use crate::format::Format;
 use crate::serve::ServeArgs;
@@ -55,9 +55,19 @@ pub(crate) struct Global {
     )]
     archive: Option<PathBuf>,
 
+    /// Read the facts here (DIR, s3://BUCKET/NAME), not where the archive says: the S3 face of a store, a copy
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_SQL_FACTS",
+        value_name = "ADDRESS",
+        hide_env_values = true
+    )]
+    facts: Option<String>,
+
     /// Memory for rows; what does not fit is written to temporary files [default: 1 GiB]
     #[arg(long, global = true, env = "WEFT_SQL_MEMORY", value_name = "BYTES", value_parser = human::parse_bytes, hide_env_values = true)]
-    pub(crate) memory: Option<u64>,
+    memory: Option<u64>,
 
     /// Threads for one statement [default: as many as there are cores]
     #[arg(long, global = true, value_name = "N")]
@@ -158,13 +168,14 @@ pub(crate) struct MaintainArgs {
 #[command(after_help = "\
 Examples:
   weft load --from-facts /mnt/facts            runs it
+  weft load --from-facts s3://bucket/facts     the same from a store (AWS_ACCESS_KEY_ID and its kin)
   weft-sql export /mnt/facts | head -3         a line about the tables, then inputs and their captures, in JSON
 
 The folder is one that `python -m weft.spark load` wrote (docs/scale.md). It is read once, sorted by input and offset, in the
 memory of --memory and temporary files.")]
 pub(crate) struct ExportArgs {
-    /// Folder of the tables
-    #[arg(value_name = "DIR")]
+    /// Folder of the tables, also s3://BUCKET/NAME
+    #[arg(value_name = "ADDRESS")]
     pub(crate) tables: String,
 }
 
@@ -190,11 +201,17 @@ impl Global {
         if dir.is_file() {
             return Err(WrongUse(format!("{} is a file; an archive is a directory", dir.display())).into());
         }
+        Ok(Database::new(&dir, &self.settings())?)
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
         let mut settings = Settings::default();
         settings.memory_size_bytes = self.memory;
         settings.threads = self.threads;
         settings.read_only = self.read_only;
-        Ok(Database::new(&dir, &settings)?)
+        settings.facts.clone_from(&self.facts);
+        settings.s3 = S3Settings::from_variables(|name| std::env::var(name).ok());
+        settings
     }
 }
 

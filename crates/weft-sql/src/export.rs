@@ -4,11 +4,11 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use archive::FactLine;
-use sql::{SqlError, export};
+use sql::{Settings, SqlError, export};
 
 use crate::cli::ExportArgs;
 
-pub(crate) async fn run(args: &ExportArgs, memory_size_bytes: Option<u64>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(args: &ExportArgs, settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::new(std::io::stdout());
     // Kept apart, so that a reader that has gone is told from tables that cannot be read.
     let mut unwritten = None;
@@ -20,7 +20,7 @@ pub(crate) async fn run(args: &ExportArgs, memory_size_bytes: Option<u64>) -> an
             SqlError::Execution(text)
         })
     };
-    let exported = export(&args.tables, memory_size_bytes, &mut write).await;
+    let exported = export(&args.tables, settings, &mut write).await;
     match unwritten {
         Some(error) => return Err(error.into()),
         None => exported?,

@@ -57,7 +57,7 @@ fn run(cli: cli::Cli) -> anyhow::Result<ExitCode> {
         Some(cli::Command::Verify) => runtime.block_on(verify::run(&database()?, json)),
         Some(cli::Command::Serve(args)) => runtime.block_on(serve::run(database()?, &args, json, read_only)),
         // It has no archive.
-        Some(cli::Command::Export(args)) => runtime.block_on(export::run(&args, cli.global.memory)),
+        Some(cli::Command::Export(args)) => runtime.block_on(export::run(&args, &cli.global.settings())),
         Some(cli::Command::Maintain(args)) => runtime.block_on(maintain::run(&database()?, &args, json)),
     };
     // A dump that nobody reads any more may still run in a thread: there is nothing to wait for.

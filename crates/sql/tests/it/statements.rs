@@ -174,27 +174,30 @@ async fn an_archive_without_facts_has_its_live_tables() {
     assert!(matches!(error, SqlError::NoFacts(_)), "{error:?}");
 }
 
-/// Its facts were chosen to be in a store. They are not read there, and that is said.
+/// Its facts are where this program does not reach. That is said, unless it is told where else they are.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_with_facts_in_a_store_has_its_live_tables() {
+async fn facts_are_where_the_archive_says_or_the_settings() {
     let place = Place::small();
+    let count = "SELECT count(*) FROM captures";
+    let expected = ask(&place.database(), count).await;
+    std::fs::rename(place.path("archive/facts"), place.path("moved")).unwrap();
     let settings = place.path("archive/weft.json");
     let mut chosen: serde_json::Value = serde_json::from_slice(&std::fs::read(&settings).unwrap()).unwrap();
-    chosen["facts"]["place"] = "s3://bucket/name".into();
+    chosen["facts"]["place"] = "store://bucket/name".into();
     std::fs::write(&settings, chosen.to_string()).unwrap();
     let database = place.database();
     assert_ne!(ask(&database, "SELECT count(*) FROM pages").await, "0");
-    let error = refused(&database, "SELECT count(*) FROM captures").await;
+    let error = refused(&database, count).await;
     assert!(matches!(error, SqlError::NoFacts(_)), "{error:?}");
-    assert!(
-        error.to_string().contains("in a store, s3://bucket/name"),
-        "{error}"
-    );
+    let expected_words = "store://bucket/name: only s3:// is reached";
+    assert!(error.to_string().contains(expected_words), "{error}");
     let error = sql::maintain(&database, std::time::Duration::ZERO)
         .await
         .unwrap_err();
-    assert!(
-        error.to_string().contains("in a store, s3://bucket/name"),
-        "{error}"
-    );
+    assert!(error.to_string().contains(expected_words), "{error}");
+
+    let mut settings = sql::Settings::default();
+    settings.facts = Some(archive::path_text(&place.path("moved")));
+    let database = sql::Database::new(&place.path("archive"), &settings).unwrap();
+    assert_eq!(ask(&database, count).await, expected);
 }

@@ -8,7 +8,7 @@ use crate::place::Place;
 use crate::server::{Server, encoded};
 
 /// The program `weft`; without it these tests are skipped, with a line.
-fn weft() -> Option<PathBuf> {
+pub(crate) fn weft() -> Option<PathBuf> {
     let program = Path::new(env!("CARGO_BIN_EXE_weft-sql")).with_file_name("weft");
     if !program.is_file() {
         println!(

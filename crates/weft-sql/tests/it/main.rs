@@ -2,6 +2,7 @@
 
 mod beside_weft;
 mod cli;
+mod facts_in_store;
 mod flight;
 mod http;
 mod place;

@@ -72,8 +72,8 @@ pub(crate) struct Args {
     /// Try again what failed, and what was missing, under the names and labels it has in the ledger
     #[arg(long, conflicts_with_all = ["inputs", "keep", "collection"])]
     retry: bool,
-    /// Weave the archive from tables of facts that Spark wrote into this folder, and read no input again (docs/scale.md)
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "retry", "keep", "collection", "rate", "threads", "verify", "epoch_bytes", "stage_off"])]
+    /// Weave the archive from tables of facts that Spark wrote into this folder, also s3://BUCKET/NAME, and read no input again
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["inputs", "retry", "keep", "collection", "rate", "threads", "verify", "epoch_bytes", "stage_off"])]
     from_facts: Option<PathBuf>,
     /// A label for these inputs, to filter by
     #[arg(long, value_name = "NAME")]
