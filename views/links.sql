@@ -23,8 +23,8 @@ WITH current_version AS (
 ),
 current_link AS (
     SELECT links.*
-    FROM links
-    JOIN current_version
+    FROM current_version
+    JOIN links
         ON links.source_surtkey = current_version.url_surtkey
         AND links.input_id = current_version.input_id
         AND links.warc_record_offset = current_version.warc_record_offset
