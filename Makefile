@@ -27,7 +27,7 @@ help:
 	@echo 'make bench-full   the same at full size: two hours, 45 GB of disk'
 	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
 	@echo 'make simulate     the store and the index with faults and crashes, seed after seed; SIMULATE_FLAGS=--help tells more'
-	@echo 'make screenshots  pictures of every page of the web interface'
+	@echo 'make screenshots  pictures of every page of the web interface; that of SQL where make sql has built it'
 	@echo 'make lint         format and lints'
 
 demo: need-cargo

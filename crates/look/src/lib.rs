@@ -20,3 +20,12 @@ pub use text::{clean, clean_lines, cut};
 /// in a frame. Inline script and styles, and anything from other servers, are forbidden.
 pub const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
     connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Headers of every answer of either program, unless an answer has its own. They keep browsers from guessing types, from sending
+/// addresses of this server to other sites, and from sharing its answers or windows with other sites.
+pub const HEADERS: [(&str, &str); 4] = [
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+];

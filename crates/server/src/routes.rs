@@ -35,21 +35,6 @@ const VALUE_BYTES_MAX: usize = 60_000;
 /// When a client may ask again for what is not available now.
 const RETRY_SECONDS: &str = "5";
 
-/// Headers of every answer. They keep browsers from guessing types, from sending addresses of this server to
-/// other sites, and from sharing its answers or windows with other sites.
-const HEADERS: [(HeaderName, &str); 4] = [
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (
-        HeaderName::from_static("cross-origin-resource-policy"),
-        "same-origin",
-    ),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    ),
-];
-
 /// The whole server as one service.
 pub(crate) fn router(state: Arc<State>) -> Router {
     let mut router = pages::routes()
@@ -111,10 +96,10 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
         response.headers_mut().insert(header::RETRY_AFTER, soon);
     }
     // An answer's own header takes precedence.
-    for (name, value) in HEADERS {
+    for (name, value) in look::HEADERS {
         response
             .headers_mut()
-            .entry(name)
+            .entry(HeaderName::from_static(name))
             .or_insert(HeaderValue::from_static(value));
     }
     let response = fresh::tagged(&method, &asked, response).await;

@@ -4,6 +4,7 @@ pub(crate) mod cdx;
 pub(crate) mod loads;
 mod openapi;
 mod schemas;
+mod statements;
 mod store;
 
 pub(crate) mod table;

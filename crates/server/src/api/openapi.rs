@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::{answer_name, reference, schemas};
+use super::statements;
 use super::table::{ENDPOINTS, Endpoint, Serves};
 use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
 
@@ -13,6 +14,7 @@ pub(crate) fn document() -> Value {
         paths[endpoint.path][endpoint.method] = operation(endpoint);
     }
     let schemas = schemas(&paths);
+    statements::add_to(&mut paths);
     json!({
         "openapi": "3.1.0",
         "info": {

@@ -45,6 +45,9 @@ async fn every_documented_route_answers_with_the_documented_fields() {
         if path == "/record" {
             continue; // Needs a file: see the tests over a real archive.
         }
+        if path.starts_with("/api/v1/sql") {
+            continue; // Answered by another program, whose own tests ask it.
+        }
         let address = address(path, operation);
         let reply = get(&router, &address).await;
         assert_eq!(reply.status, 200, "{address}: {}", reply.body);

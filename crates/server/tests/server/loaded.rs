@@ -1,6 +1,6 @@
 //! Real archives, loaded from files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use archive::question::{JobBody, JobState, LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
@@ -10,7 +10,14 @@ use tempfile::TempDir;
 pub(crate) struct Loaded {
     pub(crate) archive: Archive,
     pub(crate) job: JobBody,
-    _dir: TempDir,
+    dir: TempDir,
+}
+
+impl Loaded {
+    /// The archive's directory.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
 }
 
 /// Loads `files` into a new archive.
@@ -30,9 +37,5 @@ pub(crate) fn load(files: &[PathBuf], collection: Option<&str>) -> Loaded {
     };
     let (_, job) = archive.load(&request, &mut |_, _| true).expect("a load");
     assert_eq!(job.state, JobState::Done, "{:?}", job.error);
-    Loaded {
-        archive,
-        job,
-        _dir: dir,
-    }
+    Loaded { archive, job, dir }
 }

@@ -2,12 +2,16 @@
 //!
 //! `cargo test --release -p server --test server -- --ignored screenshots`
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{Archive, OpenSettings};
-use server::{Served, ServerSettings};
+use server::{Served, ServerSettings, SqlServer};
+use tempfile::TempDir;
+use tokio::net::UnixStream;
 
 use crate::driver::Browser;
 use crate::fake::FakeStore;
@@ -15,7 +19,7 @@ use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 28] = [
+const PAGES: [(&str, &str); 29] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -45,6 +49,10 @@ const PAGES: [(&str, &str); 28] = [
     ("quarantine", "/quarantine"),
     ("statistics", "/statistics"),
     ("store", "/store"),
+    (
+        "sql",
+        "/sql?q=select+url_host_registered_domain%2C+count%28*%29+as+captures+from+captures+group+by+1+order+by+2+desc%2C+1+limit+12",
+    ),
     ("about", "/about"),
     ("nowhere", "/nowhere"),
 ];
@@ -77,6 +85,7 @@ fn screenshots() {
     let running = Running::start_over(
         Served {
             store: Some(Arc::new(FakeStore(crate::sample::store()))),
+            sql: Sql::start(loaded.dir()).map(|sql| Arc::new(sql) as Arc<dyn SqlServer>),
             ..Served::from(loaded.archive.clone())
         },
         settings.clone(),
@@ -123,6 +132,56 @@ fn screenshots() {
         );
     }
     eprintln!("pictures are in {}", folder.display());
+}
+
+/// The real program for SQL, if it is built.
+struct Sql {
+    child: Child,
+    socket: PathBuf,
+    _folder: TempDir,
+}
+
+impl Sql {
+    fn start(archive: &Path) -> Option<Sql> {
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("release/weft-sql");
+        if !program.is_file() {
+            eprintln!(
+                "no picture of a statement: {} is not built (make sql)",
+                program.display()
+            );
+            return None;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("socket");
+        let child = Command::new(program)
+            .args(["serve", "--beside-store", "--archive"])
+            .args([archive.as_os_str(), "--socket".as_ref(), socket.as_os_str()])
+            // It ends with its standard input.
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("a process");
+        Some(Sql {
+            child,
+            socket,
+            _folder: folder,
+        })
+    }
+}
+
+impl Drop for Sql {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[async_trait::async_trait]
+impl SqlServer for Sql {
+    async fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&self.socket).await
+    }
 }
 
 fn take(browser: &Browser, folder: &Path, name: &str, address: &str) {

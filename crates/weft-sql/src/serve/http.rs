@@ -29,20 +29,6 @@ const AHEAD: usize = 2;
 /// The epoch of the rows, beside forms that have no place for it.
 const EPOCH: HeaderName = HeaderName::from_static("weft-epoch");
 
-/// Headers of every answer; as those of the archive's pages.
-const HEADERS: [(HeaderName, &str); 4] = [
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (
-        HeaderName::from_static("cross-origin-resource-policy"),
-        "same-origin",
-    ),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    ),
-];
-
 /// What all handlers share.
 #[derive(Clone)]
 pub(super) struct Shared {
@@ -91,10 +77,10 @@ async fn around(State(shared): State<Shared>, request: Request, next: Next) -> R
             "this server does not go by that name; weft-sql serve --host NAME tells it its names",
         ),
     };
-    for (name, value) in HEADERS {
+    for (name, value) in look::HEADERS {
         response
             .headers_mut()
-            .entry(name)
+            .entry(HeaderName::from_static(name))
             .or_insert(HeaderValue::from_static(value));
     }
     response
