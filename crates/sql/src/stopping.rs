@@ -13,7 +13,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{
-    ColumnarValue, Join, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
@@ -66,28 +66,12 @@ impl Stop {
         }));
         let guarded = plan.transform_up(|plan| {
             Ok(match plan {
-                LogicalPlan::Join(Join {
-                    filter: Some(condition),
-                    left,
-                    right,
-                    on,
-                    join_type,
-                    join_constraint,
-                    schema,
-                    null_equality,
-                    null_aware,
-                }) => Transformed::yes(LogicalPlan::Join(Join {
+                LogicalPlan::Join(mut join) if join.filter.is_some() => {
                     // First: what comes after a condition that refuses all rows is not asked.
-                    filter: Some(goes_on.call(Vec::new()).and(condition)),
-                    left,
-                    right,
-                    on,
-                    join_type,
-                    join_constraint,
-                    schema,
-                    null_equality,
-                    null_aware,
-                })),
+                    let guard = goes_on.call(Vec::new());
+                    join.filter = join.filter.take().map(|condition| guard.and(condition));
+                    Transformed::yes(LogicalPlan::Join(join))
+                }
                 other => Transformed::no(other),
             })
         })?;

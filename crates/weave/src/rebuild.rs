@@ -13,7 +13,8 @@
 //!  - before anything is written, the tables that others are made from were read and agree with each other. A loss in one of
 //!    them is an error, and does not spread.
 //!
-//! Memory is bounded but for the in-links of one URI, and the states of domains with thousands of URIs.
+//! Memory is bounded but for two things that are held whole, one at a time: all in-links of one URI, and the states of all URIs of
+//! one domain.
 
 mod ahead;
 mod domains;
