@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import pyarrow.fs as fs
 import pytest
 
 import dumped
@@ -264,6 +265,30 @@ def test_a_job_that_ends_at_any_step_is_finished_by_the_next(tmp_path, spark, sh
     assert not (base / "staging/1").exists()
 
 
+def test_a_job_that_finds_another_in_its_place_ends(tmp_path, spark, shared, monkeypatch):
+    base = str(tmp_path / "base")
+    mine, others = str(shared / "crawls/dupes.warc.gz"), str(shared / "crawls/hackfest.warc.gz")
+    find = weft.spark._load.find
+
+    def find_late(*arguments):
+        # The other job begins between this one's look at the table and its own batch.
+        monkeypatch.setattr(weft.spark._load, "find", find)
+        with pytest.raises(Stopped):
+            weft.spark.load(spark, base, [others], say=stop)
+        return find(*arguments)
+
+    def stop(text: str) -> None:
+        raise Stopped
+
+    monkeypatch.setattr(weft.spark._load, "find", find_late)
+    with pytest.raises(RuntimeError, match="one job at a time"):
+        weft.spark.load(spark, base, [mine])
+    summary = weft.spark.load(spark, base, [mine])
+    assert (summary.done, summary.batches) == (2, [1, 2])
+    names = [pathlib.Path(row["input"]).name for row in table(base, "ledger").to_pylist()]
+    assert sorted(names) == ["dupes.warc.gz", "hackfest.warc.gz"]
+
+
 def test_inputs_that_fail_are_rows_of_the_ledger(tmp_path, spark, shared):
     good = shared / "crawls/dupes.warc.gz"
     shutil.copy(good, tmp_path / "copy.warc.gz")
@@ -314,8 +339,8 @@ def test_entries_of_lists_are_below_a_prefix(tmp_path, spark, shared):
         assert (summary.done, summary.known) == states
 
 
-def test_objects_of_s3_are_read_by_the_workers(tmp_path, cluster, shared, run_weft, weft_program):
-    """From our own store: as `s3a://`, a folder first, then entries of a list."""
+def test_objects_of_s3_are_read_by_the_workers(tmp_path, cluster, shared, run_weft, weft_program, weft_sql):
+    """From our own store: as `s3a://`, a folder first, then entries of a list. And tables, into an archive."""
     volume, keys = tmp_path / "volume", tmp_path / "keys.toml"
     names = ["dupes.warc.gz", "hackfest.warc.gz"]
     run_weft("store", "put", *(shared / "crawls" / name for name in names), "store://crawls/2014/", "--volume", volume)
@@ -338,6 +363,11 @@ def test_objects_of_s3_are_read_by_the_workers(tmp_path, cluster, shared, run_we
         listed = [*options, "--prefix", "s3a://crawls/", tmp_path / "warc.paths"]
         again = run(tmp_path / "2.log", *listed, master=cluster.url, more=more, code=1)
         assert (again["known"], again["failed"]) == (2, 1)
+        lake = fs.S3FileSystem(access_key=key, secret_key=secret, endpoint_override=endpoint, region="us-east-1")
+        fs.copy_files(str(base), "crawls/base", destination_filesystem=lake)
+        back = ["load", "--archive", tmp_path / "back", "--from-facts", "s3://crawls/base"]
+        # One input of the ledger failed.
+        run_weft(*back, code=1, env={**os.environ, **more})
     finally:
         served.kill()
     run_weft("load", "--archive", tmp_path / "a", *(shared / "crawls" / name for name in names))
@@ -348,6 +378,8 @@ def test_objects_of_s3_are_read_by_the_workers(tmp_path, cluster, shared, run_we
     found = [line.split("\t") for line in dumped.lines(rows.select(columns))]
     assert sorted(found) == sorted(expected)
     assert set(rows["warc_filename"].to_pylist()) == {f"s3://crawls/2014/{name}" for name in names}
+    of_back = run_weft("dump", "captures", "--archive", tmp_path / "back").splitlines()
+    assert sorted(line.split("\t")[:8] for line in of_back) == sorted(expected)
 
 
 def test_spark_reads_the_facts_of_an_archive(spark, archive):

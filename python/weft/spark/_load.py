@@ -106,6 +106,13 @@ def _begin(tables: Tables, batch: int, found: Sequence[Found], collection: str) 
         {"batch": batch, "seq": seq, "collection": collection, **asdict(each)} for seq, each in enumerate(found)
     ]
     tables.append_list("batches", rows, BATCHES, batch)
+    # Of two batches with one number the first is in the table, and the second left out.
+    planned = [row.location for row in tables.planned(batch)]
+    if planned != [each.location for each in found]:
+        raise RuntimeError(
+            f"another job began batch {batch} in {tables.base} at the same time: one job at a time may write to a base; "
+            "start this one again when the other has ended"
+        )
 
 
 @dataclass
@@ -131,7 +138,7 @@ class _Batch:
 
 
 def _run(tables: Tables, batch: int, links: str, say: Say) -> _Batch:
-    planned = tables.read("batches").where(F.col("batch") == batch).orderBy("seq").collect()
+    planned = tables.planned(batch)
     found = [Found(row.name, row.location, row.size, row.version, row.problem) for row in planned]
     staging = ("staging", str(batch))
     if not tables.exists(*staging):
@@ -170,8 +177,9 @@ def _stage(
         # One task an input: what is lost with a machine is little, and done again elsewhere.
         tables.spark.range(0, len(found), 1, numPartitions=len(found))
         .mapInArrow(read, from_arrow_schema(staging_schema()))
+        # Never behind what another job has staged.
         .write.format("delta")
-        .mode("append")
+        .mode("errorifexists")
         # Bounds of columns that are read as a whole would cost and not be used.
         .option("delta.dataSkippingNumIndexedCols", "0")
         .save(tables.path(*staging))

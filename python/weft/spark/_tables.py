@@ -13,6 +13,7 @@ from typing import Any, List, Optional
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -151,6 +152,10 @@ class Tables:
         table = pa.Table.from_pylist(rows, schema=schema)
         frame = self.spark.createDataFrame(table, schema=from_arrow_schema(schema))
         self.append(name, frame.coalesce(1), batch)
+
+    def planned(self, batch: int) -> List[Any]:
+        """The rows of a batch in ``batches``, in order."""
+        return self.read("batches").where(F.col("batch") == batch).orderBy("seq").collect()
 
     def last_batch(self, name: str) -> int:
         """The last batch that a table has; 0 if none."""
