@@ -26,6 +26,8 @@ pub(crate) struct Place {
     root: Url,
     /// The bucket, if it is one.
     bucket: Option<Arc<dyn ObjectStore>>,
+    /// Its requests run in it.
+    _remote: Remote,
 }
 
 impl Place {
@@ -61,6 +63,7 @@ impl Place {
             address: address.to_owned(),
             root,
             bucket,
+            _remote: remote.clone(),
         })
     }
 
