@@ -60,7 +60,8 @@ def main() -> None:
 def measure(asked: argparse.Namespace, folder: pathlib.Path) -> None:
     web = folder / "web"
     synth = ["synth", "--format", "warc", "--pages", str(asked.pages), "--files", str(asked.files), "--seed", "1"]
-    timed([asked.weft, *synth, str(web)])
+    web.mkdir()
+    timed([asked.weft, *synth, str(web / "web.warc.gz")])
     files = sorted(map(str, web.iterdir()))
     size = sum(pathlib.Path(file).stat().st_size for file in files)
     print(f"{asked.pages} pages with HTML in {len(files)} files, {size / 2**20:.0f} MiB\n")
