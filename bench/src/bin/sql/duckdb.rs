@@ -17,6 +17,8 @@ import duckdb
 connection = duckdb.connect()
 setup = json.loads(sys.stdin.readline())
 connection.execute("SET TimeZone = 'UTC'")
+# Standard output is for answers.
+connection.execute("SET enable_progress_bar = false")
 connection.execute(f"SET memory_limit = '{setup['memory']}B'")
 for name, files in setup["tables"].items():
     connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({files!r})")
