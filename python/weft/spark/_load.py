@@ -177,8 +177,8 @@ def _stage(
         # One task an input: what is lost with a machine is little, and done again elsewhere.
         tables.spark.range(0, len(found), 1, numPartitions=len(found))
         .mapInArrow(read, from_arrow_schema(staging_schema()))
-        # Never behind what another job has staged.
         .write.format("delta")
+        # Never behind what another job has staged.
         .mode("errorifexists")
         # Bounds of columns that are read as a whole would cost and not be used.
         .option("delta.dataSkippingNumIndexedCols", "0")
