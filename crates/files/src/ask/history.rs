@@ -1,0 +1,75 @@
+//! What changed since, and growth.
+
+use std::collections::BTreeMap;
+
+use crate::attributes::Kind;
+use crate::catalogue::{Catalogue, join};
+use crate::error::CatalogueError;
+use crate::rows::{ChangesRow, Group, What};
+use crate::tables::Table;
+use crate::usage::Usage;
+
+/// A name that a scan found otherwise than the catalogue had it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// When it was found, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What became of it.
+    pub what: What,
+    /// Its path, as bytes.
+    pub path: Vec<u8>,
+    /// What sort of thing it is, or was.
+    pub kind: Kind,
+    /// Its inode now, or the last one.
+    pub inode: u64,
+    /// Size before and after; 0 where it was not or is no more.
+    pub size_bytes: (u64, u64),
+}
+
+impl ChangesRow {
+    pub(crate) fn each(self, each: &mut dyn FnMut(Changed)) {
+        for change in self.names {
+            let mut path = self.dir.clone();
+            join(&mut path, &change.name);
+            each(Changed {
+                at_ms: self.at_ms,
+                what: change.what,
+                path,
+                kind: change.kind,
+                inode: change.inode,
+                size_bytes: change.size_bytes,
+            });
+        }
+    }
+}
+
+impl Catalogue {
+    /// Calls `each` with what scans found changed from a time on, in the order of finding. Names that the first scan of a
+    /// tree found are not among them.
+    pub fn changes_since(&self, since_ms: i64, mut each: impl FnMut(Changed)) -> Result<(), CatalogueError> {
+        for row in self.tables.space(Table::Changes).iter() {
+            let changes = ChangesRow::of_bytes(&row.value()?)?;
+            if changes.at_ms >= since_ms {
+                changes.each(&mut each);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sums by group at the end of each day on which a scan ended: days since 1970.
+    pub fn days(&self) -> Result<BTreeMap<u32, Vec<(Group, Usage)>>, CatalogueError> {
+        let mut days: BTreeMap<u32, Vec<(Group, Usage)>> = BTreeMap::new();
+        for row in self.tables.space(Table::Days).iter() {
+            let (key, value) = row.into_inner()?;
+            let Some((day, group)) = key.split_first_chunk::<4>() else {
+                return Err(crate::Corrupt {
+                    what: "the key of a day",
+                }
+                .into());
+            };
+            let row = (Group::of_bytes(group)?, Usage::of_bytes(&value)?);
+            days.entry(u32::from_be_bytes(*day)).or_default().push(row);
+        }
+        Ok(days)
+    }
+}

@@ -1,0 +1,262 @@
+//! What the catalogue answers.
+
+mod heaviest;
+mod history;
+
+use std::path::Path;
+
+pub use heaviest::{FirstBy, Heaviest};
+pub use history::Changed;
+
+use crate::attributes::{Attributes, Entry, FileId, Kind};
+use crate::catalogue::{Catalogue, join};
+use crate::error::CatalogueError;
+use crate::pack;
+use crate::rows::{FaultRow, RootRow, dir_of_key};
+use crate::scan::rest_below;
+use crate::tables::Table;
+use crate::usage::Usage;
+
+/// An entry, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its path, as bytes.
+    pub path: Vec<u8>,
+    /// The file.
+    pub attributes: Attributes,
+    /// Directories between it and where the search began.
+    pub depth: usize,
+    /// Entries in it, if it is a directory that was read.
+    pub entries: Option<u64>,
+}
+
+/// A tree that is catalogued.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Its path, as bytes.
+    pub path: Vec<u8>,
+    /// Sums over all that is in it, and itself.
+    pub usage: Usage,
+    /// The last scan of all of it that ended; 0 if none did.
+    pub whole_scan: u64,
+    /// When that was, in milliseconds since 1970.
+    pub whole_ended_ms: i64,
+    /// What could not be read of it.
+    pub faults: u64,
+}
+
+/// Something that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Its path, as bytes.
+    pub path: Vec<u8>,
+    /// What the system said.
+    pub error: String,
+    /// The scan that met it last.
+    pub scan: u64,
+}
+
+/// Whether a search goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Go {
+    /// Into the directory.
+    On,
+    /// Past the directory.
+    Past,
+}
+
+/// An absolute path without `.` and `..`, as far as can be told without the disk.
+fn absolute(path: &Path) -> Result<Vec<u8>, CatalogueError> {
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Component;
+    let absolute = std::path::absolute(path).map_err(|error| CatalogueError::io("find", path, error))?;
+    // What is there may be called through links; what is gone is called as it was.
+    let absolute = absolute.canonicalize().unwrap_or(absolute);
+    let mut bytes = b"/".to_vec();
+    for component in absolute.components() {
+        match component {
+            Component::Normal(name) => join(&mut bytes, name.as_bytes()),
+            Component::ParentDir => {
+                let end = bytes.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+                bytes.truncate(end.max(1));
+            }
+            _ => {}
+        }
+    }
+    Ok(bytes)
+}
+
+impl Catalogue {
+    /// Every tree that is catalogued.
+    pub fn trees(&self) -> Result<Vec<Root>, CatalogueError> {
+        let mut trees = Vec::new();
+        for (path, root) in self.roots()? {
+            let mut usage = self.tree(root.attributes.id)?;
+            usage.count(&root.attributes, 1);
+            let faults = self.faults_below(&path, b"")?.len() as u64;
+            trees.push(Root {
+                path,
+                usage,
+                whole_scan: root.whole_scan,
+                whole_ended_ms: root.whole_ended_ms,
+                faults,
+            });
+        }
+        Ok(trees)
+    }
+
+    /// The tree that a path is in, and the way from there.
+    fn root_of(&self, path: &[u8]) -> Result<Option<(RootRow, Vec<u8>)>, CatalogueError> {
+        let containing = self
+            .roots()?
+            .into_iter()
+            .filter_map(|(root, row)| Some((root.len(), row, rest_below(path, &root)?.to_vec())));
+        let nearest = containing.max_by_key(|(length, _, _)| *length);
+        Ok(nearest.map(|(_, row, rest)| (row, rest)))
+    }
+
+    /// The entry of a path, if the catalogue has it.
+    pub fn locate(&self, path: &Path) -> Result<Option<Found>, CatalogueError> {
+        let path = absolute(path)?;
+        let Some((root, rest)) = self.root_of(&path)? else {
+            return Ok(None);
+        };
+        let mut attributes = root.attributes;
+        for name in rest.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
+            match self.entry(attributes.id, name)? {
+                Some(entry) => attributes = entry.attributes,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(self.found(path, attributes, 0)?))
+    }
+
+    fn found(&self, path: Vec<u8>, attributes: Attributes, depth: usize) -> Result<Found, CatalogueError> {
+        let entries = match attributes.kind {
+            Kind::Directory => self.dir_row(attributes.id)?.map(|row| row.entries),
+            _ => None,
+        };
+        Ok(Found {
+            path,
+            attributes,
+            depth,
+            entries,
+        })
+    }
+
+    /// Sums over an entry and all that is below it.
+    pub fn usage(&self, found: &Found) -> Result<Usage, CatalogueError> {
+        let mut usage = match found.attributes.kind {
+            Kind::Directory => self.tree(found.attributes.id)?,
+            _ => Usage::default(),
+        };
+        usage.count(&found.attributes, 1);
+        Ok(usage)
+    }
+
+    /// Calls `each` with an entry and all that is below it: a directory before what is in it, names in order of their bytes.
+    ///
+    /// # Errors
+    /// A row could not be read, and what `each` returns.
+    pub fn each<E: From<CatalogueError>>(
+        &self,
+        top: Found,
+        mut each: impl FnMut(&Found) -> Result<Go, E>,
+    ) -> Result<(), E> {
+        // Directories that are open, each with the packs that are left of it.
+        let mut open: Vec<Open> = Vec::new();
+        let go = each(&top)?;
+        self.enter(top, go, &mut open);
+        while let Some(dir) = open.last_mut() {
+            let Some(Entry { name, attributes }) = dir.next()? else {
+                open.pop();
+                continue;
+            };
+            let mut path = dir.path.clone();
+            join(&mut path, &name);
+            let depth = dir.depth + 1;
+            let found = self.found(path, attributes, depth)?;
+            let go = each(&found)?;
+            self.enter(found, go, &mut open);
+        }
+        Ok(())
+    }
+
+    fn enter(&self, found: Found, go: Go, open: &mut Vec<Open>) {
+        // A directory without a row was not read.
+        if go == Go::On && found.entries.is_some() {
+            let packs = self
+                .tables
+                .space(Table::Packs)
+                .prefix(found.attributes.id.to_bytes());
+            open.push(Open {
+                path: found.path,
+                depth: found.depth,
+                packs,
+                entries: Vec::new().into_iter(),
+            });
+        }
+    }
+
+    /// Everything that could not be read at its last scan.
+    pub fn faults(&self) -> Result<Vec<Fault>, CatalogueError> {
+        let mut faults = Vec::new();
+        for row in self.tables.space(Table::Faults).iter() {
+            let (key, value) = row.into_inner()?;
+            if let Some(fault) = self.fault_of(&key, &value)? {
+                faults.push(fault);
+            }
+        }
+        Ok(faults)
+    }
+
+    fn fault_of(&self, key: &[u8], value: &[u8]) -> Result<Option<Fault>, CatalogueError> {
+        let Some(mut path) = self.path_of(dir_of_key(key)?)? else {
+            return Ok(None);
+        };
+        join(&mut path, pack::first_name(key));
+        let row = FaultRow::of_bytes(value)?;
+        let error = std::io::Error::from_raw_os_error(row.errno).to_string();
+        Ok(Some(Fault {
+            path,
+            error,
+            scan: row.scan,
+        }))
+    }
+
+    /// What could not be read below a directory of a tree.
+    pub(crate) fn faults_below(&self, root: &[u8], below: &[u8]) -> Result<Vec<Fault>, CatalogueError> {
+        let mut path = root.to_vec();
+        join(&mut path, below);
+        Ok(self
+            .faults()?
+            .into_iter()
+            .filter(|fault| rest_below(&fault.path, &path).is_some())
+            .collect())
+    }
+}
+
+/// A directory whose entries are being listed.
+struct Open {
+    path: Vec<u8>,
+    depth: usize,
+    packs: fjall::Iter,
+    entries: std::vec::IntoIter<Entry>,
+}
+
+impl Open {
+    fn next(&mut self) -> Result<Option<Entry>, CatalogueError> {
+        loop {
+            if let Some(entry) = self.entries.next() {
+                return Ok(Some(entry));
+            }
+            match self.packs.next() {
+                Some(row) => self.entries = pack::decode(&row.value()?)?.into_iter(),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Used by what searches from the top.
+pub(crate) type DirAt = (FileId, Vec<u8>);

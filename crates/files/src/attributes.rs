@@ -1,0 +1,294 @@
+//! What is known of a file: which one it is, and what `statx` says of it.
+
+use crate::format::Format;
+use crate::varint::{Corrupt, Reader, put, put_signed};
+
+/// Which file, whatever it is called: its file system (as numbered by the catalogue), inode, and when that inode was born,
+/// because file systems use the numbers of deleted files again. File systems that keep no birth time give 0: there a
+/// recycled number cannot be told from a changed file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FileId {
+    /// Number of the file system in this catalogue.
+    pub volume: u32,
+    /// Inode.
+    pub inode: u64,
+    /// Nanoseconds since 1970, or 0.
+    pub born_ns: i64,
+}
+
+/// Length of [`FileId::to_bytes`].
+pub(crate) const ID_LENGTH: usize = 20;
+
+impl FileId {
+    pub(crate) fn to_bytes(self) -> [u8; ID_LENGTH] {
+        let mut bytes = [0; ID_LENGTH];
+        bytes[..4].copy_from_slice(&self.volume.to_be_bytes());
+        bytes[4..12].copy_from_slice(&self.inode.to_be_bytes());
+        bytes[12..].copy_from_slice(&self.born_ns.to_be_bytes());
+        bytes
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<FileId, Corrupt> {
+        fn array<const N: usize>(reader: &mut Reader<'_>) -> Result<[u8; N], Corrupt> {
+            let corrupt = reader.corrupt();
+            reader.take(N)?.try_into().map_err(|_| corrupt)
+        }
+        Ok(FileId {
+            volume: u32::from_be_bytes(array(reader)?),
+            inode: u64::from_be_bytes(array(reader)?),
+            born_ns: i64::from_be_bytes(array(reader)?),
+        })
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<FileId, Corrupt> {
+        FileId::read(&mut Reader::new(bytes, "the key of a file"))
+    }
+}
+
+/// What sort of thing a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A regular file.
+    #[default]
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A block device.
+    Block,
+    /// A character device.
+    Character,
+    /// The file system did not say.
+    Unknown,
+}
+
+impl Kind {
+    /// Every kind; the place is its number in rows.
+    pub const ALL: [Kind; 8] = [
+        Kind::File,
+        Kind::Directory,
+        Kind::Symlink,
+        Kind::Pipe,
+        Kind::Socket,
+        Kind::Block,
+        Kind::Character,
+        Kind::Unknown,
+    ];
+
+    /// Its name, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Directory => "directory",
+            Kind::Symlink => "symlink",
+            Kind::Pipe => "pipe",
+            Kind::Socket => "socket",
+            Kind::Block => "block",
+            Kind::Character => "character",
+            Kind::Unknown => "unknown",
+        }
+    }
+
+    /// The letter that `find -type` and `ls -l` use.
+    pub fn letter(self) -> char {
+        match self {
+            Kind::File => 'f',
+            Kind::Directory => 'd',
+            Kind::Symlink => 'l',
+            Kind::Pipe => 'p',
+            Kind::Socket => 's',
+            Kind::Block => 'b',
+            Kind::Character => 'c',
+            Kind::Unknown => '?',
+        }
+    }
+
+    pub(crate) fn of_number(number: u8) -> Option<Kind> {
+        Kind::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// What the catalogue keeps of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Attributes {
+    /// Which file.
+    pub id: FileId,
+    /// What sort of thing.
+    pub kind: Kind,
+    /// Permission bits, 12 of them.
+    pub mode: u16,
+    /// User number of the owner.
+    pub uid: u32,
+    /// Number of the group.
+    pub gid: u32,
+    /// How many names it has.
+    pub links: u32,
+    /// Length; of a symbolic link, of its target.
+    pub size_bytes: u64,
+    /// What it takes on its disk, in blocks of 512 bytes.
+    pub blocks: u64,
+    /// When its content last changed, in nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// When its attributes last changed.
+    pub changed_ns: i64,
+    /// When it was last read, in seconds since 1970; 0 for directories, which every scan reads.
+    pub accessed_s: i64,
+    /// What its name says it is.
+    pub format: Format,
+    /// Where a symbolic link points, as bytes.
+    pub target: Option<Box<[u8]>>,
+}
+
+impl Attributes {
+    /// Whether it may have other names, so that it must be counted once among them.
+    pub(crate) fn is_linked(&self) -> bool {
+        self.links > 1 && self.kind != Kind::Directory
+    }
+
+    /// When the file was born, in nanoseconds since 1970, where the file system knows.
+    pub fn born_ns(&self) -> Option<i64> {
+        (self.id.born_ns != 0).then_some(self.id.born_ns)
+    }
+}
+
+/// A name in a directory, and the file that it stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entry {
+    /// The name, as bytes: file systems do not promise text.
+    pub name: Box<[u8]>,
+    /// The file.
+    pub attributes: Attributes,
+}
+
+// Which attributes are those of the entry before, in the first byte of an entry.
+const SAME_KIND_AND_MODE: u8 = 1;
+const SAME_OWNERS: u8 = 2;
+const ONE_LINK: u8 = 4;
+const SAME_VOLUME: u8 = 8;
+const CHANGED_WHEN_MODIFIED: u8 = 16;
+const BORN_WHEN_MODIFIED: u8 = 32;
+const HAS_TARGET: u8 = 64;
+
+const NS_A_SECOND: i64 = 1_000_000_000;
+
+impl Attributes {
+    /// Appends them, as differences to those of the entry before: neighbours in a directory are alike.
+    pub(crate) fn write(&self, before: &Attributes, out: &mut Vec<u8>) {
+        let mut flags = 0;
+        let mut set = |flag: u8, is_set: bool| {
+            if is_set {
+                flags |= flag;
+            }
+        };
+        let same_owners = (self.uid, self.gid) == (before.uid, before.gid);
+        let same_kind = (self.kind, self.mode, self.format) == (before.kind, before.mode, before.format);
+        set(SAME_KIND_AND_MODE, same_kind);
+        set(SAME_OWNERS, same_owners);
+        set(ONE_LINK, self.links == 1);
+        set(SAME_VOLUME, self.id.volume == before.id.volume);
+        set(CHANGED_WHEN_MODIFIED, self.changed_ns == self.modified_ns);
+        set(BORN_WHEN_MODIFIED, self.id.born_ns == self.modified_ns);
+        set(HAS_TARGET, self.target.is_some());
+        out.push(flags);
+        if !same_kind {
+            out.push(self.kind as u8);
+            put(out, u64::from(self.mode));
+            out.push(self.format.number());
+        }
+        if !same_owners {
+            put(out, u64::from(self.uid));
+            put(out, u64::from(self.gid));
+        }
+        if self.links != 1 {
+            put(out, u64::from(self.links));
+        }
+        if flags & SAME_VOLUME == 0 {
+            put(out, u64::from(self.id.volume));
+        }
+        put_signed(out, self.id.inode.wrapping_sub(before.id.inode) as i64);
+        put(out, self.size_bytes);
+        // Mostly what the size needs in blocks of 4 KiB.
+        put_signed(
+            out,
+            self.blocks.wrapping_sub(expected_blocks(self.size_bytes)) as i64,
+        );
+        put_signed(out, self.modified_ns.wrapping_sub(before.modified_ns));
+        if flags & CHANGED_WHEN_MODIFIED == 0 {
+            put_signed(out, self.changed_ns.wrapping_sub(before.changed_ns));
+        }
+        if flags & BORN_WHEN_MODIFIED == 0 {
+            put_signed(out, self.id.born_ns.wrapping_sub(before.id.born_ns));
+        }
+        put_signed(out, self.accessed_s.wrapping_sub(self.modified_ns / NS_A_SECOND));
+        if let Some(target) = &self.target {
+            crate::varint::put_bytes(out, target);
+        }
+    }
+
+    /// Reads what [`Attributes::write`] wrote after the same entry.
+    pub(crate) fn read(before: &Attributes, reader: &mut Reader<'_>) -> Result<Attributes, Corrupt> {
+        let flags = reader.byte()?;
+        let (mut kind, mut mode, mut format) = (before.kind, before.mode, before.format);
+        if flags & SAME_KIND_AND_MODE == 0 {
+            kind = Kind::of_number(reader.byte()?).ok_or(reader.corrupt())?;
+            mode = reader.small()?;
+            format = Format::of_number(reader.byte()?).ok_or(reader.corrupt())?;
+        }
+        let (mut uid, mut gid) = (before.uid, before.gid);
+        if flags & SAME_OWNERS == 0 {
+            (uid, gid) = (reader.small()?, reader.small()?);
+        }
+        let links = if flags & ONE_LINK == 0 { reader.small()? } else { 1 };
+        let volume = if flags & SAME_VOLUME == 0 {
+            reader.small()?
+        } else {
+            before.id.volume
+        };
+        let inode = before.id.inode.wrapping_add(reader.signed()? as u64);
+        let size_bytes = reader.number()?;
+        let blocks = expected_blocks(size_bytes).wrapping_add(reader.signed()? as u64);
+        let modified_ns = before.modified_ns.wrapping_add(reader.signed()?);
+        let changed_ns = match flags & CHANGED_WHEN_MODIFIED {
+            0 => before.changed_ns.wrapping_add(reader.signed()?),
+            _ => modified_ns,
+        };
+        let born_ns = match flags & BORN_WHEN_MODIFIED {
+            0 => before.id.born_ns.wrapping_add(reader.signed()?),
+            _ => modified_ns,
+        };
+        let accessed_s = (modified_ns / NS_A_SECOND).wrapping_add(reader.signed()?);
+        let target = match flags & HAS_TARGET {
+            0 => None,
+            _ => Some(reader.bytes()?.into()),
+        };
+        Ok(Attributes {
+            id: FileId {
+                volume,
+                inode,
+                born_ns,
+            },
+            kind,
+            mode,
+            uid,
+            gid,
+            links,
+            size_bytes,
+            blocks,
+            modified_ns,
+            changed_ns,
+            accessed_s,
+            format,
+            target,
+        })
+    }
+}
+
+fn expected_blocks(size_bytes: u64) -> u64 {
+    size_bytes.div_ceil(4096).wrapping_mul(8)
+}

@@ -1,0 +1,301 @@
+//! The catalogue: its tables, opened by one process, and how they are read.
+
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+
+use crate::attributes::{Entry, FileId};
+use crate::error::CatalogueError;
+use crate::pack;
+use crate::rows::{DirRow, Group, LinkedRow, RootRow, ScanRow};
+use crate::tables::{Table, Tables};
+use crate::usage::Usage;
+use crate::varint::{Corrupt, Reader, put};
+
+/// Format of the tables that this program reads and writes.
+const FORMAT: u64 = 1;
+
+/// A catalogue of files, open in this process.
+pub struct Catalogue {
+    pub(crate) dir: PathBuf,
+    pub(crate) tables: Tables,
+    /// Numbers of file systems, by what the system calls them.
+    volumes: Mutex<Vec<(String, u32)>>,
+}
+
+/// Settings of an open catalogue.
+#[derive(Debug, Clone)]
+pub struct CatalogueSettings {
+    /// Memory for rows that were read.
+    pub cache_size_bytes: u64,
+}
+
+impl Default for CatalogueSettings {
+    fn default() -> CatalogueSettings {
+        CatalogueSettings {
+            cache_size_bytes: 64 << 20,
+        }
+    }
+}
+
+const FORMAT_ROW: &str = "format";
+const EPOCH_ROW: &str = "epoch";
+const VOLUME_ROWS: &str = "volume ";
+
+impl Catalogue {
+    /// Opens the catalogue in a directory, or makes one.
+    ///
+    /// # Errors
+    /// [`CatalogueError::InUse`] while another process has it open; the engine's and the system's.
+    pub fn create(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
+        std::fs::create_dir_all(dir).map_err(|error| CatalogueError::io("create", dir, error))?;
+        Catalogue::at(dir, settings)
+    }
+
+    /// Opens the catalogue in a directory.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Missing`] if there is none; else as [`Catalogue::create`].
+    pub fn open(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
+        if !dir.is_dir() {
+            return Err(CatalogueError::Missing { dir: dir.to_owned() });
+        }
+        Catalogue::at(dir, settings)
+    }
+
+    fn at(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
+        let tables = Tables::open(dir, settings.cache_size_bytes).map_err(|error| match error {
+            fjall::Error::Locked => CatalogueError::InUse { dir: dir.to_owned() },
+            error => CatalogueError::Engine(error),
+        })?;
+        let meta = tables.space(Table::Meta);
+        match meta.get(FORMAT_ROW)?.map(|row| number(&row)).transpose()? {
+            None => meta.insert(FORMAT_ROW, bytes_of(FORMAT))?,
+            Some(FORMAT) => {}
+            Some(found) => {
+                return Err(CatalogueError::Format {
+                    dir: dir.to_owned(),
+                    found,
+                    expected: FORMAT,
+                });
+            }
+        }
+        let mut volumes = Vec::new();
+        for row in meta.prefix(VOLUME_ROWS) {
+            let (key, value) = row.into_inner()?;
+            let name = String::from_utf8_lossy(&key[VOLUME_ROWS.len()..]).into_owned();
+            volumes.push((name, u32::try_from(number(&value)?).unwrap_or(u32::MAX)));
+        }
+        Ok(Catalogue {
+            dir: dir.to_owned(),
+            tables,
+            volumes: Mutex::new(volumes),
+        })
+    }
+
+    /// Number of the last change that is on disk.
+    ///
+    /// # Errors
+    /// A row could not be read (so for all reads below).
+    pub fn epoch(&self) -> Result<u64, CatalogueError> {
+        let row = self.tables.space(Table::Meta).get(EPOCH_ROW)?;
+        Ok(row.map(|row| number(&row)).transpose()?.unwrap_or(0))
+    }
+
+    pub(crate) fn epoch_row(epoch: u64) -> (&'static str, Vec<u8>) {
+        (EPOCH_ROW, bytes_of(epoch))
+    }
+
+    /// The number of the file system of this name; a new one gets the next, at once.
+    pub(crate) fn volume(&self, name: &str) -> Result<u32, CatalogueError> {
+        let mut volumes = self.volumes.lock();
+        if let Some((_, number)) = volumes.iter().find(|volume| volume.0 == name) {
+            return Ok(*number);
+        }
+        let number = volumes
+            .iter()
+            .map(|volume| volume.1)
+            .max()
+            .map_or(0, |last| last + 1);
+        let key = format!("{VOLUME_ROWS}{name}");
+        self.tables
+            .space(Table::Meta)
+            .insert(key, bytes_of(u64::from(number)))?;
+        volumes.push((name.to_owned(), number));
+        Ok(number)
+    }
+
+    /// Lets a file system have the number that it had under another name: names of some change when a machine starts.
+    pub(crate) fn rename_volume(&self, name: &str, number: u32) -> Result<(), CatalogueError> {
+        let mut volumes = self.volumes.lock();
+        let key = format!("{VOLUME_ROWS}{name}");
+        self.tables
+            .space(Table::Meta)
+            .insert(key, bytes_of(u64::from(number)))?;
+        volumes.retain(|volume| volume.0 != name);
+        volumes.push((name.to_owned(), number));
+        Ok(())
+    }
+
+    pub(crate) fn dir_row(&self, id: FileId) -> Result<Option<DirRow>, CatalogueError> {
+        let row = self.tables.space(Table::Dirs).get(id.to_bytes())?;
+        Ok(row.map(|row| DirRow::of_bytes(&row)).transpose()?)
+    }
+
+    pub(crate) fn tree(&self, id: FileId) -> Result<Usage, CatalogueError> {
+        let row = self.tables.space(Table::Trees).get(id.to_bytes())?;
+        Ok(row
+            .map(|row| Usage::of_bytes(&row))
+            .transpose()?
+            .unwrap_or_default())
+    }
+
+    /// Sums without their days, and the first day.
+    pub(crate) fn tree_head(&self, id: FileId) -> Result<(Usage, Option<u16>), CatalogueError> {
+        let row = self.tables.space(Table::Trees).get(id.to_bytes())?;
+        Ok(row
+            .map(|row| Usage::head_of_bytes(&row))
+            .transpose()?
+            .unwrap_or_default())
+    }
+
+    pub(crate) fn linked(&self, id: FileId) -> Result<Option<LinkedRow>, CatalogueError> {
+        let row = self.tables.space(Table::Linked).get(id.to_bytes())?;
+        Ok(row.map(|row| LinkedRow::of_bytes(&row)).transpose()?)
+    }
+
+    /// Whether a name is the first of those of a file that has several.
+    pub(crate) fn is_first_name(
+        &self,
+        file: FileId,
+        dir: FileId,
+        name: &[u8],
+    ) -> Result<bool, CatalogueError> {
+        let row = self.linked(file)?.unwrap_or_default();
+        Ok(row
+            .names
+            .first()
+            .is_some_and(|first| first.dir == dir && *first.name == *name))
+    }
+
+    /// Sums by owner, group, kind and format.
+    pub fn groups(&self) -> Result<Vec<(Group, Usage)>, CatalogueError> {
+        let rows = self.tables.space(Table::Groups).iter().map(|row| {
+            let (key, value) = row.into_inner()?;
+            Ok((Group::of_bytes(&key)?, Usage::of_bytes(&value)?))
+        });
+        rows.collect()
+    }
+
+    pub(crate) fn root(&self, path: &[u8]) -> Result<Option<RootRow>, CatalogueError> {
+        let row = self.tables.space(Table::Roots).get(path)?;
+        Ok(row.map(|row| RootRow::of_bytes(&row)).transpose()?)
+    }
+
+    pub(crate) fn roots(&self) -> Result<Vec<(Vec<u8>, RootRow)>, CatalogueError> {
+        let rows = self.tables.space(Table::Roots).iter().map(|row| {
+            let (key, value) = row.into_inner()?;
+            Ok((key.to_vec(), RootRow::of_bytes(&value)?))
+        });
+        rows.collect()
+    }
+
+    /// Every scan, with its number, the first one first.
+    pub fn scans(&self) -> Result<Vec<(u64, ScanRow)>, CatalogueError> {
+        let rows = self.tables.space(Table::Scans).iter().map(|row| {
+            let (key, value) = row.into_inner()?;
+            Ok((number_of_key(&key)?, ScanRow::of_bytes(&value)?))
+        });
+        rows.collect()
+    }
+
+    /// Calls `each` with every entry of a directory, in order of name.
+    pub(crate) fn each_entry(
+        &self,
+        dir: FileId,
+        mut each: impl FnMut(&[u8], &crate::Attributes) -> Result<(), CatalogueError>,
+    ) -> Result<(), CatalogueError> {
+        for row in self.tables.space(Table::Packs).prefix(dir.to_bytes()) {
+            let value = row.value()?;
+            let mut entries = pack::entries(&value)?;
+            while let Some((name, attributes)) = entries.next()? {
+                each(name, attributes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One entry of a directory.
+    pub(crate) fn entry(&self, dir: FileId, name: &[u8]) -> Result<Option<Entry>, CatalogueError> {
+        let keys = pack::key(dir, b"")..=pack::key(dir, name);
+        let Some(row) = self.tables.space(Table::Packs).range(keys).next_back() else {
+            return Ok(None);
+        };
+        let value = row.value()?;
+        let mut entries = pack::entries(&value)?;
+        while let Some((found, attributes)) = entries.next()? {
+            if found == name {
+                return Ok(Some(Entry {
+                    name: name.into(),
+                    attributes: attributes.clone(),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The path of a directory: of its root, and the names that lead to it. `None` if it is in no tree that is known.
+    pub(crate) fn path_of(&self, id: FileId) -> Result<Option<Vec<u8>>, CatalogueError> {
+        let mut names: Vec<Box<[u8]>> = Vec::new();
+        let mut at = id;
+        while let Some(row) = self.dir_row(at)? {
+            match row.parent {
+                Some(parent) if parent == at => {
+                    let mut path = row.name.to_vec();
+                    for name in names.iter().rev() {
+                        join(&mut path, name);
+                    }
+                    return Ok(Some(path));
+                }
+                Some(parent) => {
+                    names.push(row.name);
+                    at = parent;
+                }
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Appends a name to a path.
+pub(crate) fn join(path: &mut Vec<u8>, name: &[u8]) {
+    if !name.is_empty() {
+        if path.last() != Some(&b'/') {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+    }
+}
+
+fn bytes_of(number: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    put(&mut out, number);
+    out
+}
+
+fn number(bytes: &[u8]) -> Result<u64, Corrupt> {
+    Reader::new(bytes, "a number of table meta").number()
+}
+
+pub(crate) fn number_of_key(key: &[u8]) -> Result<u64, Corrupt> {
+    let corrupt = Corrupt {
+        what: "the key of a scan or of changes",
+    };
+    Ok(u64::from_be_bytes(
+        key.get(..8)
+            .ok_or(corrupt.clone())?
+            .try_into()
+            .map_err(|_| corrupt)?,
+    ))
+}

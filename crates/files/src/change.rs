@@ -1,0 +1,367 @@
+//! One epoch: changes of every table that become visible, and durable, together.
+//!
+//! Invariants, which [`crate::Catalogue::check`] recomputes:
+//!  - the sums of a directory are those of the entries in it and of the sums of the directories that have their place in it;
+//!    a directory brings its sums along when it gets a place, so its entries may be seen before its parent's;
+//!  - the sums by group are those of all entries of all packs and roots;
+//!  - a file with several names counts in both once, with its first name by directory and name.
+
+use std::collections::hash_map::Entry as Place;
+use std::sync::Arc;
+
+use fjall::{OwnedWriteBatch, PersistMode};
+use rustc_hash::FxHashMap;
+
+use crate::attributes::{Attributes, FileId};
+use crate::catalogue::Catalogue;
+use crate::error::CatalogueError;
+use crate::pack;
+use crate::rows::{ChangesRow, DirRow, FaultRow, Group, LinkedName, LinkedRow, RootRow, ScanRow};
+use crate::tables::Table;
+use crate::usage::Usage;
+
+/// Points at which a test ends the process.
+pub const CRASH_POINTS: [&str; 3] = ["files.before_commit", "files.before_sync", "files.after_sync"];
+
+/// Changes that are not visible yet. Dropped without [`Change::commit`], nothing has happened.
+pub(crate) struct Change {
+    catalogue: Arc<Catalogue>,
+    /// Rows to write, or to remove; of several for one key the last holds.
+    writes: Vec<(Table, fjall::UserKey, Option<Vec<u8>>)>,
+    dirs: FxHashMap<FileId, Option<DirRow>>,
+    trees: FxHashMap<FileId, Usage>,
+    linked: FxHashMap<FileId, LinkedRow>,
+    /// Differences, in contrast to the rows above.
+    groups: FxHashMap<Group, Usage>,
+    changes_rows: u32,
+    epoch: u64,
+}
+
+impl Change {
+    pub(crate) fn new(catalogue: &Arc<Catalogue>) -> Result<Change, CatalogueError> {
+        catalogue.tables.wait_for_room()?;
+        Ok(Change {
+            catalogue: catalogue.clone(),
+            writes: Vec::new(),
+            dirs: FxHashMap::default(),
+            trees: FxHashMap::default(),
+            linked: FxHashMap::default(),
+            groups: FxHashMap::default(),
+            changes_rows: 0,
+            epoch: catalogue.epoch()? + 1,
+        })
+    }
+
+    fn insert(&mut self, table: Table, key: impl Into<fjall::UserKey>, value: Vec<u8>) {
+        self.writes.push((table, key.into(), Some(value)));
+    }
+
+    fn remove(&mut self, table: Table, key: impl Into<fjall::UserKey>) {
+        self.writes.push((table, key.into(), None));
+    }
+
+    /// All rows as one batch, each key once: within a batch the engine knows no before and after.
+    fn batch(&mut self) -> OwnedWriteBatch {
+        let mut batch = self
+            .catalogue
+            .tables
+            .db()
+            .batch()
+            .durability(Some(PersistMode::Buffer));
+        // Stable, so that of one key the last is behind the others.
+        self.writes
+            .sort_by(|a, b| (a.0 as usize, &a.1).cmp(&(b.0 as usize, &b.1)));
+        let mut writes = self.writes.drain(..).peekable();
+        while let Some((table, key, value)) = writes.next() {
+            if writes.peek().is_some_and(|next| next.0 == table && next.1 == key) {
+                continue;
+            }
+            let space = self.catalogue.tables.space(table);
+            match value {
+                Some(value) => batch.insert(space, key, value),
+                None => batch.remove(space, key),
+            }
+        }
+        batch
+    }
+
+    /// Writes a pack, or removes it.
+    pub(crate) fn pack(&mut self, key: Vec<u8>, pack: Option<Vec<u8>>) {
+        match pack {
+            Some(pack) => self.insert(Table::Packs, key, pack),
+            None => self.remove(Table::Packs, key),
+        }
+    }
+
+    /// The row of a directory as this change leaves it.
+    pub(crate) fn dir(&mut self, id: FileId) -> Result<&mut Option<DirRow>, CatalogueError> {
+        Ok(match self.dirs.entry(id) {
+            Place::Occupied(row) => row.into_mut(),
+            Place::Vacant(place) => place.insert(self.catalogue.dir_row(id)?),
+        })
+    }
+
+    fn tree(&mut self, id: FileId) -> Result<&mut Usage, CatalogueError> {
+        Ok(match self.trees.entry(id) {
+            Place::Occupied(row) => row.into_mut(),
+            Place::Vacant(place) => place.insert(self.catalogue.tree(id)?),
+        })
+    }
+
+    /// Adds to the sums of a directory and of all that it is in.
+    pub(crate) fn count_in(&mut self, dir: FileId, usage: &Usage, sign: i64) -> Result<(), CatalogueError> {
+        if usage.is_empty() {
+            return Ok(());
+        }
+        let mut at = dir;
+        loop {
+            self.tree(at)?.add(usage, sign);
+            match self.dir(at)? {
+                Some(DirRow {
+                    parent: Some(parent), ..
+                }) if *parent != at => at = *parent,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Adds to the sums by group.
+    pub(crate) fn count_group(&mut self, group: Group, usage: &Usage, sign: i64) {
+        self.groups.entry(group).or_default().add(usage, sign);
+    }
+
+    /// Adds a single file to the sums by group.
+    pub(crate) fn count_file(&mut self, file: &Attributes, sign: i64) {
+        let mut usage = Usage::default();
+        usage.count(file, sign);
+        self.count_group(Group::of(file), &usage, 1);
+    }
+
+    /// Gives a directory its place, and its row; the root of a tree is its own parent, and its name the tree's path.
+    pub(crate) fn attach(
+        &mut self,
+        id: FileId,
+        parent: FileId,
+        name: &[u8],
+    ) -> Result<&mut DirRow, CatalogueError> {
+        let has_place = self
+            .dir(id)?
+            .as_ref()
+            .is_some_and(|row| row.parent == Some(parent) && *row.name == *name);
+        if !has_place {
+            self.detach(id)?;
+            self.remove(Table::Orphans, id.to_bytes());
+            let row = self.dir(id)?.get_or_insert_default();
+            row.parent = Some(parent);
+            row.name = name.into();
+            if parent != id {
+                let sums = self.tree(id)?.clone();
+                self.count_in(parent, &sums, 1)?;
+            }
+        }
+        Ok(self.dir(id)?.get_or_insert_default())
+    }
+
+    /// Takes a directory out of its place, if it has one. What is below it stays.
+    fn detach(&mut self, id: FileId) -> Result<(), CatalogueError> {
+        let Some(row) = self.dir(id)? else { return Ok(()) };
+        if let Some(parent) = row.parent.take()
+            && parent != id
+        {
+            let sums = self.tree(id)?.clone();
+            self.count_in(parent, &sums, -1)?;
+        }
+        Ok(())
+    }
+
+    /// A directory is no longer in the place where it was. Unless it has another by the end of the scan, it is gone.
+    pub(crate) fn lost(
+        &mut self,
+        id: FileId,
+        parent: FileId,
+        name: &[u8],
+        path: &[u8],
+    ) -> Result<(), CatalogueError> {
+        let is_there = self
+            .dir(id)?
+            .as_ref()
+            .is_some_and(|row| row.parent == Some(parent) && *row.name == *name);
+        if is_there {
+            self.detach(id)?;
+            self.insert(Table::Orphans, id.to_bytes(), path.to_vec());
+        }
+        Ok(())
+    }
+
+    /// Forgets a directory that has no place; its entries are taken away by who calls.
+    pub(crate) fn forget_dir(&mut self, id: FileId) -> Result<(), CatalogueError> {
+        if let Some(row) = self.dir(id)?.take()
+            && row.faults > 0
+        {
+            self.clear_faults(id)?;
+        }
+        let left = self.tree(id)?;
+        invariant::holds!(
+            "files.forgotten",
+            left.is_empty(),
+            "a directory that goes still holds {left:?}"
+        );
+        self.remove(Table::Orphans, id.to_bytes());
+        Ok(())
+    }
+
+    fn linked(&mut self, id: FileId) -> Result<&mut LinkedRow, CatalogueError> {
+        Ok(match self.linked.entry(id) {
+            Place::Occupied(row) => row.into_mut(),
+            Place::Vacant(place) => place.insert(self.catalogue.linked(id)?.unwrap_or_default()),
+        })
+    }
+
+    fn count_linked(&mut self, name: Option<LinkedName>, sign: i64) -> Result<(), CatalogueError> {
+        let Some(name) = name else { return Ok(()) };
+        let mut usage = Usage::default();
+        usage.count(&name.attributes, sign);
+        self.count_group(Group::of(&name.attributes), &usage, 1);
+        self.count_in(name.dir, &usage, 1)
+    }
+
+    /// A name of a file that has several: with these attributes, or none any more.
+    pub(crate) fn linked_name(
+        &mut self,
+        id: FileId,
+        dir: FileId,
+        name: &[u8],
+        attributes: Option<&Attributes>,
+    ) -> Result<(), CatalogueError> {
+        let row = self.linked(id)?;
+        let before = row.names.first().cloned();
+        match (row.find(dir, name), attributes) {
+            (Ok(at), Some(attributes)) => row.names[at].attributes = attributes.clone(),
+            (Ok(at), None) => {
+                row.names.remove(at);
+            }
+            (Err(at), Some(attributes)) => {
+                let (name, attributes) = (name.into(), attributes.clone());
+                row.names.insert(
+                    at,
+                    LinkedName {
+                        dir,
+                        name,
+                        attributes,
+                    },
+                );
+            }
+            (Err(_), None) => {}
+        }
+        let after = row.names.first().cloned();
+        if before != after {
+            self.count_linked(before, -1)?;
+            self.count_linked(after, 1)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what could not be read: a name of a directory, or with the empty name the directory itself.
+    pub(crate) fn fault(&mut self, dir: FileId, name: &[u8], fault: &FaultRow) -> Result<(), CatalogueError> {
+        self.insert(Table::Faults, pack::key(dir, name), fault.to_bytes());
+        self.dir(dir)?.get_or_insert_default().faults += 1;
+        Ok(())
+    }
+
+    /// Forgets the faults of a directory.
+    pub(crate) fn clear_faults(&mut self, dir: FileId) -> Result<(), CatalogueError> {
+        let catalogue = self.catalogue.clone();
+        for row in catalogue.tables.space(Table::Faults).prefix(dir.to_bytes()) {
+            let key = row.key()?;
+            self.remove(Table::Faults, key);
+        }
+        if let Some(row) = self.dir(dir)? {
+            row.faults = 0;
+        }
+        Ok(())
+    }
+
+    /// Keeps what changed, for those who ask what did since.
+    pub(crate) fn changes(&mut self, changes: &ChangesRow) {
+        let mut key = self.epoch.to_be_bytes().to_vec();
+        key.extend_from_slice(&self.changes_rows.to_be_bytes());
+        self.changes_rows += 1;
+        self.insert(Table::Changes, key, changes.to_bytes());
+    }
+
+    pub(crate) fn root(&mut self, path: &[u8], root: Option<&RootRow>) {
+        match root {
+            Some(root) => self.insert(Table::Roots, path, root.to_bytes()),
+            None => self.remove(Table::Roots, path),
+        }
+    }
+
+    pub(crate) fn scan(&mut self, number: u64, scan: &ScanRow) {
+        self.insert(Table::Scans, number.to_be_bytes(), scan.to_bytes());
+    }
+
+    pub(crate) fn day(&mut self, key: Vec<u8>, usage: &Usage) {
+        self.insert(Table::Days, key, usage.to_bytes());
+    }
+
+    pub(crate) fn forget_changes(&mut self, key: fjall::UserKey) {
+        self.remove(Table::Changes, key);
+    }
+
+    /// Makes it visible, and then durable.
+    pub(crate) fn commit(mut self) -> Result<(), CatalogueError> {
+        let catalogue = self.catalogue.clone();
+        for (id, row) in std::mem::take(&mut self.dirs) {
+            match row {
+                Some(row) => self.insert(Table::Dirs, id.to_bytes(), row.to_bytes()),
+                None => self.remove(Table::Dirs, id.to_bytes()),
+            }
+        }
+        for (id, usage) in std::mem::take(&mut self.trees) {
+            invariant::holds!(
+                "files.trees",
+                usage.entries >= 0,
+                "directory {id:?} has {} entries",
+                usage.entries
+            );
+            match usage.is_empty() {
+                true => self.remove(Table::Trees, id.to_bytes()),
+                false => self.insert(Table::Trees, id.to_bytes(), usage.to_bytes()),
+            }
+        }
+        for (id, row) in std::mem::take(&mut self.linked) {
+            match row.names.is_empty() {
+                true => self.remove(Table::Linked, id.to_bytes()),
+                false => self.insert(Table::Linked, id.to_bytes(), row.to_bytes()),
+            }
+        }
+        for (group, difference) in std::mem::take(&mut self.groups) {
+            let key = group.to_bytes();
+            let row = catalogue.tables.space(Table::Groups).get(key)?;
+            let mut usage = row
+                .map(|row| Usage::of_bytes(&row))
+                .transpose()?
+                .unwrap_or_default();
+            usage.add(&difference, 1);
+            invariant::holds!(
+                "files.groups",
+                usage.entries >= 0,
+                "{group:?} has {} entries",
+                usage.entries
+            );
+            match usage.is_empty() {
+                true => self.remove(Table::Groups, key),
+                false => self.insert(Table::Groups, key, usage.to_bytes()),
+            }
+        }
+        let (key, value) = Catalogue::epoch_row(self.epoch);
+        self.insert(Table::Meta, key, value);
+        // One batch is whole or absent whenever the process ends; a lost epoch is found again by the scan that is resumed.
+        crashpoint::pass(&CRASH_POINTS, "files.before_commit");
+        self.batch().commit()?;
+        crashpoint::pass(&CRASH_POINTS, "files.before_sync");
+        catalogue.tables.db().persist(PersistMode::SyncData)?;
+        crashpoint::pass(&CRASH_POINTS, "files.after_sync");
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Recomputes all sums from the entries, and compares.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::attributes::{Attributes, FileId};
+use crate::catalogue::Catalogue;
+use crate::error::CatalogueError;
+use crate::pack;
+use crate::rows::{DirRow, Group, LinkedName, LinkedRow, dir_of_key};
+use crate::tables::Table;
+use crate::usage::Usage;
+
+/// Differences that are listed at most.
+const DIFFERENCES: usize = 20;
+
+/// What follows from the entries alone.
+#[derive(Default)]
+struct Recomputed {
+    groups: FxHashMap<Group, Usage>,
+    trees: FxHashMap<FileId, Usage>,
+    linked: FxHashMap<FileId, LinkedRow>,
+    entries: FxHashMap<FileId, u64>,
+}
+
+impl Recomputed {
+    fn count(&mut self, dir: FileId, file: &Attributes) {
+        self.groups.entry(Group::of(file)).or_default().count(file, 1);
+        self.trees.entry(dir).or_default().count(file, 1);
+    }
+}
+
+impl Catalogue {
+    /// Recomputes every sum from the entries, and returns what is otherwise in the tables, in words: nothing, if all is
+    /// well. Takes memory for each directory; nobody may write meanwhile.
+    ///
+    /// # Errors
+    /// A row could not be read.
+    pub fn check(&self) -> Result<Vec<String>, CatalogueError> {
+        let mut differences = Vec::new();
+        let mut is = Recomputed::default();
+        for row in self.tables.space(Table::Packs).iter() {
+            let (key, value) = row.into_inner()?;
+            let dir = dir_of_key(&key)?;
+            for entry in pack::decode(&value)? {
+                *is.entries.entry(dir).or_default() += 1;
+                if entry.name.as_ref() < pack::first_name(&key) {
+                    differences.push(format!(
+                        "{dir:?}: {:?} is before its pack",
+                        String::from_utf8_lossy(&entry.name)
+                    ));
+                }
+                match entry.attributes.is_linked() {
+                    true => {
+                        let names = &mut is.linked.entry(entry.attributes.id).or_default().names;
+                        names.push(LinkedName {
+                            dir,
+                            name: entry.name,
+                            attributes: entry.attributes,
+                        });
+                    }
+                    false => is.count(dir, &entry.attributes),
+                }
+            }
+        }
+        for row in std::mem::take(&mut is.linked) {
+            let (id, mut row) = row;
+            row.names.sort_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
+            is.count(row.names[0].dir, &row.names[0].attributes);
+            if self.linked(id)?.as_ref() != Some(&row) {
+                differences.push(format!("{id:?}: its names are {row:?}"));
+            }
+            is.linked.insert(id, row);
+        }
+        for (_, root) in self.roots()? {
+            let group = Group::of(&root.attributes);
+            is.groups.entry(group).or_default().count(&root.attributes, 1);
+        }
+        self.check_trees(&mut is, &mut differences)?;
+        let mut groups: BTreeMap<Group, Usage> = self.groups()?.into_iter().collect();
+        for (group, usage) in is.groups {
+            let found = groups.remove(&group).unwrap_or_default();
+            if found != usage {
+                differences.push(format!("{group:?}: {found:?} instead of {usage:?}"));
+            }
+        }
+        differences.extend(
+            groups
+                .into_iter()
+                .map(|(group, usage)| format!("{group:?}: {usage:?} instead of nothing")),
+        );
+        for row in self.tables.space(Table::Linked).iter() {
+            let id = FileId::of_bytes(&row.key()?)?;
+            if !is.linked.contains_key(&id) {
+                differences.push(format!("{id:?} has no name"));
+            }
+        }
+        differences.truncate(DIFFERENCES);
+        Ok(differences)
+    }
+
+    fn check_trees(&self, is: &mut Recomputed, differences: &mut Vec<String>) -> Result<(), CatalogueError> {
+        let mut rows: FxHashMap<FileId, DirRow> = FxHashMap::default();
+        for row in self.tables.space(Table::Dirs).iter() {
+            let (key, value) = row.into_inner()?;
+            rows.insert(FileId::of_bytes(&key)?, DirRow::of_bytes(&value)?);
+        }
+        // Each directory's own entries go to all that it is in.
+        let own: Vec<(FileId, Usage)> = is.trees.iter().map(|(id, usage)| (*id, usage.clone())).collect();
+        for (id, usage) in own {
+            let mut at = id;
+            while let Some(parent) = rows.get(&at).and_then(|row| row.parent)
+                && parent != at
+            {
+                is.trees.entry(parent).or_default().add(&usage, 1);
+                at = parent;
+            }
+        }
+        for (id, usage) in &is.trees {
+            let found = self.tree(*id)?;
+            if found != *usage {
+                differences.push(format!("{id:?}: {found:?} below it instead of {usage:?}"));
+            }
+        }
+        for row in self.tables.space(Table::Trees).iter() {
+            let id = FileId::of_bytes(&row.key()?)?;
+            if is.trees.get(&id).is_none_or(Usage::is_empty) {
+                differences.push(format!("{id:?}: there is nothing below it"));
+            }
+        }
+        for (id, row) in &rows {
+            let found = is.entries.remove(id).unwrap_or(0);
+            if found != row.entries {
+                differences.push(format!(
+                    "{id:?} says it has {} entries, and has {found}",
+                    row.entries
+                ));
+            }
+        }
+        differences.extend(
+            is.entries
+                .keys()
+                .map(|id| format!("{id:?} has entries and no row")),
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,392 @@
+//! What a directory holds now beside what the catalogue has of it, both in order of name.
+
+use crate::attributes::{Attributes, Entry, FileId, Kind};
+use crate::error::CatalogueError;
+use crate::pack::{self, ENTRIES, ENTRIES_MAX};
+use crate::rows::{Group, NameChange, ScanCounts, What};
+use crate::usage::Usage;
+
+/// Differences of one directory, or of a part of a large one.
+#[derive(Debug, Default)]
+pub(crate) struct Difference {
+    /// Packs to write, or to remove.
+    pub(crate) packs: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// Differences of sums, without files that have several names.
+    pub(crate) groups: Vec<(Group, Usage)>,
+    /// Names of files that have several, with what they are now.
+    pub(crate) linked: Vec<(FileId, Box<[u8]>, Option<Attributes>)>,
+    /// Directories that are no longer here under this name.
+    pub(crate) lost: Vec<(FileId, Box<[u8]>)>,
+    pub(crate) changes: Vec<NameChange>,
+    pub(crate) counts: ScanCounts,
+}
+
+impl Difference {
+    /// Bytes that it will write, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let packs: usize = self
+            .packs
+            .iter()
+            .map(|(key, pack)| key.len() + pack.as_ref().map_or(0, Vec::len))
+            .sum();
+        packs + self.linked.len() * 200 + self.changes.len() * 100
+    }
+
+    fn count(&mut self, file: &Attributes, sign: i64) {
+        let group = Group::of(file);
+        // Few groups meet in one directory.
+        let at = self
+            .groups
+            .iter()
+            .position(|row| row.0 == group)
+            .unwrap_or_else(|| {
+                self.groups.push((group, Usage::default()));
+                self.groups.len() - 1
+            });
+        self.groups[at].1.count(file, sign);
+    }
+
+    /// A name before and now.
+    pub(crate) fn name(&mut self, before: Option<&Entry>, now: Option<&Entry>, keeps_changes: bool) {
+        let Some(name) = now.or(before).map(|entry| &entry.name) else {
+            return;
+        };
+        let what = match (before, now) {
+            (None, _) => What::Added,
+            (_, None) => What::Removed,
+            (Some(before), Some(now)) if before.attributes != now.attributes => What::Changed,
+            _ => return,
+        };
+        match what {
+            What::Added => self.counts.added += 1,
+            What::Removed => self.counts.removed += 1,
+            What::Changed => self.counts.changed += 1,
+        }
+        let linked = |entry: Option<&Entry>| entry.is_some_and(|entry| entry.attributes.is_linked());
+        if let Some(before) = before {
+            let file = &before.attributes;
+            match linked(Some(before)) {
+                // The same file with the same name gets its new attributes below.
+                true if linked(now) && now.is_some_and(|now| now.attributes.id == file.id) => {}
+                true => self.linked.push((file.id, name.clone(), None)),
+                false => self.count(file, -1),
+            }
+            let is_there = now.is_some_and(|now| now.attributes.id == file.id);
+            if file.kind == Kind::Directory && !is_there {
+                self.lost.push((file.id, name.clone()));
+            }
+        }
+        if let Some(now) = now {
+            match linked(Some(now)) {
+                true => self
+                    .linked
+                    .push((now.attributes.id, name.clone(), Some(now.attributes.clone()))),
+                false => self.count(&now.attributes, 1),
+            }
+        }
+        // Whoever reads a file changes when it was last read: no news.
+        let is_news = match (before, now) {
+            (Some(before), Some(now)) => {
+                let accessed_s = before.attributes.accessed_s;
+                Attributes {
+                    accessed_s,
+                    ..now.attributes.clone()
+                } != before.attributes
+            }
+            _ => true,
+        };
+        if keeps_changes && is_news {
+            let size = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.attributes.size_bytes);
+            let file = now.or(before).map(|entry| &entry.attributes);
+            self.changes.push(NameChange {
+                what,
+                name: name.clone(),
+                kind: file.map_or(Kind::Unknown, |file| file.kind),
+                inode: file.map_or(0, |file| file.id.inode),
+                size_bytes: (size(before), size(now)),
+            });
+        }
+    }
+}
+
+/// The packs that a directory has, in order of key.
+pub(crate) type OldPacks<'a> = &'a mut dyn Iterator<Item = Result<(Vec<u8>, Vec<u8>), CatalogueError>>;
+
+/// The entries that it holds now, in order of name.
+pub(crate) type NewEntries<'a> = &'a mut dyn Iterator<Item = Result<Entry, CatalogueError>>;
+
+/// Which directory is compared, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compare {
+    pub(crate) dir: FileId,
+    /// Names that the catalogue alone has are gone: all that there are were read.
+    pub(crate) is_whole: bool,
+    pub(crate) keeps_changes: bool,
+}
+
+/// Entries that are compared at a time: a directory may hold millions of new ones between two packs.
+const SLICE: usize = 8 * ENTRIES_MAX;
+
+/// Bytes of a difference at which it is handed on.
+const DIFFERENCE_BYTES: usize = 1 << 20;
+
+impl Compare {
+    /// Compares; hands on differences, at least one, in parts of bounded size. Returns how many entries the directory has.
+    pub(crate) fn run<E: From<CatalogueError>>(
+        self,
+        old: OldPacks<'_>,
+        new: NewEntries<'_>,
+        sink: &mut dyn FnMut(Difference) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let mut new = new.peekable();
+        let mut old = old.peekable();
+        let mut part = Difference::default();
+        let mut kept = 0;
+        // Names before the first pack belong to one with the empty name.
+        let first = match old.peek() {
+            Some(Ok((key, _))) if pack::first_name(key).is_empty() => None,
+            _ => Some((pack::key(self.dir, b""), None)),
+        };
+        let mut next = first.map(Ok);
+        loop {
+            let pack = match next.take() {
+                Some(pack) => pack,
+                None => match old.next() {
+                    Some(pack) => pack.map(|(key, pack)| (key, Some(pack))),
+                    None => break,
+                },
+            };
+            let (key, before) = pack?;
+            let end = match old.peek() {
+                Some(Ok((key, _))) => Some(pack::first_name(key).to_vec()),
+                _ => None,
+            };
+            kept += self.pack(key, before, end.as_deref(), &mut new, &mut part, sink)?;
+        }
+        sink(part)?;
+        Ok(kept)
+    }
+
+    /// Compares one pack with the entries whose names come before `end`, some thousands at a time.
+    fn pack<E: From<CatalogueError>>(
+        self,
+        mut key: Vec<u8>,
+        before: Option<Vec<u8>>,
+        end: Option<&[u8]>,
+        new: &mut std::iter::Peekable<NewEntries<'_>>,
+        part: &mut Difference,
+        sink: &mut dyn FnMut(Difference) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let mut old: Option<Vec<Entry>> = None;
+        let mut kept = 0;
+        loop {
+            let mut now = Vec::new();
+            let is_of_pack = |entry: &Result<Entry, CatalogueError>| match (entry, end) {
+                (Ok(entry), Some(end)) => *entry.name < *end,
+                _ => true,
+            };
+            while now.len() < SLICE
+                && let Some(entry) = new.next_if(is_of_pack)
+            {
+                now.push(entry?);
+            }
+            part.counts.entries += now.len() as u64;
+            // Where the rest of this pack begins.
+            let rest = match new.peek() {
+                Some(Ok(entry)) if now.len() == SLICE && end.is_none_or(|end| *entry.name < *end) => {
+                    Some(entry.name.clone())
+                }
+                _ => None,
+            };
+            let is_as_before = |bytes: &Vec<u8>| now.len() <= ENTRIES_MAX && pack::encode(&now) == *bytes;
+            if old.is_none() && rest.is_none() && self.is_whole && before.as_ref().is_some_and(is_as_before) {
+                return Ok(now.len() as u64);
+            }
+            let is_first = old.is_none();
+            let mut these = match old.take() {
+                Some(rest) => rest,
+                None => before
+                    .as_deref()
+                    .map(pack::decode)
+                    .transpose()
+                    .map_err(CatalogueError::from)?
+                    .unwrap_or_default(),
+            };
+            if let Some(rest) = &rest {
+                old = Some(these.split_off(these.partition_point(|entry| entry.name < *rest)));
+            }
+            let now = self.merge(these, now, part);
+            kept += now.len() as u64;
+            if now.is_empty() && is_first && before.is_some() {
+                part.packs.push((key.clone(), None));
+            }
+            let length = if now.len() > ENTRIES_MAX {
+                ENTRIES
+            } else {
+                ENTRIES_MAX
+            };
+            for (index, entries) in now.chunks(length).enumerate() {
+                let key = if index == 0 {
+                    key.clone()
+                } else {
+                    pack::key(self.dir, &entries[0].name)
+                };
+                part.packs.push((key, Some(pack::encode(entries))));
+            }
+            if part.bytes() >= DIFFERENCE_BYTES {
+                sink(std::mem::take(part))?;
+            }
+            match rest {
+                Some(rest) => key = pack::key(self.dir, &rest),
+                None => return Ok(kept),
+            }
+        }
+    }
+
+    /// Notes what differs, and returns the entries that there are: with those of before, if not all were read.
+    fn merge(self, before: Vec<Entry>, now: Vec<Entry>, part: &mut Difference) -> Vec<Entry> {
+        let mut all = Vec::with_capacity(now.len());
+        let mut before = before.into_iter().peekable();
+        let gone = |entry: Entry, all: &mut Vec<Entry>, part: &mut Difference| match self.is_whole {
+            true => part.name(Some(&entry), None, self.keeps_changes),
+            false => all.push(entry),
+        };
+        for entry in now {
+            while let Some(old) = before.next_if(|old| old.name < entry.name) {
+                gone(old, &mut all, part);
+            }
+            let old = before.next_if(|old| old.name == entry.name);
+            part.name(old.as_ref(), Some(&entry), self.keeps_changes);
+            all.push(entry);
+        }
+        for old in before {
+            gone(old, &mut all, part);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const DIR: FileId = FileId {
+        volume: 1,
+        inode: 2,
+        born_ns: 3,
+    };
+
+    type Model = BTreeMap<Vec<u8>, u64>;
+
+    fn entries(model: &Model) -> Vec<Entry> {
+        let entry = |(name, &size_bytes): (&Vec<u8>, &u64)| Entry {
+            name: name.clone().into(),
+            attributes: Attributes {
+                size_bytes,
+                links: 1,
+                ..Attributes::default()
+            },
+        };
+        model.iter().map(entry).collect()
+    }
+
+    /// Applies a comparison to packs, and returns its counts.
+    fn check(packs: &mut BTreeMap<Vec<u8>, Vec<u8>>, model: &Model, is_whole: bool) -> (Usage, ScanCounts) {
+        let old = packs.clone();
+        let mut usage = Usage::default();
+        let mut counts = ScanCounts::default();
+        let compare = Compare {
+            dir: DIR,
+            is_whole,
+            keeps_changes: true,
+        };
+        let kept = compare
+            .run::<CatalogueError>(
+                &mut old.into_iter().map(Ok),
+                &mut entries(model).into_iter().map(Ok),
+                &mut |part| {
+                    assert_eq!(
+                        part.changes.len() as u64,
+                        part.counts.added + part.counts.removed + part.counts.changed
+                    );
+                    for (key, pack) in part.packs {
+                        match pack {
+                            Some(pack) => packs.insert(key, pack),
+                            None => packs.remove(&key),
+                        };
+                    }
+                    for (_, sums) in &part.groups {
+                        usage.add(sums, 1);
+                    }
+                    counts.add(part.counts);
+                    Ok(())
+                },
+            )
+            .unwrap();
+        let found: Vec<Entry> = packs
+            .values()
+            .flat_map(|pack| pack::decode(pack).unwrap())
+            .collect();
+        assert!(found.is_sorted_by(|a, b| a.name < b.name));
+        assert_eq!(kept, found.len() as u64);
+        for (key, pack) in packs.iter() {
+            let entries = pack::decode(pack).unwrap();
+            assert!((1..=ENTRIES_MAX).contains(&entries.len()));
+            assert!(pack::first_name(key) <= &*entries[0].name);
+        }
+        if is_whole {
+            assert_eq!(found, entries(model));
+        }
+        (usage, counts)
+    }
+
+    fn name(n: u32) -> Vec<u8> {
+        format!("{n:05}").into_bytes()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn packs_follow_what_a_directory_holds(
+            steps in prop::collection::vec((0u32..20_000, 0u32..20_000, 0u64..3, any::<bool>()), 1..6),
+        ) {
+            let mut packs = BTreeMap::new();
+            let mut model = Model::new();
+            let mut usage = Usage::default();
+            for (start, count, size, is_removed) in steps {
+                for n in start..start + count {
+                    match is_removed {
+                        true => model.remove(&name(n)),
+                        false => model.insert(name(n), size),
+                    };
+                }
+                usage.add(&check(&mut packs, &model, true).0, 1);
+                prop_assert_eq!(usage.entries as usize, model.len());
+                prop_assert_eq!(usage.size_bytes as u64, model.values().sum::<u64>());
+                // Nothing has changed.
+                let before = packs.clone();
+                let (nothing, counts) = check(&mut packs, &model, true);
+                prop_assert!(nothing.is_empty());
+                prop_assert_eq!(counts, ScanCounts { entries: model.len() as u64, ..ScanCounts::default() });
+                prop_assert_eq!(&packs, &before);
+            }
+        }
+
+        #[test]
+        fn what_was_not_read_stays(count in 1u32..1500, seen in prop::collection::btree_map(0u32..3000, 0u64..3, 0..50)) {
+            let mut packs = BTreeMap::new();
+            let model: Model = (0..count).map(|n| (name(2 * n), 1)).collect();
+            check(&mut packs, &model, true);
+            let seen: Model = seen.into_iter().map(|(n, size)| (name(n), size)).collect();
+            let (_, counts) = check(&mut packs, &seen, false);
+            prop_assert_eq!(counts.removed, 0);
+            let all: usize = packs.values().map(|pack| pack::decode(pack).unwrap().len()).sum();
+            let both = model.keys().chain(seen.keys()).collect::<std::collections::BTreeSet<_>>().len();
+            prop_assert_eq!(all, both);
+        }
+    }
+}

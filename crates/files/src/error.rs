@@ -1,0 +1,102 @@
+//! What can go wrong with the catalogue.
+
+use std::path::PathBuf;
+
+use crate::varint::Corrupt;
+
+/// Why the catalogue could not be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// Another process has it open.
+    #[error("the catalogue of files in {} is in use by another process: wait until it has ended", dir.display())]
+    InUse {
+        /// Where it is.
+        dir: PathBuf,
+    },
+    /// There is none.
+    #[error("there is no catalogue of files in {}: `weft files scan DIR` makes one", dir.display())]
+    Missing {
+        /// Where it was looked for.
+        dir: PathBuf,
+    },
+    /// It was made by a program of another format.
+    #[error(
+        "the catalogue of files in {} has format {found}, and this program reads format {expected}: remove it, and scan anew",
+        dir.display()
+    )]
+    Format {
+        /// Where it is.
+        dir: PathBuf,
+        /// Its format.
+        found: u64,
+        /// The format of this program.
+        expected: u64,
+    },
+    /// The engine failed.
+    #[error("the catalogue of files: {0}")]
+    Engine(#[from] fjall::Error),
+    /// A row is not as this program writes it.
+    #[error("the catalogue of files is damaged: {0}: remove it, and scan anew")]
+    Corrupt(#[from] Corrupt),
+    /// The state contradicts itself.
+    #[error(transparent)]
+    Broken(#[from] invariant::Broken),
+    /// The system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl CatalogueError {
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+        source: impl Into<std::io::Error>,
+    ) -> CatalogueError {
+        CatalogueError::Io {
+            action,
+            path: path.into(),
+            source: source.into(),
+        }
+    }
+}
+
+/// Why a scan did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// The catalogue failed.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// The directory to scan cannot be opened.
+    #[error("cannot read {}: {source}", path.display())]
+    Root {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is no directory.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is in no tree that is catalogued.
+    #[error("{} is not catalogued: `weft files scan` reads it in", path.display())]
+    Unknown {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It was stopped. What it has read so far is kept; the next scan of the same directory goes on.
+    #[error("stopped")]
+    Stopped,
+    /// A stage failed.
+    #[error(transparent)]
+    Flow(flow::FlowError),
+}

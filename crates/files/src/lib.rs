@@ -1,0 +1,36 @@
+//! The file catalogue: what file systems hold, kept as tables that scans bring up to date.
+//!
+//! [`Catalogue::scan`] walks a tree, and compares it with the catalogue in stages. Sums by owner, group, kind, format and
+//! directory change with the same commits, so that reports are there at once ([`Catalogue::groups`], [`Catalogue::usage`]).
+//! The byte-level description of the tables is `docs/files.md`.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod ask;
+mod attributes;
+mod catalogue;
+mod change;
+mod check;
+mod diff;
+mod error;
+mod format;
+mod pack;
+mod rows;
+mod scan;
+mod spill;
+mod tables;
+mod usage;
+mod varint;
+mod walk;
+
+pub use ask::{Changed, Fault, FirstBy, Found, Go, Heaviest, Root};
+pub use attributes::{Attributes, Entry, FileId, Kind};
+pub use catalogue::{Catalogue, CatalogueSettings};
+pub use change::CRASH_POINTS;
+pub use error::{CatalogueError, ScanError};
+pub use format::Format;
+pub use rows::{Group, ScanCounts, ScanRow, ScanState, What};
+pub use scan::{Progress, ScanSettings, Scanned, Until};
+pub use usage::{SIZE_CLASSES, Share, Usage};
+pub use varint::Corrupt;

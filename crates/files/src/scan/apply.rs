@@ -1,0 +1,202 @@
+//! DIFF and APPLY: what differs, and its commit.
+
+use flow::{Out, StageError, StageResult};
+
+use super::Scan;
+use super::gather::{Gathered, Sorted};
+use super::items::{Differs, End, LookedUp};
+use crate::ask::Changed;
+use crate::change::Change;
+use crate::diff::{Compare, Difference, NewEntries};
+use crate::error::CatalogueError;
+use crate::rows::{ChangesRow, DirRow, FaultRow};
+use crate::tables::Table;
+use crate::walk::Dir;
+
+impl Scan {
+    pub(super) fn differ(&self, up: LookedUp, out: &mut Out<'_, Differs>) -> StageResult {
+        let LookedUp { dir, row, found } = up;
+        let (entries, faults, stamp) = match found {
+            Gathered::Known => {
+                let end = Some(End::Known);
+                return out.send(Differs {
+                    dir,
+                    difference: Difference::default(),
+                    end,
+                });
+            }
+            Gathered::Entries {
+                entries,
+                faults,
+                stamp,
+            } => (entries, faults, stamp),
+        };
+        let is_whole = faults.is_empty();
+        let compare = Compare {
+            dir: dir.id,
+            is_whole,
+            keeps_changes: self.keeps_changes,
+        };
+        let mut in_memory;
+        let mut on_disk;
+        let new: NewEntries<'_> = match entries {
+            Sorted::InMemory(entries) => {
+                in_memory = entries.into_iter().map(Ok);
+                &mut in_memory
+            }
+            Sorted::OnDisk(runs, _) => {
+                on_disk = runs.merge()?;
+                &mut on_disk
+            }
+        };
+        // Without a row there are no packs.
+        let packs = row.is_some().then(|| {
+            self.catalogue
+                .tables
+                .space(Table::Packs)
+                .prefix(dir.id.to_bytes())
+        });
+        let mut old = packs.into_iter().flatten().map(|row| {
+            let (key, pack) = row.into_inner().map_err(CatalogueError::from)?;
+            Ok((key.to_vec(), pack.to_vec()))
+        });
+        // The last part waits for the number of entries.
+        let mut last: Option<Difference> = None;
+        let entries = compare.run::<StageError>(&mut old, new, &mut |part| {
+            if let Some(difference) = last.replace(part) {
+                out.send(Differs {
+                    dir: dir.clone(),
+                    difference,
+                    end: None,
+                })?;
+            }
+            Ok(())
+        })?;
+        let end = Some(End::Read {
+            is_whole,
+            stamp,
+            entries,
+            faults,
+        });
+        out.send(Differs {
+            dir,
+            difference: last.unwrap_or_default(),
+            end,
+        })
+    }
+
+    pub(super) fn apply(&self, all: Vec<Differs>) -> StageResult {
+        match &self.listener {
+            Some(listener) => self.tell(all, listener.as_ref()),
+            None => self.commit(all)?,
+        }
+        Ok(())
+    }
+
+    /// Tells what differs, and changes nothing.
+    fn tell(&self, all: Vec<Differs>, listener: &(dyn Fn(Changed) + Send + Sync)) {
+        for differs in all {
+            self.row.lock().counts.add(differs.difference.counts);
+            let (dir, names) = (self.path_of(&differs.dir), differs.difference.changes);
+            ChangesRow {
+                at_ms: super::wall_ms(),
+                dir,
+                names,
+            }
+            .each(&mut |changed| listener(changed));
+            if differs.end.is_some() {
+                self.shared.land([differs.dir.id].into_iter());
+            }
+        }
+    }
+
+    fn path_of(&self, dir: &Dir) -> Vec<u8> {
+        let mut path = self.root_path.clone();
+        crate::catalogue::join(&mut path, &dir.path());
+        path
+    }
+
+    fn commit(&self, all: Vec<Differs>) -> Result<(), CatalogueError> {
+        let mut change = Change::new(&self.catalogue)?;
+        let mut landed = Vec::new();
+        let mut row = self.row.lock();
+        for differs in all {
+            row.counts.add(differs.difference.counts);
+            if differs.end.is_some() {
+                landed.push(differs.dir.id);
+                row.counts.directories += u64::from(!matches!(differs.end, Some(End::Known)));
+            }
+            self.apply_one(&mut change, differs)?;
+        }
+        row.ended_ms = super::wall_ms();
+        row.spent_ms = self.spent_ms();
+        change.scan(self.number, &row);
+        drop(row);
+        change.commit()?;
+        self.shared.land(landed.into_iter());
+        Ok(())
+    }
+
+    fn apply_one(&self, change: &mut Change, differs: Differs) -> Result<(), CatalogueError> {
+        let Differs { dir, difference, end } = differs;
+        for (key, pack) in difference.packs {
+            change.pack(key, pack);
+        }
+        for (group, usage) in &difference.groups {
+            change.count_group(*group, usage, 1);
+            change.count_in(dir.id, usage, 1)?;
+        }
+        for (id, name, attributes) in difference.linked {
+            change.linked_name(id, dir.id, &name, attributes.as_ref())?;
+        }
+        if !difference.lost.is_empty() || !difference.changes.is_empty() {
+            let path = self.path_of(&dir);
+            for (id, name) in difference.lost {
+                let mut path = path.clone();
+                crate::catalogue::join(&mut path, &name);
+                change.lost(id, dir.id, &name, &path)?;
+            }
+            if !difference.changes.is_empty() {
+                change.changes(&ChangesRow {
+                    at_ms: super::wall_ms(),
+                    dir: path,
+                    names: difference.changes,
+                });
+            }
+        }
+        let Some(end) = end else { return Ok(()) };
+        if let Some(parent) = &dir.parent {
+            change.attach(dir.id, parent.id, &dir.name)?;
+        }
+        let End::Read {
+            is_whole,
+            stamp,
+            entries,
+            faults,
+        } = end
+        else {
+            return Ok(());
+        };
+        if change.dir(dir.id)?.as_ref().is_some_and(|row| row.faults > 0) {
+            change.clear_faults(dir.id)?;
+        }
+        for (name, errno) in faults {
+            change.fault(
+                dir.id,
+                &name,
+                &FaultRow {
+                    errno: errno.raw_os_error(),
+                    scan: self.number,
+                },
+            )?;
+        }
+        let row = change.dir(dir.id)?.get_or_insert_default();
+        *row = DirRow {
+            whole_scan: if is_whole { self.number } else { row.whole_scan },
+            stamp: if is_whole { stamp } else { row.stamp },
+            entries,
+            ..std::mem::take(row)
+        };
+        Ok(())
+    }
+}

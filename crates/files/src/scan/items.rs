@@ -1,0 +1,107 @@
+//! What travels between the stages of a scan.
+
+use std::sync::Arc;
+
+use flow::Item;
+use rustix::io::Errno;
+
+use super::gather::Gathered;
+use crate::attributes::Entry;
+use crate::diff::Difference;
+use crate::rows::{DirRow, Stamp};
+use crate::walk::{Dir, Found, Piece};
+
+/// A piece on its way to STAT.
+pub(super) struct Work(pub(super) Piece);
+
+impl Item for Work {
+    fn count(&self) -> u64 {
+        match &self.0.found {
+            Found::Names { names, .. } => names.len() as u64,
+            _ => 1,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match &self.0.found {
+            Found::Names { names, .. } => names.bytes() as u64 + 64,
+            _ => 64,
+        }
+    }
+}
+
+/// Names with their files, or why there are none.
+pub(super) struct LookedAt {
+    pub(super) dir: Arc<Dir>,
+    pub(super) number: u32,
+    pub(super) found: LookedFound,
+}
+
+pub(super) enum LookedFound {
+    Entries {
+        entries: Vec<Entry>,
+        /// Names that could not be looked at.
+        faults: Vec<(Box<[u8]>, Errno)>,
+        is_last: bool,
+    },
+    Fault(Errno),
+    Known,
+}
+
+impl Item for LookedAt {
+    fn count(&self) -> u64 {
+        match &self.found {
+            LookedFound::Entries { entries, .. } => entries.len() as u64,
+            _ => 1,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.count() * 200
+    }
+}
+
+/// A directory, and what the catalogue has of it.
+pub(super) struct LookedUp {
+    pub(super) dir: Arc<Dir>,
+    pub(super) row: Option<DirRow>,
+    pub(super) found: Gathered,
+}
+
+impl Item for LookedUp {
+    fn count(&self) -> u64 {
+        self.found.count()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.count() * 200
+    }
+}
+
+/// What differs, and at the end of a directory what becomes of its row.
+pub(super) struct Differs {
+    pub(super) dir: Arc<Dir>,
+    pub(super) difference: Difference,
+    pub(super) end: Option<End>,
+}
+
+pub(super) enum End {
+    Read {
+        is_whole: bool,
+        stamp: Stamp,
+        entries: u64,
+        faults: Vec<(Box<[u8]>, Errno)>,
+    },
+    Known,
+}
+
+impl Item for Differs {
+    fn count(&self) -> u64 {
+        self.difference.counts.entries
+    }
+
+    fn bytes(&self) -> u64 {
+        // What it holds, and what it will make of rows of directories and their sums.
+        self.difference.bytes() as u64 + 500
+    }
+}

@@ -1,0 +1,81 @@
+//! STAT: looks at every name that a directory lists.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use flow::{Out, StageResult};
+use rustix::io::Errno;
+
+use super::Scan;
+use super::items::{LookedAt, LookedFound, Work};
+use crate::attributes::{Attributes, Entry, FileId, Kind};
+use crate::walk::{Dir, Found, Handle, Listed, Piece, look_at, target_of};
+
+impl Scan {
+    pub(super) fn look(&self, Work(piece): Work, out: &mut Out<'_, LookedAt>) -> StageResult {
+        let Piece { dir, number, found } = piece;
+        let found = match found {
+            Found::Fault(errno) => LookedFound::Fault(errno),
+            Found::Known => LookedFound::Known,
+            Found::Names {
+                handle,
+                names,
+                is_last,
+            } => {
+                let mut entries = Vec::with_capacity(names.len());
+                let mut faults = Vec::new();
+                for listed in names.iter() {
+                    match self.entry(&dir, &handle, &listed) {
+                        Ok(entry) => entries.push(entry),
+                        Err(Errno::NOENT) => {
+                            self.shared.vanished.fetch_add(1, Relaxed);
+                        }
+                        Err(fault) => faults.push((listed.name.into(), fault)),
+                    }
+                }
+                self.shared.entries.fetch_add(names.len() as u64, Relaxed);
+                LookedFound::Entries {
+                    entries,
+                    faults,
+                    is_last,
+                }
+            }
+        };
+        out.send(LookedAt { dir, number, found })
+    }
+
+    fn entry(&self, dir: &Dir, handle: &Handle, listed: &Listed<'_>) -> Result<Entry, Errno> {
+        let name: Box<[u8]> = listed.name.into();
+        if listed.is_far {
+            // Asking could take for ever.
+            let id = FileId {
+                volume: dir.id.volume,
+                inode: listed.inode,
+                born_ns: 0,
+            };
+            let attributes = Attributes {
+                id,
+                kind: Kind::Directory,
+                links: 1,
+                ..Attributes::default()
+            };
+            return Ok(Entry { name, attributes });
+        }
+        let looked = look_at(handle, &name)?;
+        // What is mounted here has numbers of its own; those of the walk are asked for when it is entered.
+        let volume = match looked.device == dir.device {
+            true => dir.id.volume,
+            false => self
+                .catalogue
+                .volume(&format!("device {:x}", looked.device))
+                .map_err(|_| Errno::IO)?,
+        };
+        let target = match looked.kind() {
+            Kind::Symlink => Some(target_of(handle, &name)?),
+            _ => None,
+        };
+        Ok(Entry {
+            attributes: looked.attributes(volume, &name, target),
+            name,
+        })
+    }
+}

@@ -1,0 +1,496 @@
+//! Scans: a walk of a tree, compared with the catalogue, in stages.
+//!
+//! READ_DIR lists names, STAT looks at each, LOOKUP gathers a directory and finds what the catalogue has of it, DIFF
+//! compares, APPLY commits, and REMOVE_OLD, at the end, takes away what is below directories that are nowhere any more.
+//!
+//! Invariants:
+//!  - between LOOKUP and the commit of its changes no second visit of the same directory is compared;
+//!  - a name is taken away only where its directory was read whole;
+//!  - a scan that was stopped goes on: directories that it has read whole, and that have the same times, are not read again.
+
+mod apply;
+mod gather;
+mod items;
+mod look;
+mod remove;
+mod roots;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use flow::{Batch, Feeder, Flow, StageReport, StageSettings, Stopped};
+use parking_lot::{Condvar, Mutex};
+use rustc_hash::FxHashSet;
+use rustix::io::Errno;
+
+use crate::ask::Changed;
+use crate::attributes::{FileId, Kind};
+use crate::catalogue::Catalogue;
+use crate::error::{CatalogueError, ScanError};
+use crate::rows::{ScanCounts, ScanRow, ScanState, Stamp};
+use crate::tables::Table;
+use crate::walk::{Handle, Mounts, Piece, Visitor, Walk, WalkSettings};
+use items::{LookedAt, Work};
+use roots::{RootError, volume_name};
+
+/// How to scan.
+#[derive(Debug, Clone)]
+pub struct ScanSettings {
+    /// Threads that list directories.
+    pub read_threads: usize,
+    /// Threads that look at names.
+    pub stat_threads: usize,
+    /// Names between the stages at a time, about.
+    pub pending_max: usize,
+    /// Also what is mounted below the tree.
+    pub cross_devices: bool,
+    /// Begin anew even if the last scan of the directory was stopped.
+    pub anew: bool,
+    /// Where the pipeline ends, to find its slowest stage. Anything but [`Until::Apply`] writes nothing.
+    pub until: Until,
+}
+
+/// The last stage that works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Names are listed.
+    ReadDir,
+    /// Names are looked at.
+    Stat,
+    /// Names are looked up.
+    Lookup,
+    /// Differences are found.
+    Diff,
+    /// All.
+    Apply,
+}
+
+impl Default for ScanSettings {
+    fn default() -> ScanSettings {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        ScanSettings {
+            read_threads: cores.min(8),
+            stat_threads: cores.min(16),
+            pending_max: 100_000,
+            cross_devices: false,
+            anew: false,
+            until: Until::Apply,
+        }
+    }
+}
+
+/// A scan that runs: for those who show how far it is, and may stop it. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Progress {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    vanished: AtomicU64,
+    entries: AtomicU64,
+    /// Directories whose changes are not committed.
+    in_flight: Mutex<FxHashSet<FileId>>,
+    landed: Condvar,
+}
+
+impl Progress {
+    /// Ends the scan soon. What it has read is kept.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Relaxed);
+    }
+
+    /// Names looked at so far in this run.
+    pub fn entries(&self) -> u64 {
+        self.shared.entries.load(Relaxed)
+    }
+}
+
+impl Shared {
+    /// Waits until no change of a directory is on its way, and marks that one is.
+    fn take_off(&self, dir: FileId) {
+        let mut in_flight = self.in_flight.lock();
+        while !in_flight.insert(dir) {
+            if self.stop.load(Relaxed) {
+                return;
+            }
+            self.landed.wait_for(&mut in_flight, Duration::from_millis(50));
+        }
+    }
+
+    fn land(&self, dirs: impl Iterator<Item = FileId>) {
+        let mut in_flight = self.in_flight.lock();
+        for dir in dirs {
+            in_flight.remove(&dir);
+        }
+        self.landed.notify_all();
+    }
+}
+
+/// What a scan did.
+#[derive(Debug, Clone)]
+pub struct Scanned {
+    /// Its number.
+    pub number: u64,
+    /// Its row.
+    pub row: ScanRow,
+    /// What each stage did, in this run.
+    pub stages: Vec<StageReport>,
+}
+
+/// Takes what differs, from several threads.
+type Listener = Arc<dyn Fn(Changed) + Send + Sync>;
+
+/// Longest time that differences wait for others to be committed with.
+const COMMIT_AGE: Duration = Duration::from_millis(300);
+/// Bytes of packs that are committed at a time; fewer where fewer names may be on their way.
+const COMMIT_BYTES: u64 = 8 << 20;
+
+/// Where a scan goes.
+#[derive(Debug)]
+struct Target {
+    /// Path of the catalogued tree.
+    root: Vec<u8>,
+    /// Names that lead from there to the directory that alone is walked.
+    only: Vec<Box<[u8]>>,
+}
+
+impl Target {
+    fn below(&self) -> Box<[u8]> {
+        self.only.join(&b'/').into()
+    }
+}
+
+/// Everything that the stages share.
+struct Scan {
+    catalogue: Arc<Catalogue>,
+    number: u64,
+    /// Whether directories may have been read in this scan before.
+    is_resumed: AtomicBool,
+    keeps_changes: bool,
+    root_path: Vec<u8>,
+    row: Mutex<ScanRow>,
+    /// Differences go here instead of into the catalogue.
+    listener: Option<Listener>,
+    since_ms: i64,
+    spent_before_ms: u64,
+    shared: Arc<Shared>,
+}
+
+impl Catalogue {
+    /// Scans a directory: all of a tree that becomes catalogued, or a part of one that is.
+    ///
+    /// # Errors
+    /// [`ScanError::Stopped`] if `progress` was told to stop; errors about the directory, and those of the catalogue.
+    /// What could not be read below the directory is no error but noted ([`Catalogue::faults`]).
+    pub fn scan(
+        self: &Arc<Self>,
+        dir: &Path,
+        settings: &ScanSettings,
+        progress: &Progress,
+    ) -> Result<Scanned, ScanError> {
+        let target = self.target(dir)?;
+        let scan = Arc::new(self.begin(&target, settings, progress, None)?);
+        let mut stages = scan.pass(&target, settings)?;
+        if settings.until == Until::Apply {
+            // A directory may have moved to one that had been read before: those that changed since are read again.
+            if scan.has_orphans()? {
+                scan.is_resumed.store(true, Relaxed);
+                scan.pass(&target, settings)?;
+            }
+            stages.push(scan.remove_old()?);
+            scan.end(&target)?;
+            self.tables.settle().map_err(CatalogueError::from)?;
+        }
+        let row = scan.row.lock().clone();
+        Ok(Scanned {
+            number: scan.number,
+            row,
+            stages,
+        })
+    }
+
+    /// Walks a catalogued directory, and calls `each` with what it holds otherwise than the catalogue has it; changes nothing.
+    /// Of what is below a directory that is gone, the directory alone is told.
+    ///
+    /// # Errors
+    /// As [`Catalogue::scan`], and [`ScanError::Unknown`] if the directory is in no tree that is catalogued.
+    pub fn compare(
+        self: &Arc<Self>,
+        dir: &Path,
+        settings: &ScanSettings,
+        progress: &Progress,
+        each: impl Fn(Changed) + Send + Sync + 'static,
+    ) -> Result<ScanCounts, ScanError> {
+        let target = self.target(dir)?;
+        if self.root(&target.root)?.is_none() {
+            return Err(ScanError::Unknown { path: dir.to_owned() });
+        }
+        let scan = Arc::new(self.begin(&target, settings, progress, Some(Arc::new(each)))?);
+        scan.pass(&target, settings)?;
+        let counts = scan.row.lock().counts;
+        Ok(counts)
+    }
+
+    /// The tree that a directory is in, and the way from there.
+    fn target(&self, dir: &Path) -> Result<Target, ScanError> {
+        use std::os::unix::ffi::OsStrExt;
+        let path = dir.canonicalize().map_err(|source| ScanError::Root {
+            path: dir.to_owned(),
+            source,
+        })?;
+        if !path.is_dir() {
+            return Err(ScanError::NotADirectory { path });
+        }
+        let path = path.as_os_str().as_bytes();
+        let roots = self.roots()?;
+        let containing = roots
+            .iter()
+            .filter_map(|(root, _)| Some((root, rest_below(path, root)?)));
+        // Roots do not lie within each other, but for the time of a scan.
+        Ok(match containing.min_by_key(|(root, _)| root.len()) {
+            Some((root, rest)) => {
+                let names = rest.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+                Target {
+                    root: root.clone(),
+                    only: names.map(Into::into).collect(),
+                }
+            }
+            None => Target {
+                root: path.to_vec(),
+                only: Vec::new(),
+            },
+        })
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        target: &Target,
+        settings: &ScanSettings,
+        progress: &Progress,
+        listener: Option<Listener>,
+    ) -> Result<Scan, ScanError> {
+        let now_ms = wall_ms();
+        let scans = self.scans()?;
+        let last = scans.last().map_or(0, |(number, _)| *number);
+        let same = |row: &ScanRow| *row.root == *target.root && row.below == target.below();
+        let begun = scans.into_iter().rev().find(|(_, row)| same(row));
+        let (number, row, is_resumed) = match begun {
+            Some((number, mut row))
+                if row.state == ScanState::Begun && !settings.anew && listener.is_none() =>
+            {
+                row.resumed += 1;
+                (number, row, true)
+            }
+            _ => {
+                let row = ScanRow {
+                    state: ScanState::Begun,
+                    root: target.root.clone().into(),
+                    below: target.below(),
+                    begun_ms: now_ms,
+                    ended_ms: now_ms,
+                    spent_ms: 0,
+                    resumed: 0,
+                    counts: ScanCounts::default(),
+                    total: Default::default(),
+                };
+                (last + 1, row, false)
+            }
+        };
+        Ok(Scan {
+            catalogue: self.clone(),
+            number,
+            is_resumed: AtomicBool::new(is_resumed),
+            // In a first scan everything is new.
+            keeps_changes: listener.is_some()
+                || self.root(&target.root)?.is_some_and(|root| root.whole_scan > 0),
+            listener,
+            root_path: target.root.clone(),
+            since_ms: now_ms,
+            spent_before_ms: row.spent_ms,
+            row: Mutex::new(row),
+            shared: progress.shared.clone(),
+        })
+    }
+}
+
+fn wall_ms() -> i64 {
+    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+}
+
+/// The rest of a path below another one; empty if they are the same.
+pub(crate) fn rest_below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
+    let rest = path.strip_prefix(root)?;
+    match rest.first() {
+        None | Some(b'/') => Some(rest.strip_prefix(b"/").unwrap_or(rest)),
+        // The root of all ends in a slash itself.
+        Some(_) if root == b"/" => Some(rest),
+        Some(_) => None,
+    }
+}
+
+impl Scan {
+    /// One walk of the tree through all stages.
+    fn pass(
+        self: &Arc<Self>,
+        target: &Target,
+        settings: &ScanSettings,
+    ) -> Result<Vec<StageReport>, ScanError> {
+        let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
+            &target.root,
+        ));
+        let cannot_read = |errno: Errno| ScanError::Root {
+            path: path.clone(),
+            source: errno.into(),
+        };
+        let settings_of_walk = WalkSettings {
+            threads: settings.read_threads.max(1),
+            cross_devices: settings.cross_devices,
+            only: target.only.clone(),
+        };
+        let (feeder, pipeline) = self.stages(settings).map_err(ScanError::Flow)?;
+        let monitor = pipeline.monitor();
+        let visitor = Visits {
+            scan: self,
+            feeder: Mutex::new(Some(feeder.clone())),
+            until: settings.until,
+        };
+        drop(feeder);
+        let mut walk = Walk::new(
+            settings_of_walk,
+            Mounts::below(&target.root),
+            &visitor,
+            &self.shared.stop,
+        );
+        let root = walk.open_root(&path).map_err(cannot_read)?;
+        if settings.until == Until::Apply && self.listener.is_none() {
+            self.note_root(target, &root).map_err(|error| match error {
+                RootError::Read(errno) => cannot_read(errno),
+                RootError::Catalogue(error) => error.into(),
+            })?;
+        }
+        let walked = walk.run(root);
+        // The input of the pipeline ends; what is in it is still committed, also after a stop.
+        visitor.feeder.lock().take();
+        pipeline.join().map_err(ScanError::Flow)?;
+        if self.shared.stop.load(Relaxed) {
+            return Err(ScanError::Stopped);
+        }
+        walked.map_err(cannot_read)?;
+        self.row.lock().counts.vanished += self.shared.vanished.swap(0, Relaxed);
+        Ok([vec![walk.report()], monitor.stages()].concat())
+    }
+
+    fn stages(
+        self: &Arc<Self>,
+        settings: &ScanSettings,
+    ) -> Result<(Feeder<Work>, flow::Pipeline), flow::FlowError> {
+        let off = |stage: Until| {
+            let order = [
+                Until::ReadDir,
+                Until::Stat,
+                Until::Lookup,
+                Until::Diff,
+                Until::Apply,
+            ];
+            let place = |until: Until| order.iter().position(|at| *at == until);
+            place(stage) > place(settings.until)
+        };
+        let bytes = settings.pending_max as u64 * 100;
+        // Most directories are small: what bounds the queues is their bytes.
+        let stage = |name, until| {
+            StageSettings::new(name)
+                .queue(1 << 12, bytes.max(1 << 20))
+                .off(off(until))
+        };
+        let batch = Batch {
+            items_max: 1 << 14,
+            bytes_max: COMMIT_BYTES.min(bytes),
+            age_max: COMMIT_AGE,
+        };
+        let (a, b, c, d) = (self.clone(), self.clone(), self.clone(), self.clone());
+        Flow::<Work, Work>::new()
+            .stage(
+                stage("STAT", Until::Stat).threads(settings.stat_threads),
+                move |_| {
+                    let scan = a.clone();
+                    move |work, out| scan.look(work, out)
+                },
+            )
+            .by_key(|looked: &LookedAt| looked.dir.visit)
+            .stage(stage("LOOKUP", Until::Lookup), move |_| {
+                let mut gatherer = gather::Gatherer::new(b.clone());
+                move |looked, out| gatherer.take(looked, out)
+            })
+            .stage(stage("DIFF", Until::Diff), move |_| {
+                let scan = c.clone();
+                move |up, out| scan.differ(up, out)
+            })
+            .batched(stage("APPLY", Until::Apply), batch, move |_| {
+                let scan = d.clone();
+                move |all, _| scan.apply(all)
+            })
+            .start()
+    }
+
+    fn has_orphans(&self) -> Result<bool, CatalogueError> {
+        Ok(!self.catalogue.tables.space(Table::Orphans).is_empty()?)
+    }
+
+    fn spent_ms(&self) -> u64 {
+        self.spent_before_ms + u64::try_from(wall_ms() - self.since_ms).unwrap_or(0)
+    }
+}
+
+/// Takes what the walk finds into the pipeline.
+struct Visits<'a> {
+    scan: &'a Scan,
+    feeder: Mutex<Option<Feeder<Work>>>,
+    until: Until,
+}
+
+impl Visitor for Visits<'_> {
+    fn volume(&self, device: u64, handle: &Handle) -> Result<u32, Errno> {
+        let name = volume_name(device, handle)?;
+        self.scan.catalogue.volume(&name).map_err(|error| {
+            tracing::error!(%error, "a file system could not be numbered");
+            Errno::IO
+        })
+    }
+
+    fn known(&self, id: FileId, stamp: Stamp) -> Option<Vec<Box<[u8]>>> {
+        if !self.scan.is_resumed.load(Relaxed) {
+            return None;
+        }
+        let row = self.scan.catalogue.dir_row(id).ok()??;
+        if row.whole_scan != self.scan.number || row.stamp != stamp {
+            return None;
+        }
+        let mut names = Vec::new();
+        let read = self.scan.catalogue.each_entry(id, |name, file| {
+            if file.kind == Kind::Directory {
+                names.push(name.into());
+            }
+            Ok(())
+        });
+        // What cannot be read here is read from the disk.
+        read.ok().map(|()| names)
+    }
+
+    fn piece(&self, piece: Piece) -> Result<(), Stopped> {
+        if self.until == Until::ReadDir {
+            return Ok(());
+        }
+        let Some(feeder) = self.feeder.lock().clone() else {
+            return Err(Stopped);
+        };
+        feeder.send(Work(piece))
+    }
+
+    fn vanished(&self) {
+        self.scan.shared.vanished.fetch_add(1, Relaxed);
+    }
+}

@@ -1,0 +1,158 @@
+//! The beginning and the end of a scan: its row, and that of the tree that it is of.
+
+use rustix::io::Errno;
+
+use super::{Scan, Target, rest_below, wall_ms};
+use crate::change::Change;
+use crate::error::CatalogueError;
+use crate::rows::{ChangesRow, RootRow, ScanState};
+use crate::tables::Table;
+use crate::walk::{Handle, look_at};
+
+pub(super) enum RootError {
+    Read(Errno),
+    Catalogue(CatalogueError),
+}
+
+impl From<CatalogueError> for RootError {
+    fn from(error: CatalogueError) -> RootError {
+        RootError::Catalogue(error)
+    }
+}
+
+impl Scan {
+    /// Notes the scan, and the root that it is of.
+    pub(super) fn note_root(&self, target: &Target, root: &Handle) -> Result<(), RootError> {
+        let looked = look_at(root, b"").map_err(RootError::Read)?;
+        let before = self.catalogue.root(&target.root)?;
+        let name = volume_name(looked.device, root).map_err(RootError::Read)?;
+        let volume = match &before {
+            // The same directory on a file system of another name: the name has changed.
+            Some(before) if looked.id(before.attributes.id.volume) == before.attributes.id => {
+                let volume = before.attributes.id.volume;
+                self.catalogue.rename_volume(&name, volume)?;
+                volume
+            }
+            _ => self.catalogue.volume(&name)?,
+        };
+        let attributes = looked.attributes(volume, b"", None);
+        let mut change = Change::new(&self.catalogue)?;
+        for (path, other) in self.catalogue.roots()? {
+            // It was called otherwise before.
+            if path != target.root && other.attributes.id == attributes.id {
+                change.count_file(&other.attributes, -1);
+                change.root(&path, None);
+            }
+        }
+        let mut row = before.clone().unwrap_or(RootRow {
+            attributes: attributes.clone(),
+            whole_scan: 0,
+            whole_ended_ms: 0,
+        });
+        if let Some(before) = &before {
+            change.count_file(&before.attributes, -1);
+            if before.attributes.id != attributes.id {
+                // Another directory has its path: what was below is below no more.
+                change.lost(
+                    before.attributes.id,
+                    before.attributes.id,
+                    &target.root,
+                    &target.root,
+                )?;
+                row.whole_scan = 0;
+            }
+        }
+        change.count_file(&attributes, 1);
+        row.attributes = attributes.clone();
+        change.root(&target.root, Some(&row));
+        change.attach(attributes.id, attributes.id, &target.root)?;
+        change.scan(self.number, &self.row.lock());
+        change.commit()?;
+        Ok(())
+    }
+
+    /// Writes how it ended.
+    pub(super) fn end(&self, target: &Target) -> Result<(), CatalogueError> {
+        let mut change = Change::new(&self.catalogue)?;
+        let root = self.catalogue.root(&target.root)?;
+        let mut row = self.row.lock();
+        row.state = ScanState::Done;
+        row.ended_ms = wall_ms();
+        row.spent_ms = self.spent_ms();
+        row.counts.faults = self.catalogue.faults_below(&target.root, &target.below())?.len() as u64;
+        if let Some(mut root) = root {
+            row.total = self.catalogue.tree(root.attributes.id)?;
+            row.total.count(&root.attributes, 1);
+            if target.only.is_empty() {
+                root.whole_scan = self.number;
+                root.whole_ended_ms = row.ended_ms;
+                change.root(&target.root, Some(&root));
+            }
+        }
+        change.scan(self.number, &row);
+        self.keep_day(&mut change, row.ended_ms)?;
+        self.forget_old_changes(&mut change, row.ended_ms)?;
+        change.commit()?;
+        drop(row);
+        self.absorb_roots(target)
+    }
+
+    /// Roots below the one that was scanned are parts of it now.
+    fn absorb_roots(&self, target: &Target) -> Result<(), CatalogueError> {
+        let mut change = Change::new(&self.catalogue)?;
+        let mut is_changed = false;
+        for (path, root) in self.catalogue.roots()? {
+            if path == target.root || rest_below(&path, &target.root).is_none() {
+                continue;
+            }
+            // One on a file system that the walk did not enter stays.
+            let is_part = self
+                .catalogue
+                .dir_row(root.attributes.id)?
+                .is_none_or(|row| row.parent != Some(root.attributes.id));
+            if is_part {
+                change.root(&path, None);
+                change.count_file(&root.attributes, -1);
+                is_changed = true;
+            }
+        }
+        match is_changed {
+            true => change.commit(),
+            false => Ok(()),
+        }
+    }
+
+    /// Keeps the sums of today, so that growth can be shown.
+    fn keep_day(&self, change: &mut Change, now_ms: i64) -> Result<(), CatalogueError> {
+        let day = u32::try_from(now_ms.div_euclid(86_400_000)).unwrap_or(0);
+        for (group, usage) in self.catalogue.groups()? {
+            let mut key = day.to_be_bytes().to_vec();
+            key.extend_from_slice(&group.to_bytes());
+            change.day(key, &usage);
+        }
+        Ok(())
+    }
+
+    fn forget_old_changes(&self, change: &mut Change, now_ms: i64) -> Result<(), CatalogueError> {
+        for row in self.catalogue.tables.space(Table::Changes).iter() {
+            let (key, value) = row.into_inner()?;
+            if ChangesRow::of_bytes(&value)?.at_ms >= now_ms - CHANGES_KEPT_MS {
+                break;
+            }
+            change.forget_changes(key);
+        }
+        Ok(())
+    }
+}
+
+/// How long it is kept what changed: 400 days.
+const CHANGES_KEPT_MS: i64 = 400 * 86_400_000;
+
+/// What the system calls a file system: its own number where it has one that stays, else that of its device.
+pub(super) fn volume_name(device: u64, handle: &Handle) -> Result<String, Errno> {
+    let fsid = rustix::fs::fstatvfs(handle)?.f_fsid;
+    Ok(match fsid {
+        0 => format!("device {device:x}"),
+        fsid => format!("fsid {fsid:x}"),
+    })
+}

@@ -1,0 +1,346 @@
+//! Sums over files: how many, how large, how old. What reports show is kept in this form and changed by differences, so
+//! that it is there at once.
+
+use crate::attributes::{Attributes, Kind};
+use crate::varint::{Corrupt, Reader, put, put_signed};
+
+/// Sums over some entries, or differences of such sums.
+///
+/// A file with several names counts once in all of the catalogue, where its first name is (by directory, then by name).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Entries of every kind.
+    pub entries: i64,
+    /// Directories among them.
+    pub directories: i64,
+    /// Lengths of all, in bytes.
+    pub size_bytes: i64,
+    /// Blocks of 512 bytes that they take on their disks.
+    pub blocks: i64,
+    /// Files by size: class `n` holds sizes of `n` binary digits (0 is empty), which [`SIZE_CLASSES`] sums up.
+    sizes: Histogram,
+    /// Files by the day on which their content last changed, counted from 1970.
+    days: Histogram,
+}
+
+/// Number and bytes of files in one class of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Share {
+    /// Files.
+    pub files: i64,
+    /// Their bytes.
+    pub size_bytes: i64,
+}
+
+/// Classes that hold something, in order of class.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Histogram(Vec<(u16, Share)>);
+
+/// Names of the classes of [`Usage::size_profile`], with the binary digits that the sizes of each have.
+pub const SIZE_CLASSES: [(&str, std::ops::RangeInclusive<u16>); 10] = [
+    ("0", 0..=0),
+    ("1-31", 1..=5),
+    ("32-1K", 6..=10),
+    ("1K-31K", 11..=15),
+    ("32K-1M", 16..=20),
+    ("1M-31M", 21..=25),
+    ("32M-1G", 26..=30),
+    ("1G-31G", 31..=35),
+    ("32G-1T", 36..=40),
+    ("more", 41..=u16::MAX),
+];
+
+/// The class of a size: how many binary digits it has.
+pub(crate) fn size_class(size_bytes: u64) -> u16 {
+    (u64::BITS - size_bytes.leading_zeros()) as u16
+}
+
+/// The day of a time, counted from 1970; times before it are of that day, and those after June 2149 of that one.
+pub(crate) fn day_of(modified_ns: i64) -> u16 {
+    u16::try_from(modified_ns.div_euclid(DAY_NS).max(0)).unwrap_or(u16::MAX)
+}
+
+/// Nanoseconds of a day.
+pub(crate) const DAY_NS: i64 = 86_400_000_000_000;
+
+impl Histogram {
+    fn add(&mut self, class: u16, share: Share) {
+        match self.0.binary_search_by_key(&class, |row| row.0) {
+            Ok(at) => {
+                let sum = &mut self.0[at].1;
+                sum.files += share.files;
+                sum.size_bytes = sum.size_bytes.wrapping_add(share.size_bytes);
+                if *sum == Share::default() {
+                    self.0.remove(at);
+                }
+            }
+            Err(at) if share != Share::default() => self.0.insert(at, (class, share)),
+            Err(_) => {}
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.0.len() as u64);
+        for (class, share) in &self.0 {
+            put(out, u64::from(*class));
+            put_signed(out, share.files);
+            put_signed(out, share.size_bytes);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Histogram, Corrupt> {
+        let count = reader.small::<u16>()?;
+        let row = |reader: &mut Reader<'_>| {
+            let class = reader.small()?;
+            let share = Share {
+                files: reader.signed()?,
+                size_bytes: reader.signed()?,
+            };
+            Ok((class, share))
+        };
+        Ok(Histogram(
+            (0..count).map(|_| row(reader)).collect::<Result<_, _>>()?,
+        ))
+    }
+}
+
+impl Usage {
+    /// Adds (`sign` 1) or takes away (-1) a file.
+    pub(crate) fn count(&mut self, file: &Attributes, sign: i64) {
+        let size_bytes = sign * i64::try_from(file.size_bytes).unwrap_or(i64::MAX);
+        self.entries += sign;
+        // Sparse files may be as long as a number of 63 bits says: a sum that wraps comes back when they go.
+        self.size_bytes = self.size_bytes.wrapping_add(size_bytes);
+        self.blocks = self
+            .blocks
+            .wrapping_add(sign * i64::try_from(file.blocks).unwrap_or(i64::MAX));
+        match file.kind {
+            Kind::Directory => self.directories += sign,
+            Kind::File => {
+                let share = Share {
+                    files: sign,
+                    size_bytes,
+                };
+                self.sizes.add(size_class(file.size_bytes), share);
+                self.days.add(day_of(file.modified_ns), share);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds (`sign` 1) or takes away (-1) other sums.
+    pub(crate) fn add(&mut self, other: &Usage, sign: i64) {
+        self.entries += sign * other.entries;
+        self.directories += sign * other.directories;
+        self.size_bytes = self.size_bytes.wrapping_add(sign.wrapping_mul(other.size_bytes));
+        self.blocks = self.blocks.wrapping_add(sign.wrapping_mul(other.blocks));
+        for (mine, theirs) in [(&mut self.sizes, &other.sizes), (&mut self.days, &other.days)] {
+            for &(class, share) in &theirs.0 {
+                mine.add(
+                    class,
+                    Share {
+                        files: sign * share.files,
+                        size_bytes: sign.wrapping_mul(share.size_bytes),
+                    },
+                );
+            }
+        }
+    }
+
+    /// Adds other sums.
+    pub fn merge(&mut self, other: &Usage) {
+        self.add(other, 1);
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        *self == Usage::default()
+    }
+
+    /// Regular files.
+    pub fn files(&self) -> i64 {
+        self.sizes.0.iter().map(|(_, share)| share.files).sum()
+    }
+
+    /// Bytes on disk.
+    pub fn disk_bytes(&self) -> i64 {
+        // statx(2): blocks are of 512 bytes, whatever those of the file system are.
+        self.blocks.saturating_mul(512)
+    }
+
+    /// Regular files by size, one row for each of [`SIZE_CLASSES`].
+    pub fn size_profile(&self) -> [Share; SIZE_CLASSES.len()] {
+        SIZE_CLASSES.map(|(_, digits)| {
+            let mut sum = Share::default();
+            for (class, share) in &self.sizes.0 {
+                if digits.contains(class) {
+                    sum.files += share.files;
+                    sum.size_bytes = sum.size_bytes.wrapping_add(share.size_bytes);
+                }
+            }
+            sum
+        })
+    }
+
+    /// Regular files by the day on which their content last changed: days since 1970, in order.
+    pub fn age_profile(&self) -> &[(u16, Share)] {
+        &self.days.0
+    }
+
+    /// No file is larger than that; `None` if there is none. What the largest class holds together says it exactly where there is one
+    /// file in it.
+    pub(crate) fn size_bytes_max(&self) -> Option<u64> {
+        let (class, share) = *self.sizes.0.last()?;
+        let Some(digits) = class.checked_sub(1) else {
+            return Some(0);
+        };
+        let least = 1u64 << digits.min(63);
+        let most = least + (least - 1);
+        let others = u128::from(least) * u128::try_from(share.files - 1).unwrap_or(0);
+        let together = u128::try_from(share.size_bytes).unwrap_or(u128::MAX);
+        match together.checked_sub(others) {
+            Some(rest) if rest >= u128::from(least) => Some(u64::try_from(rest).unwrap_or(most).min(most)),
+            // The sum has wrapped.
+            _ => Some(most),
+        }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(32);
+        for number in [self.entries, self.directories, self.size_bytes, self.blocks] {
+            put_signed(&mut out, number);
+        }
+        self.sizes.write(&mut out);
+        self.days.write(&mut out);
+        out
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Usage, Corrupt> {
+        let reader = &mut Reader::new(bytes, "a row of sums");
+        let mut usage = Usage::read_without_days(reader)?;
+        usage.days = Histogram::read(reader)?;
+        Ok(usage)
+    }
+
+    /// Reads all but the days, of which there may be thousands, and the first of these.
+    pub(crate) fn head_of_bytes(bytes: &[u8]) -> Result<(Usage, Option<u16>), Corrupt> {
+        let reader = &mut Reader::new(bytes, "a row of sums");
+        let usage = Usage::read_without_days(reader)?;
+        let first = match reader.number()? {
+            0 => None,
+            _ => Some(reader.small()?),
+        };
+        Ok((usage, first))
+    }
+
+    fn read_without_days(reader: &mut Reader<'_>) -> Result<Usage, Corrupt> {
+        Ok(Usage {
+            entries: reader.signed()?,
+            directories: reader.signed()?,
+            size_bytes: reader.signed()?,
+            blocks: reader.signed()?,
+            sizes: Histogram::read(reader)?,
+            days: Histogram::default(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(size_bytes: u64, modified_ns: i64) -> Attributes {
+        Attributes {
+            size_bytes,
+            modified_ns,
+            blocks: 8,
+            links: 1,
+            ..Attributes::default()
+        }
+    }
+
+    #[test]
+    fn sizes_fall_into_the_classes_that_users_of_profiles_know() {
+        for (size_bytes, class) in [
+            (0, "0"),
+            (1, "1-31"),
+            (31, "1-31"),
+            (32, "32-1K"),
+            (1023, "32-1K"),
+            (1024, "1K-31K"),
+            (32 << 10, "32K-1M"),
+            (1 << 20, "1M-31M"),
+            (32 << 20, "32M-1G"),
+            (1 << 30, "1G-31G"),
+            (32 << 30, "32G-1T"),
+            (1 << 40, "more"),
+            (u64::MAX, "more"),
+        ] {
+            let mut usage = Usage::default();
+            usage.count(&file(size_bytes, 0), 1);
+            let profile = usage.size_profile();
+            let found = profile.iter().position(|share| share.files == 1).unwrap();
+            assert_eq!(SIZE_CLASSES[found].0, class, "{size_bytes}");
+        }
+    }
+
+    #[test]
+    fn what_is_added_and_taken_away_leaves_nothing() {
+        let mut usage = Usage::default();
+        let files = [
+            file(0, 0),
+            file(5000, 1_700_000_000_000_000_000),
+            file(1 << 41, -5),
+        ];
+        for file in &files {
+            usage.count(file, 1);
+        }
+        assert_eq!(Usage::of_bytes(&usage.to_bytes()).unwrap(), usage);
+        assert_eq!(usage.files(), 3);
+        let (head, first) = Usage::head_of_bytes(&usage.to_bytes()).unwrap();
+        assert_eq!((first, head.size_bytes_max()), (Some(0), usage.size_bytes_max()));
+        let mut twice = usage.clone();
+        twice.add(&usage, 1);
+        twice.add(&usage, -1);
+        assert_eq!(twice, usage);
+        for file in &files {
+            usage.count(file, -1);
+        }
+        assert!(usage.is_empty());
+    }
+
+    #[test]
+    fn a_day_is_that_of_the_calendar() {
+        assert_eq!(
+            (day_of(0), day_of(-1), day_of(DAY_NS - 1), day_of(DAY_NS)),
+            (0, 0, 0, 1)
+        );
+        assert_eq!(day_of(i64::MAX), u16::MAX);
+    }
+
+    #[test]
+    fn no_file_is_larger_than_is_said() {
+        for sizes in [
+            &[0][..],
+            &[0, 0],
+            &[1],
+            &[5, 7, 4],
+            &[1 << 20, 3],
+            &[u64::MAX],
+            &[u64::MAX, u64::MAX, u64::MAX - 1],
+        ] {
+            let mut usage = Usage::default();
+            for &size_bytes in sizes {
+                usage.count(&file(size_bytes, 0), 1);
+            }
+            let largest = *sizes.iter().max().unwrap();
+            let said = usage.size_bytes_max().unwrap();
+            assert!(said >= largest, "{sizes:?}: {said}");
+            assert!(
+                sizes.len() > 1 || size_class(largest) > 63 || said == largest,
+                "{sizes:?}: {said}"
+            );
+        }
+        assert_eq!(Usage::default().size_bytes_max(), None);
+    }
+}

@@ -1,0 +1,592 @@
+//! The walk: directories read by several threads that take work from each other.
+//!
+//! Invariants:
+//!  - every path is a single name below an open directory, so no path is too long, and no symbolic link is followed;
+//!  - each thread works on the newest directory that it has found, so the directories that wait are those beside one path
+//!    from the root, and a directory of any size is read in pieces between which those found in it are read;
+//!  - names leave in pieces; the last piece of a directory says how many there were.
+
+mod mounts;
+mod open;
+mod system;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::time::Duration;
+
+use crossbeam_deque::{Injector, Steal, Stealer, Worker};
+use flow::StageReport;
+use parking_lot::{Condvar, Mutex};
+use rustix::io::Errno;
+
+pub(crate) use mounts::Mounts;
+pub(crate) use open::{Handle, Handles};
+pub(crate) use system::{Looked, look_at, target_of};
+
+use crate::attributes::{FileId, Kind};
+use crate::rows::Stamp;
+
+/// Names of a piece: once it has that many, the rest of a directory waits.
+const PIECE_NAMES: usize = 4096;
+
+/// A directory on the way from the root to the names being read.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    pub(crate) parent: Option<Arc<Dir>>,
+    pub(crate) name: Box<[u8]>,
+    pub(crate) id: FileId,
+    pub(crate) device: u64,
+    /// Before its names were read.
+    pub(crate) stamp: Stamp,
+    /// Directories between it and the root.
+    pub(crate) depth: usize,
+    /// No two visits of a walk have the same.
+    pub(crate) visit: u64,
+}
+
+impl Dir {
+    /// Its path below the root, without a slash at either end.
+    pub(crate) fn path(&self) -> Vec<u8> {
+        let mut names = Vec::new();
+        let mut at = Some(self);
+        while let Some(dir) = at
+            && dir.parent.is_some()
+        {
+            names.push(&*dir.name);
+            at = dir.parent.as_deref();
+        }
+        names.reverse();
+        names.join(&b'/')
+    }
+}
+
+impl Drop for Dir {
+    // A chain of a hundred thousand directories must not be dropped by as many calls within each other.
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(dir) = next {
+            next = match Arc::try_unwrap(dir) {
+                Ok(mut dir) => dir.parent.take(),
+                Err(_) => None,
+            };
+        }
+    }
+}
+
+/// Some names of a directory, one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    bytes: Vec<u8>,
+    rows: Vec<NameRow>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct NameRow {
+    end: u32,
+    kind: Kind,
+    inode: u64,
+    /// What is mounted there is elsewhere, or may be gone: it is not asked.
+    is_far: bool,
+}
+
+/// A name as a directory lists it.
+pub(crate) struct Listed<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) kind: Kind,
+    pub(crate) inode: u64,
+    pub(crate) is_far: bool,
+}
+
+impl Names {
+    fn push(&mut self, name: &[u8], kind: Kind, inode: u64) {
+        self.bytes.extend_from_slice(name);
+        let end = self.bytes.len() as u32;
+        self.rows.push(NameRow {
+            end,
+            kind,
+            inode,
+            is_far: false,
+        });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len() + self.rows.len() * size_of::<NameRow>()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Listed<'_>> {
+        let mut start = 0;
+        self.rows.iter().map(move |row| {
+            let name = &self.bytes[start..row.end as usize];
+            start = row.end as usize;
+            Listed {
+                name,
+                kind: row.kind,
+                inode: row.inode,
+                is_far: row.is_far,
+            }
+        })
+    }
+}
+
+/// What a walk finds: some names of a directory, or why there are none.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) dir: Arc<Dir>,
+    pub(crate) number: u32,
+    pub(crate) found: Found,
+}
+
+#[derive(Debug)]
+pub(crate) enum Found {
+    Names {
+        handle: Handle,
+        names: Names,
+        /// Whether these are the last ones.
+        is_last: bool,
+    },
+    /// It could not be opened, or reading stopped before its end.
+    Fault(Errno),
+    /// It was read before in this scan, and is as it was.
+    Known,
+}
+
+/// What a walk needs to be told, and to whom it tells.
+pub(crate) trait Visitor: Sync {
+    /// The number of a file system.
+    fn volume(&self, device: u64, handle: &Handle) -> Result<u32, rustix::io::Errno>;
+
+    /// The directories in a directory that need not be read again.
+    fn known(&self, id: FileId, stamp: Stamp) -> Option<Vec<Box<[u8]>>>;
+
+    /// Takes a piece; an error ends the walk.
+    fn piece(&self, piece: Piece) -> Result<(), flow::Stopped>;
+
+    /// A directory was gone when it was to be opened.
+    fn vanished(&self);
+}
+
+/// Settings of a walk.
+#[derive(Debug, Clone)]
+pub(crate) struct WalkSettings {
+    pub(crate) threads: usize,
+    pub(crate) cross_devices: bool,
+    /// Names of the directories on the way to the one that alone is walked.
+    pub(crate) only: Vec<Box<[u8]>>,
+}
+
+/// A walk that runs or has ended.
+pub(crate) struct Walk<'a> {
+    settings: WalkSettings,
+    visitor: &'a dyn Visitor,
+    stop: &'a AtomicBool,
+    mounts: Mounts,
+    handles: Handles,
+    injector: Injector<Task>,
+    stealers: Vec<Stealer<Task>>,
+    /// Tasks that wait or run.
+    pending: AtomicU64,
+    idle: Mutex<usize>,
+    wake: Condvar,
+    visits: AtomicU64,
+    stats: Stats,
+}
+
+#[derive(Default)]
+struct Stats {
+    running: AtomicU64,
+    names: AtomicU64,
+    reads: AtomicU64,
+    busy_ns: AtomicU64,
+}
+
+enum Task {
+    /// A directory that was listed.
+    Open {
+        parent: Arc<Dir>,
+        handle: Option<Handle>,
+        name: Box<[u8]>,
+    },
+    /// A directory of which some names are read, or none yet.
+    Read {
+        dir: Arc<Dir>,
+        handle: Handle,
+        number: u32,
+    },
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(
+        settings: WalkSettings,
+        mounts: Mounts,
+        visitor: &'a dyn Visitor,
+        stop: &'a AtomicBool,
+    ) -> Walk<'a> {
+        Walk {
+            settings,
+            visitor,
+            stop,
+            mounts,
+            handles: Handles::new(),
+            injector: Injector::new(),
+            stealers: Vec::new(),
+            pending: AtomicU64::new(0),
+            idle: Mutex::new(0),
+            wake: Condvar::new(),
+            visits: AtomicU64::new(0),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Opens the root of the walk.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn open_root(&self, path: &std::path::Path) -> Result<Handle, Errno> {
+        self.handles.open_root(path)
+    }
+
+    /// Walks the tree below an open directory. Returns early when it is told to stop, or its visitor ends.
+    ///
+    /// # Errors
+    /// The system's, about the root.
+    pub(crate) fn run(&mut self, root: Handle) -> Result<(), Errno> {
+        let looked = look_at(&root, b"")?;
+        let volume = self.visitor.volume(looked.device, &root)?;
+        let dir = Dir {
+            parent: None,
+            name: Box::default(),
+            id: looked.id(volume),
+            device: looked.device,
+            stamp: looked.stamp(),
+            depth: 0,
+            visit: self.visits.fetch_add(1, Relaxed),
+        };
+        self.handles.set_root(root.clone());
+        let workers: Vec<Worker<Task>> = (0..self.settings.threads).map(|_| Worker::new_lifo()).collect();
+        self.stealers = workers.iter().map(Worker::stealer).collect();
+        self.pending.store(1, SeqCst);
+        let dir = Arc::new(dir);
+        match self.children_if_known(&dir) {
+            true => self.pending.store(self.injector.len() as u64, SeqCst),
+            false => self.injector.push(Task::Read {
+                dir,
+                handle: root,
+                number: 0,
+            }),
+        }
+        let this = &*self;
+        std::thread::scope(|scope| {
+            for (index, worker) in workers.into_iter().enumerate() {
+                let name = format!("READ_DIR-{index}");
+                // Without the thread its share is done by the others, and all of it by this one.
+                let spawned = std::thread::Builder::new()
+                    .name(name)
+                    .spawn_scoped(scope, move || this.work(&worker));
+                if let Err(error) = spawned {
+                    tracing::warn!(%error, "a thread of the walk could not be started");
+                    if index == 0 {
+                        this.work(&Worker::new_lifo());
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Puts the directories of a root that need not be read into the queue.
+    fn children_if_known(&self, dir: &Arc<Dir>) -> bool {
+        let Some(names) = self.visitor.known(dir.id, dir.stamp) else {
+            return false;
+        };
+        let known = Piece {
+            dir: dir.clone(),
+            number: 0,
+            found: Found::Known,
+        };
+        if self.visitor.piece(known).is_err() {
+            self.stop.store(true, Relaxed);
+        }
+        for name in names {
+            if self.is_on_the_way(dir, &name) {
+                self.injector.push(Task::Open {
+                    parent: dir.clone(),
+                    handle: None,
+                    name,
+                });
+            }
+        }
+        true
+    }
+
+    pub(crate) fn report(&self) -> StageReport {
+        let stats = &self.stats;
+        let (running, done) = (stats.running.load(Relaxed), stats.names.load(Relaxed));
+        let waiting = self.pending.load(Relaxed).saturating_sub(running);
+        let ratio = |a: f64, b: u64| if b == 0 { 0.0 } else { a / b as f64 };
+        StageReport {
+            name: "READ_DIR",
+            threads: self.settings.threads,
+            waiting,
+            running,
+            done,
+            total: waiting + running + done,
+            ms_per_item: ratio(stats.busy_ns.load(Relaxed) as f64 / 1e6, done),
+            // A directory is read whole, or in pieces.
+            batched_share: if done == 0 { 0.0 } else { 1.0 },
+            batch_mean: ratio(done as f64, stats.reads.load(Relaxed)),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn work(&self, worker: &Worker<Task>) {
+        let mut buffer = system::Buffer::new();
+        while let Some(task) = self.next(worker) {
+            if !self.is_stopped() {
+                self.stats.running.fetch_add(1, Relaxed);
+                let start = ambient::now();
+                let blocked = self.handle(task, worker, &mut buffer);
+                let busy = ambient::since(start).saturating_sub(blocked);
+                self.stats.busy_ns.fetch_add(busy.as_nanos() as u64, Relaxed);
+                self.stats.running.fetch_sub(1, Relaxed);
+            }
+            if self.pending.fetch_sub(1, SeqCst) == 1 {
+                self.wake.notify_all();
+            }
+        }
+    }
+
+    /// The next task; `None` once there is none and none can come.
+    fn next(&self, worker: &Worker<Task>) -> Option<Task> {
+        loop {
+            if let Some(task) = worker.pop().or_else(|| self.steal(worker)) {
+                return Some(task);
+            }
+            if self.pending.load(SeqCst) == 0 {
+                return None;
+            }
+            let mut idle = self.idle.lock();
+            *idle += 1;
+            // Not for ever: a task may have come between the look and the wait.
+            self.wake.wait_for(&mut idle, Duration::from_millis(1));
+            *idle -= 1;
+        }
+    }
+
+    fn steal(&self, worker: &Worker<Task>) -> Option<Task> {
+        loop {
+            let mut again = false;
+            let others = self.stealers.iter().map(Stealer::steal);
+            let first = std::iter::once_with(|| self.injector.steal_batch_and_pop(worker));
+            for stolen in others.chain(first) {
+                match stolen {
+                    Steal::Success(task) => return Some(task),
+                    Steal::Retry => again = true,
+                    Steal::Empty => {}
+                }
+            }
+            if !again {
+                return None;
+            }
+        }
+    }
+
+    fn push(&self, worker: &Worker<Task>, task: Task) {
+        self.pending.fetch_add(1, SeqCst);
+        worker.push(task);
+        if self.settings.threads > 1 && self.idle.try_lock().is_none_or(|idle| *idle > 0) {
+            self.wake.notify_one();
+        }
+    }
+
+    fn send(&self, piece: Piece) -> Duration {
+        let start = ambient::now();
+        if self.visitor.piece(piece).is_err() {
+            self.stop.store(true, Relaxed);
+        }
+        ambient::since(start)
+    }
+
+    /// Returns how long it waited for room behind it.
+    fn handle(&self, task: Task, worker: &Worker<Task>, buffer: &mut system::Buffer) -> Duration {
+        match task {
+            Task::Open { parent, handle, name } => match self.open(&parent, handle.as_ref(), &name) {
+                Ok(Some((dir, handle))) => self.enter(dir, handle, worker, buffer),
+                Ok(None) => Duration::ZERO,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+                    self.visitor.vanished();
+                    Duration::ZERO
+                }
+                Err(fault) => self.cannot_open(&parent, handle.as_ref(), name, fault),
+            },
+            Task::Read { dir, handle, number } => self.read(dir, handle, number, worker, buffer),
+        }
+    }
+
+    fn handle_of(&self, dir: &Arc<Dir>, handle: Option<&Handle>) -> Result<Handle, Errno> {
+        match handle {
+            Some(handle) => Ok(handle.clone()),
+            None => self.handles.reopen(dir),
+        }
+    }
+
+    /// Opens a directory; `None` if it is of another file system that is not walked.
+    fn open(
+        &self,
+        parent: &Arc<Dir>,
+        handle: Option<&Handle>,
+        name: &[u8],
+    ) -> Result<Option<(Arc<Dir>, Handle)>, Errno> {
+        let handle = self.handle_of(parent, handle)?;
+        if !self.mounts.may_enter(parent, name, self.settings.cross_devices) {
+            return Ok(None);
+        }
+        let handle = self.handles.open(&handle, name)?;
+        let looked = look_at(&handle, b"")?;
+        if looked.device != parent.device && !self.settings.cross_devices {
+            return Ok(None);
+        }
+        let volume = match looked.device == parent.device {
+            true => parent.id.volume,
+            false => self.visitor.volume(looked.device, &handle)?,
+        };
+        Ok(Some((self.dir(parent, name.into(), &looked, volume), handle)))
+    }
+
+    fn dir(&self, parent: &Arc<Dir>, name: Box<[u8]>, looked: &Looked, volume: u32) -> Arc<Dir> {
+        Arc::new(Dir {
+            parent: Some(parent.clone()),
+            name,
+            id: looked.id(volume),
+            device: looked.device,
+            stamp: looked.stamp(),
+            depth: parent.depth + 1,
+            visit: self.visits.fetch_add(1, Relaxed),
+        })
+    }
+
+    fn cannot_open(
+        &self,
+        parent: &Arc<Dir>,
+        handle: Option<&Handle>,
+        name: Box<[u8]>,
+        fault: Errno,
+    ) -> Duration {
+        let looked = self
+            .handle_of(parent, handle)
+            .and_then(|handle| look_at(&handle, &name));
+        let Ok(looked) = looked else {
+            self.visitor.vanished();
+            return Duration::ZERO;
+        };
+        let dir = self.dir(parent, name, &looked, parent.id.volume);
+        self.send(Piece {
+            dir,
+            number: 0,
+            found: Found::Fault(fault),
+        })
+    }
+
+    fn enter(
+        &self,
+        dir: Arc<Dir>,
+        handle: Handle,
+        worker: &Worker<Task>,
+        buffer: &mut system::Buffer,
+    ) -> Duration {
+        let Some(names) = self.visitor.known(dir.id, dir.stamp) else {
+            return self.read(dir, handle, 0, worker, buffer);
+        };
+        let blocked = self.send(Piece {
+            dir: dir.clone(),
+            number: 0,
+            found: Found::Known,
+        });
+        for name in names {
+            if self.is_on_the_way(&dir, &name) {
+                let handle = self.handles.keep(&handle);
+                self.push(
+                    worker,
+                    Task::Open {
+                        parent: dir.clone(),
+                        handle,
+                        name,
+                    },
+                );
+            }
+        }
+        blocked
+    }
+
+    fn is_on_the_way(&self, dir: &Dir, name: &[u8]) -> bool {
+        self.settings
+            .only
+            .get(dir.depth)
+            .is_none_or(|only| **only == *name)
+    }
+
+    fn read(
+        &self,
+        dir: Arc<Dir>,
+        handle: Handle,
+        number: u32,
+        worker: &Worker<Task>,
+        buffer: &mut system::Buffer,
+    ) -> Duration {
+        let mut names = Names::default();
+        let is_last = match system::read_names(&handle, buffer, PIECE_NAMES, &mut names) {
+            Ok(is_last) => is_last,
+            Err(fault) => {
+                return self.send(Piece {
+                    dir,
+                    number,
+                    found: Found::Fault(fault),
+                });
+            }
+        };
+        self.stats.names.fetch_add(names.len() as u64, Relaxed);
+        self.stats.reads.fetch_add(1, Relaxed);
+        if !is_last {
+            // Below those found in it, so that they are read first.
+            self.push(
+                worker,
+                Task::Read {
+                    dir: dir.clone(),
+                    handle: handle.clone(),
+                    number: number + 1,
+                },
+            );
+        }
+        self.mounts.mark(&dir, &mut names);
+        for listed in names.iter() {
+            // Where a file system does not say what it lists, opening will.
+            let may_be_directory = matches!(listed.kind, Kind::Directory | Kind::Unknown);
+            if may_be_directory && !listed.is_far && self.is_on_the_way(&dir, listed.name) {
+                let (handle, name) = (self.handles.keep(&handle), listed.name.into());
+                self.push(
+                    worker,
+                    Task::Open {
+                        parent: dir.clone(),
+                        handle,
+                        name,
+                    },
+                );
+            }
+        }
+        self.send(Piece {
+            dir,
+            number,
+            found: Found::Names {
+                handle,
+                names,
+                is_last,
+            },
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! Trees that are too deep for paths, and directories too large for memory.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, OFlags, mkdirat, openat};
+
+use crate::model::Rig;
+
+#[test]
+fn a_tree_deeper_than_any_path_may_be_is_scanned() {
+    const DEPTH: usize = 3000;
+    let rig = Rig::new();
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let mut dir: OwnedFd = openat(rustix::fs::CWD, rig.tree.path(), flags, Mode::empty()).unwrap();
+    for _ in 0..DEPTH {
+        // One beside the way at each step, so that handles wait.
+        mkdirat(&dir, "beside", Mode::RWXU).unwrap();
+        mkdirat(&dir, "on the way", Mode::RWXU).unwrap();
+        dir = openat(&dir, "on the way", flags, Mode::empty()).unwrap();
+    }
+    drop(dir);
+    let counts = rig.scan().row.counts;
+    assert_eq!(
+        (counts.directories, counts.faults, counts.vanished),
+        (2 * DEPTH as u64 + 1, 0, 0)
+    );
+    rig.check_sums();
+    assert_eq!(
+        rig.catalogue.trees().unwrap()[0].usage.directories,
+        2 * DEPTH as i64 + 1
+    );
+    let again = rig.scan().row.counts;
+    assert_eq!((again.added, again.removed, again.changed), (0, 0, 0));
+    // What is deeper than a path cannot be removed by one: `remove_dir_all` goes by handles.
+    fs::remove_dir_all(rig.tree.path().join("on the way")).unwrap();
+    let counts = rig.scan().row.counts;
+    assert_eq!(counts.removed, 2 * DEPTH as u64 - 1);
+    rig.check();
+}
+
+#[test]
+fn a_directory_of_many_names_is_sorted_on_disk() {
+    const COUNT: usize = 150_000;
+    let rig = Rig::new();
+    let dir = rig.path().join("many");
+    fs::create_dir(&dir).unwrap();
+    for n in 0..COUNT {
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            dir.join(format!("{n:x}")),
+            rustix::fs::FileType::RegularFile,
+            Mode::RUSR,
+            0,
+        )
+        .unwrap();
+    }
+    assert_eq!(rig.scan().row.counts.entries as usize, COUNT + 1);
+    rig.check();
+    for n in (0..COUNT).step_by(3) {
+        fs::remove_file(dir.join(format!("{n:x}"))).unwrap();
+    }
+    let counts = rig.scan().row.counts;
+    assert_eq!((counts.removed as usize, counts.added), (COUNT.div_ceil(3), 0));
+    rig.check();
+}

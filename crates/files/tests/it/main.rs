@@ -1,0 +1,6 @@
+//! Scans of real directories beside what the standard library finds in them.
+
+mod ask;
+mod deep;
+mod model;
+mod scan;

@@ -1,0 +1,219 @@
+//! Scans one after the other, stopped, beside changes.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use files::{Progress, ScanError, ScanState};
+
+use crate::model::{Mutator, Rig};
+
+fn seeds() -> Vec<u64> {
+    match std::env::var("WEFT_TEST_SEED") {
+        Ok(seed) => vec![seed.parse().expect("WEFT_TEST_SEED is a number")],
+        Err(_) => (0..6).collect(),
+    }
+}
+
+#[test]
+fn the_catalogue_follows_a_tree_that_changes_at_random() {
+    for seed in seeds() {
+        println!("seed {seed}");
+        let mut rig = Rig::new();
+        let mut mutator = Mutator::new(&rig.path(), seed);
+        for round in 0..8 {
+            mutator.steps(150);
+            let scanned = rig.scan();
+            assert_eq!(scanned.row.state, ScanState::Done);
+            rig.check();
+            if round % 3 == 2 {
+                rig.reopen();
+                rig.check();
+            }
+        }
+        let again = rig.scan().row.counts;
+        assert_eq!((again.added, again.removed, again.changed), (0, 0, 0));
+    }
+}
+
+#[test]
+fn a_scan_stopped_anywhere_goes_on_and_ends_as_one_that_was_not() {
+    for seed in seeds() {
+        println!("seed {seed}");
+        let mut rig = Rig::new();
+        let mut mutator = Mutator::new(&rig.path(), seed);
+        mutator.steps(400);
+        for _ in 0..3 {
+            mutator.steps(100);
+            // Directories that were read must not look as if they had changed since.
+            std::thread::sleep(std::time::Duration::from_millis(120));
+            let mut number = None;
+            for stop_after in [0, 5, 20, 60, 100] {
+                let progress = Progress::default();
+                let ended = AtomicBool::new(false);
+                let result = std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        while progress.entries() < stop_after && !ended.load(Relaxed) {
+                            std::thread::yield_now();
+                        }
+                        progress.stop();
+                    });
+                    let result = rig.catalogue.scan(&rig.path(), &rig.settings, &progress);
+                    ended.store(true, Relaxed);
+                    result
+                });
+                match result {
+                    Err(ScanError::Stopped) => {}
+                    // It was quicker.
+                    Ok(_) => break,
+                    Err(error) => panic!("{error}"),
+                }
+                rig.check_sums();
+                let (last, row) = rig.catalogue.scans().unwrap().pop().unwrap();
+                assert_eq!(row.state, ScanState::Begun);
+                assert_eq!(*number.get_or_insert(last), last, "the same scan goes on");
+                rig.reopen();
+            }
+            rig.scan();
+            rig.check();
+        }
+    }
+}
+
+#[test]
+fn what_changes_during_a_scan_is_right_after_the_next() {
+    for seed in seeds() {
+        println!("seed {seed}");
+        let rig = Rig::new();
+        let mut mutator = Mutator::new(&rig.path(), seed);
+        mutator.steps(600);
+        rig.scan();
+        for _ in 0..4 {
+            let is_done = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !is_done.load(Relaxed) {
+                        mutator.steps(20);
+                    }
+                });
+                for _ in 0..3 {
+                    rig.scan();
+                    rig.check_sums();
+                }
+                is_done.store(true, Relaxed);
+            });
+            rig.scan();
+            rig.check();
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_moves_keeps_what_is_known_of_it() {
+    let rig = Rig::new();
+    let root = rig.path();
+    for dir in ["a/x/deep", "b"] {
+        fs::create_dir_all(root.join(dir)).unwrap();
+    }
+    for n in 0..50 {
+        fs::write(root.join(format!("a/x/deep/{n}")), vec![0; n]).unwrap();
+    }
+    rig.scan();
+    fs::rename(root.join("a/x"), root.join("b/y")).unwrap();
+    let counts = rig.scan().row.counts;
+    // The name itself, not what is below it; the directories that it left and came to have new times.
+    assert_eq!((counts.added, counts.removed), (1, 1), "{counts:?}");
+    rig.check();
+}
+
+#[test]
+fn a_part_of_a_tree_is_scanned_alone() {
+    let rig = Rig::new();
+    let root = rig.path();
+    fs::create_dir_all(root.join("a/b/c")).unwrap();
+    fs::create_dir_all(root.join("other")).unwrap();
+    rig.scan();
+    fs::write(root.join("a/b/c/new"), b"12345").unwrap();
+    fs::write(root.join("other/unseen"), b"1").unwrap();
+    fs::create_dir_all(root.join("a/b/d/e")).unwrap();
+    let scanned = rig.scan_of(&root.join("a/b"));
+    assert_eq!(&*scanned.row.below, b"a/b");
+    rig.check_sums();
+    let find = |path: &str| rig.catalogue.locate(&root.join(path)).unwrap();
+    assert_eq!(find("a/b/c/new").unwrap().attributes.size_bytes, 5);
+    assert!(find("a/b/d/e").is_some());
+    assert!(find("other/unseen").is_none());
+    // One that is not known yet, below one that is.
+    fs::create_dir_all(root.join("fresh/inner")).unwrap();
+    fs::write(root.join("fresh/inner/file"), b"1").unwrap();
+    rig.scan_of(&root.join("fresh"));
+    assert!(find("fresh/inner/file").is_some());
+    rig.check_sums();
+    rig.scan();
+    rig.check();
+}
+
+#[test]
+fn a_tree_that_holds_catalogued_ones_takes_them_in() {
+    let rig = Rig::new();
+    let root = rig.path();
+    fs::create_dir_all(root.join("a/b")).unwrap();
+    fs::write(root.join("a/b/file"), b"123").unwrap();
+    rig.scan_of(&root.join("a"));
+    assert_eq!(rig.catalogue.trees().unwrap().len(), 1);
+    rig.check_sums();
+    rig.scan();
+    let trees = rig.catalogue.trees().unwrap();
+    assert_eq!(trees.len(), 1);
+    assert_eq!(trees[0].path, root.as_os_str().as_encoded_bytes());
+    rig.check();
+}
+
+#[test]
+fn another_directory_at_the_path_of_a_root_is_another_tree() {
+    let rig = Rig::new();
+    let (root, aside) = (rig.path().join("root"), rig.path().join("aside"));
+    fs::create_dir_all(root.join("old/deep")).unwrap();
+    rig.scan_of(&root);
+    fs::rename(&root, &aside).unwrap();
+    fs::create_dir_all(root.join("new")).unwrap();
+    rig.scan_of(&root);
+    rig.check_sums();
+    assert!(rig.catalogue.locate(&root.join("old")).unwrap().is_none());
+    assert!(rig.catalogue.locate(&root.join("new")).unwrap().is_some());
+    // The first one again, under another path.
+    rig.scan_of(&aside);
+    rig.check_sums();
+    assert!(rig.catalogue.locate(&aside.join("old/deep")).unwrap().is_some());
+}
+
+#[test]
+fn a_stage_that_is_switched_off_writes_nothing() {
+    let mut rig = Rig::new();
+    Mutator::new(&rig.path(), 1).steps(200);
+    for until in [
+        files::Until::ReadDir,
+        files::Until::Stat,
+        files::Until::Lookup,
+        files::Until::Diff,
+    ] {
+        rig.settings.until = until;
+        let scanned = rig.scan();
+        assert!(scanned.stages[0].done > 50);
+        assert_eq!(rig.catalogue.epoch().unwrap(), 0);
+        assert!(rig.catalogue.trees().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn two_processes_do_not_open_one_catalogue() {
+    let rig = Rig::new();
+    let settings = files::CatalogueSettings::default();
+    let missing = files::Catalogue::open(&rig.path().join("none"), &settings)
+        .err()
+        .unwrap();
+    assert!(missing.to_string().contains("weft files scan"), "{missing}");
+    let state = tempfile::tempdir().unwrap();
+    let _open = files::Catalogue::create(state.path(), &settings).unwrap();
+    let in_use = files::Catalogue::open(state.path(), &settings).err().unwrap();
+    assert!(in_use.to_string().contains("in use"), "{in_use}");
+}
