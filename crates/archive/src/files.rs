@@ -30,6 +30,8 @@ pub(crate) const FORMAT_WITHOUT_FACTS: u32 = 1;
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
 const FACTS: &str = "facts";
+/// The catalogue of files, which may be there before anything is loaded (`weft files scan`).
+const CATALOGUE: &str = "files";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
@@ -175,6 +177,7 @@ impl Files {
             INDEX,
             SEARCH,
             FACTS,
+            CATALOGUE,
         ];
         let entries = fs::read_dir(&self.dir).map_err(|source| OpenError::io("list", &self.dir, source))?;
         for entry in entries {

@@ -213,7 +213,7 @@ impl Job {
             Some(monitor) => monitor.stages(),
             None => state.stages.clone(),
         };
-        reports.into_iter().map(stage_row).collect()
+        reports.into_iter().map(StageRow::from).collect()
     }
 
     /// The progress of the load, with the ledger's rows for its inputs.
@@ -328,19 +328,5 @@ impl From<&LedgerEntry> for LedgerRow {
             cut: entry.cut.clone(),
             missing: entry.missing.clone(),
         }
-    }
-}
-
-fn stage_row(report: StageReport) -> StageRow {
-    StageRow {
-        stage: report.name.to_owned(),
-        threads: report.threads,
-        waiting: report.waiting,
-        running: report.running,
-        done: report.done,
-        total: report.total,
-        ms_per_item: report.ms_per_item,
-        batched_share: report.batched_share,
-        batch_mean: report.batch_mean,
     }
 }

@@ -164,3 +164,19 @@ pub struct StageRow {
     /// Mean number of items that the stage handled together.
     pub batch_mean: f64,
 }
+
+impl From<flow::StageReport> for StageRow {
+    fn from(report: flow::StageReport) -> StageRow {
+        StageRow {
+            stage: report.name.to_owned(),
+            threads: report.threads,
+            waiting: report.waiting,
+            running: report.running,
+            done: report.done,
+            total: report.total,
+            ms_per_item: report.ms_per_item,
+            batched_share: report.batched_share,
+            batch_mean: report.batch_mean,
+        }
+    }
+}

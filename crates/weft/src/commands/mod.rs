@@ -10,6 +10,7 @@ mod completions;
 mod demo;
 mod domain;
 mod dump;
+mod files;
 mod forget;
 mod inspect;
 mod links;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Serve(Box<serve::Args>),
     /// Keep files on several disks or machines
     Store(Box<store::Args>),
+    /// What file systems hold: scan, find, sums, changes
+    Files(Box<files::Args>),
     /// Try Weft: an archive of the crates it was built from
     Demo(demo::Args),
     /// Write a made-up web of any size
@@ -100,6 +103,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Rebuild(args) => rebuild::run(args, context),
         Command::Serve(args) => serve::run(&args, context),
         Command::Store(args) => store::run(*args, context),
+        Command::Files(args) => files::run(*args, context),
         Command::Demo(args) => demo::run(&args, context),
         Command::Synth(args) => synth::run(&args, context),
         Command::Pack(args) => pack::run(&args, context),

@@ -8,6 +8,7 @@ mod ask;
 mod bombs;
 mod demo;
 mod facts;
+mod files;
 mod fixture;
 mod generators;
 mod inspect;

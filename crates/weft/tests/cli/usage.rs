@@ -23,6 +23,7 @@ const COMMANDS: &[&str] = &[
     "rebuild",
     "serve",
     "store",
+    "files",
     "demo",
     "synth",
     "pack",

@@ -3,6 +3,7 @@
 mod broken;
 mod crash;
 mod facts_in_store;
+mod files;
 mod full_disk;
 mod program;
 mod s3_server;

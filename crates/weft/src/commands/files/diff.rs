@@ -1,0 +1,179 @@
+//! `weft files diff`: what changed since a time, or between the catalogue and the disk.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ::files::{Changed, Progress, ScanSettings, What};
+
+use super::when::{moment_ms, shown_ms};
+use super::{JsonPath, open, shown};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::stop::Stop;
+use crate::units::{bytes, count};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft files diff                      what the disk holds otherwise than the catalogue
+  weft files diff --path /data/crawls  a part of it
+  weft files diff 7d                   what scans found changed in the last seven days
+  weft files diff 2026-11-01 --sum     how many names, and how many bytes
+
+A line begins with + (new), - (gone) or ~ (changed). Changes are kept for 400 days. What the first scan of a tree found is
+not among them. Against the disk, of a directory that is gone its own name alone is told; exit code 1 on any difference.";
+
+/// Flags of `weft files diff`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// A day (2026-11-01), a time, or an age (7d, 36h) [default: compare with the disk]
+    #[arg(value_parser = moment_ms)]
+    since: Option<i64>,
+    /// Only this directory, and what is below it [default: every tree]
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+    /// Only how many and how much
+    #[arg(long)]
+    sum: bool,
+}
+
+#[derive(Default)]
+struct Sum {
+    names: u64,
+    bytes: i128,
+}
+
+/// Runs `weft files diff`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let catalogue = open(context)?;
+    let tops = super::du::tops(&catalogue, args.path.as_slice())?;
+    let mut changes = Vec::new();
+    match args.since {
+        Some(since_ms) => catalogue.changes_since(since_ms, |changed| {
+            let is_below = |top: &[u8]| {
+                // The root of all ends in a slash itself.
+                let top = top.strip_suffix(b"/").unwrap_or(top);
+                let rest = changed.path.strip_prefix(top);
+                rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+            };
+            if args.path.is_none() || tops.iter().any(|top| is_below(&top.path)) {
+                changes.push(changed);
+            }
+        })?,
+        None => {
+            let stop = Stop::listen()?;
+            for top in tops {
+                changes.extend(compared(&catalogue, &top.path, &stop)?);
+            }
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+    }
+    let mut sums: BTreeMap<What, Sum> = BTreeMap::new();
+    for changed in &changes {
+        let sum = sums.entry(changed.what).or_default();
+        sum.names += 1;
+        sum.bytes += i128::from(changed.size_bytes.1) - i128::from(changed.size_bytes.0);
+        if !args.sum {
+            print(changed, args.since.is_some(), context)?;
+        }
+    }
+    print_sums(&sums, args.sum, context)?;
+    let differs = args.since.is_none() && !changes.is_empty();
+    Ok(if differs { Outcome::Losses } else { Outcome::Done })
+}
+
+fn compared(catalogue: &Arc<::files::Catalogue>, path: &[u8], stop: &Stop) -> anyhow::Result<Vec<Changed>> {
+    use std::os::unix::ffi::OsStrExt;
+    let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
+    let progress = Progress::default();
+    let (sink, worker) = (changes.clone(), progress.clone());
+    let dir = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
+    let result = std::thread::scope(|scope| {
+        let each = move |changed| sink.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
+        let worker = scope.spawn(move || catalogue.compare(dir, &ScanSettings::default(), &worker, each));
+        while !worker.is_finished() {
+            ambient::pause(std::time::Duration::from_millis(5));
+            if stop.asked() {
+                progress.stop();
+            }
+        }
+        worker.join()
+    });
+    match result {
+        Ok(result) => result?,
+        Err(_) => anyhow::bail!("comparing ended with a bug of Weft"),
+    };
+    let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(std::mem::take(&mut *changes))
+}
+
+fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::Result<()> {
+    if context.json {
+        context.out.json(&serde_json::json!({
+            "what": changed.what,
+            "at": JsonPath::new(&changed.path),
+            "kind": changed.kind,
+            "inode": changed.inode,
+            "size_bytes_before": changed.size_bytes.0,
+            "size_bytes": changed.size_bytes.1,
+            "found_ms": changed.at_ms,
+        }))?;
+        return Ok(());
+    }
+    let out = &mut context.out;
+    let sign = match changed.what {
+        What::Added => "+",
+        What::Removed => "-",
+        What::Changed => "~",
+    };
+    let time = if shows_time {
+        format!("{}  ", shown_ms(changed.at_ms))
+    } else {
+        String::new()
+    };
+    let size = match (changed.what, changed.size_bytes) {
+        (What::Changed, (before, now)) if before != now => format!("{} to {}", bytes(before), bytes(now)),
+        (What::Removed, (before, _)) => bytes(before),
+        (_, (_, now)) => bytes(now),
+    };
+    writeln!(
+        out,
+        "{sign} {time}{}  {}",
+        shown(&changed.path),
+        out.style.dim(&size)
+    )?;
+    Ok(())
+}
+
+fn print_sums(sums: &BTreeMap<What, Sum>, only: bool, context: &mut Context) -> anyhow::Result<()> {
+    let sum = |what| sums.get(&what).map_or((0, 0), |sum| (sum.names, sum.bytes));
+    let (added, removed, changed) = (sum(What::Added), sum(What::Removed), sum(What::Changed));
+    if context.json {
+        if only {
+            let row =
+                |(names, bytes): (u64, i128)| serde_json::json!({ "names": names, "bytes": bytes as i64 });
+            let rows =
+                serde_json::json!({ "added": row(added), "removed": row(removed), "changed": row(changed) });
+            context.out.json(&rows)?;
+        }
+        return Ok(());
+    }
+    let row = |(names, change): (u64, i128)| {
+        let sign = if change < 0 { "-" } else { "+" };
+        format!(
+            "{} ({sign}{})",
+            count(names),
+            bytes(u64::try_from(change.unsigned_abs()).unwrap_or(u64::MAX))
+        )
+    };
+    let line = format!(
+        "{} new, {} gone, {} changed",
+        row(added),
+        row(removed),
+        row(changed)
+    );
+    writeln!(context.out, "{line}")?;
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! `weft files du`: what directories hold, with all that is below them.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use ::files::{CatalogueError, Found, Go, Kind, Usage};
+
+use super::{JsonPath, JsonUsage, number, open, shown};
+use crate::context::Context;
+use crate::exit::{NotFound, Outcome};
+use crate::table::{Column, Table};
+use crate::units::{bytes, count};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft files du /data/crawls                 what is in it, the largest first
+  weft files du /data/crawls --max-depth 0   the sum alone
+  weft files du /data --max-depth 3 --all    files too
+
+A file with several names is counted once in all of the catalogue, with the first of them.";
+
+/// Flags of `weft files du`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Directories or files [default: every tree that is catalogued]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// How far below the paths
+    #[arg(short = 'd', long, value_name = "N", default_value_t = 1)]
+    max_depth: usize,
+    /// Files too, not only directories
+    #[arg(short, long)]
+    all: bool,
+    /// At most this many rows, the largest first; 0 for all
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
+    limit: usize,
+}
+
+struct Row {
+    path: Vec<u8>,
+    usage: Usage,
+}
+
+/// Runs `weft files du`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let catalogue = open(context)?;
+    let mut rows = Vec::new();
+    for top in tops(&catalogue, &args.paths)? {
+        catalogue.each::<CatalogueError>(top, |found| {
+            if args.all || found.depth == 0 || found.attributes.kind == Kind::Directory {
+                rows.push(Row {
+                    path: found.path.clone(),
+                    usage: catalogue.usage(found)?,
+                });
+            }
+            Ok(if found.depth < args.max_depth {
+                Go::On
+            } else {
+                Go::Past
+            })
+        })?;
+    }
+    rows.sort_by(|a, b| {
+        b.usage
+            .blocks
+            .cmp(&a.usage.blocks)
+            .then_with(|| a.path.cmp(&b.path))
+    });
+    if args.limit > 0 {
+        rows.truncate(args.limit);
+    }
+    if context.json {
+        for row in &rows {
+            context.out.json(
+                &serde_json::json!({ "at": JsonPath::new(&row.path), "usage": JsonUsage::new(&row.usage) }),
+            )?;
+        }
+        return Ok(Outcome::Done);
+    }
+    if rows.is_empty() {
+        writeln!(context.out, "nothing is catalogued yet: weft files scan DIR")?;
+        return Ok(Outcome::Done);
+    }
+    table(rows.iter().map(|row| (&row.path[..], &row.usage))).print(&mut context.out)?;
+    Ok(Outcome::Done)
+}
+
+/// Directories and their sums as a table.
+pub(super) fn table<'a>(rows: impl Iterator<Item = (&'a [u8], &'a Usage)>) -> Table {
+    let mut table = Table::new(&[
+        ("on disk", Column::Right),
+        ("size", Column::Right),
+        ("entries", Column::Right),
+        ("path", Column::Flexible),
+    ]);
+    for (path, usage) in rows {
+        table.row([
+            bytes(number(usage.disk_bytes())),
+            bytes(number(usage.size_bytes)),
+            count(number(usage.entries)),
+            shown(path),
+        ]);
+    }
+    table
+}
+
+/// The entries of paths, or of every tree.
+pub(super) fn tops(catalogue: &::files::Catalogue, paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+    use std::os::unix::ffi::OsStringExt;
+    let trees = catalogue.trees()?;
+    let all = trees
+        .into_iter()
+        .map(|tree| PathBuf::from(std::ffi::OsString::from_vec(tree.path)));
+    let paths = if paths.is_empty() {
+        all.collect()
+    } else {
+        paths.to_vec()
+    };
+    let find = |path: PathBuf| match catalogue.locate(&path)? {
+        Some(found) => Ok(found),
+        None => Err(NotFound(format!(
+            "{} is not in the catalogue: weft files scan reads it in",
+            path.display()
+        ))
+        .into()),
+    };
+    paths.into_iter().map(find).collect()
+}

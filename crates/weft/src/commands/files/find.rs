@@ -1,0 +1,476 @@
+//! `weft files find`: entries of the catalogue, as find(1) finds them on the disk.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::process::Command;
+
+use ::files::{Attributes, CatalogueError, Format, Found, Go, Kind};
+use anyhow::Context as _;
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::names::{Names, gid, uid};
+use super::when::{age_ms, now_ms, shown_ms};
+use super::{JsonPath, open, shown};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::units::{bytes, parse_bytes};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft files find /data --name '*.warc.gz' --size +1G
+  weft files find --type d --empty
+  weft files find --format warc --modified +180d --long
+  weft files find /data --user crawler --print0 | xargs -0 ls -l
+  weft files find --name '*.tmp' --modified +30d --exec rm -- {}
+
+All conditions must hold. Numbers: +N more than N, -N less than N, N just N. Nothing is read from the disk: what is listed is
+what the last scan found. A command of --exec is run for each entry, without a shell; it gets the path for {}.";
+
+/// Flags of `weft files find`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Directories to search [default: every tree that is catalogued]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The name matches this pattern (*, ?, [a-z], {a,b})
+    #[arg(long, value_name = "GLOB")]
+    name: Option<String>,
+    /// As --name, without regard to case
+    #[arg(long, value_name = "GLOB")]
+    iname: Option<String>,
+    /// The whole path matches this pattern
+    #[arg(long, value_name = "GLOB")]
+    path: Option<String>,
+    /// File (f), directory (d), symbolic link (l), pipe (p), socket (s), block or character device (b, c); several: f,l
+    #[arg(long = "type", value_name = "TYPES", value_delimiter = ',', value_parser = kind)]
+    types: Vec<Kind>,
+    /// Bytes, with K, M, G, T: +1G
+    #[arg(long, value_name = "[+-]SIZE", value_parser = size, allow_hyphen_values = true)]
+    size: Vec<Range>,
+    /// Owner, by name or number
+    #[arg(long, value_name = "USER", value_parser = uid)]
+    user: Option<u32>,
+    /// Group, by name or number
+    #[arg(long, value_name = "GROUP", value_parser = gid)]
+    group: Option<u32>,
+    /// Age of the content: +30d is older than 30 days, -36h younger than 36 hours
+    #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
+    modified: Vec<Range>,
+    /// Age of the last change of attributes
+    #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
+    changed: Vec<Range>,
+    /// Time since it was last read
+    #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
+    accessed: Vec<Range>,
+    /// What the name says it is: warc, wacz, pdf, image, ... (weft files report formats lists them)
+    #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = format)]
+    format: Vec<Format>,
+    /// Number of names (hard links)
+    #[arg(long, value_name = "[+-]N", value_parser = plain, allow_hyphen_values = true)]
+    links: Vec<Range>,
+    /// These permission bits, in octal; with - all of them and perhaps more, with / any of them
+    #[arg(long, value_name = "[-/]MODE", value_parser = Permissions::parse, allow_hyphen_values = true)]
+    perm: Option<Permissions>,
+    /// Files of no bytes, directories without entries
+    #[arg(long)]
+    empty: bool,
+    /// Not above this depth
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    min_depth: usize,
+    /// Not below this depth
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    max_depth: usize,
+    /// Paths as they are, each with a zero byte behind it
+    #[arg(short = '0', long, conflicts_with_all = ["long", "count"])]
+    print0: bool,
+    /// Type, permissions, owner, size and time before each path
+    #[arg(short, long)]
+    long: bool,
+    /// Only how many, and how much
+    #[arg(long, conflicts_with = "long")]
+    count: bool,
+    /// Run this for each, with its path for {}; must be the last flag
+    #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["print0", "long", "count"])]
+    exec: Vec<OsString>,
+}
+
+/// Numbers that fit.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    least: i64,
+    most: i64,
+}
+
+impl Range {
+    fn parse(text: &str, number: impl Fn(&str) -> Result<i64, String>) -> Result<Range, String> {
+        match text.split_at_checked(1) {
+            Some(("+", rest)) => Ok(Range {
+                least: number(rest)?.saturating_add(1),
+                most: i64::MAX,
+            }),
+            Some(("-", rest)) => Ok(Range {
+                least: i64::MIN,
+                most: number(rest)?.saturating_sub(1),
+            }),
+            _ => number(text).map(|number| Range {
+                least: number,
+                most: number,
+            }),
+        }
+    }
+
+    fn has(self, number: i64) -> bool {
+        (self.least..=self.most).contains(&number)
+    }
+}
+
+fn size(text: &str) -> Result<Range, String> {
+    Range::parse(text, |text| {
+        i64::try_from(parse_bytes(text)?).map_err(|_| format!("{text:?} is too much"))
+    })
+}
+
+fn age(text: &str) -> Result<Range, String> {
+    if !text.starts_with(['+', '-']) {
+        return Err(format!(
+            "{text:?}: expected +{text} for older, or -{text} for younger"
+        ));
+    }
+    Range::parse(text, age_ms)
+}
+
+fn plain(text: &str) -> Result<Range, String> {
+    Range::parse(text, |text| {
+        text.parse()
+            .map_err(|_| format!("{text:?}: expected a number, or +N or -N"))
+    })
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let find = |kind: &&Kind| text == kind.name() || text.chars().eq([kind.letter()]);
+    Kind::ALL
+        .iter()
+        .find(find)
+        .copied()
+        .ok_or_else(|| format!("{text:?}: expected one of f, d, l, p, s, b, c"))
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    Format::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Format::names().collect();
+        format!("{text:?}: expected one of {}", names.join(", "))
+    })
+}
+
+/// Permission bits, and how they are compared.
+#[derive(Debug, Clone, Copy)]
+enum Permissions {
+    Exactly(u16),
+    All(u16),
+    Any(u16),
+}
+
+impl Permissions {
+    fn parse(text: &str) -> Result<Permissions, String> {
+        let bits = |text: &str| match u16::from_str_radix(text, 8) {
+            Ok(bits) if bits <= 0o7777 => Ok(bits),
+            _ => Err(format!(
+                "{text:?}: expected permission bits in octal, such as 644"
+            )),
+        };
+        match text.split_at_checked(1) {
+            Some(("-", rest)) => bits(rest).map(Permissions::All),
+            Some(("/", rest)) => bits(rest).map(Permissions::Any),
+            _ => bits(text).map(Permissions::Exactly),
+        }
+    }
+
+    fn fit(self, mode: u16) -> bool {
+        match self {
+            Permissions::Exactly(bits) => mode == bits,
+            Permissions::All(bits) => mode & bits == bits,
+            Permissions::Any(bits) => bits == 0 || mode & bits != 0,
+        }
+    }
+}
+
+/// Conditions, ready to be asked for each entry.
+struct Conditions<'a> {
+    args: &'a Args,
+    name: Vec<GlobMatcher>,
+    path: Option<GlobMatcher>,
+    now_ms: i64,
+}
+
+fn glob(pattern: &str, ignores_case: bool) -> anyhow::Result<GlobMatcher> {
+    let glob = GlobBuilder::new(pattern)
+        .case_insensitive(ignores_case)
+        .backslash_escape(true)
+        .build();
+    let wrong =
+        |error: globset::Error| crate::exit::WrongUse(format!("the pattern {pattern:?}: {}", error.kind()));
+    Ok(glob.map_err(wrong)?.compile_matcher())
+}
+
+impl Conditions<'_> {
+    fn new(args: &Args) -> anyhow::Result<Conditions<'_>> {
+        let mut name = Vec::new();
+        if let Some(pattern) = &args.name {
+            name.push(glob(pattern, false)?);
+        }
+        if let Some(pattern) = &args.iname {
+            name.push(glob(pattern, true)?);
+        }
+        let path = args
+            .path
+            .as_ref()
+            .map(|pattern| glob(pattern, false))
+            .transpose()?;
+        Ok(Conditions {
+            args,
+            name,
+            path,
+            now_ms: now_ms(),
+        })
+    }
+
+    fn fit(&self, found: &Found) -> bool {
+        let (args, file) = (self.args, &found.attributes);
+        let any = |list: bool, fits: bool| list || fits;
+        let age_fits =
+            |ranges: &[Range], at_ms: i64| ranges.iter().all(|range| range.has(self.now_ms - at_ms));
+        found.depth >= args.min_depth
+            && any(args.types.is_empty(), args.types.contains(&file.kind))
+            && any(
+                args.format.is_empty(),
+                file.kind == Kind::File && args.format.contains(&file.format),
+            )
+            && args
+                .size
+                .iter()
+                .all(|range| range.has(i64::try_from(file.size_bytes).unwrap_or(i64::MAX)))
+            && args.links.iter().all(|range| range.has(i64::from(file.links)))
+            && args.user.is_none_or(|uid| file.uid == uid)
+            && args.group.is_none_or(|gid| file.gid == gid)
+            && args.perm.is_none_or(|permissions| permissions.fit(file.mode))
+            && age_fits(&args.modified, file.modified_ns.div_euclid(1_000_000))
+            && age_fits(&args.changed, file.changed_ns.div_euclid(1_000_000))
+            && age_fits(&args.accessed, file.accessed_s.saturating_mul(1000))
+            && (!args.empty || is_empty(found))
+            && self.names_fit(&found.path)
+    }
+
+    fn names_fit(&self, path: &[u8]) -> bool {
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        let as_path = |bytes| std::path::Path::new(std::ffi::OsStr::from_bytes(bytes)).to_owned();
+        (self.name.is_empty() || self.name.iter().all(|glob| glob.is_match(as_path(name))))
+            && self.path.as_ref().is_none_or(|glob| glob.is_match(as_path(path)))
+    }
+}
+
+fn is_empty(found: &Found) -> bool {
+    match found.attributes.kind {
+        Kind::Directory => found.entries == Some(0),
+        Kind::File => found.attributes.size_bytes == 0,
+        _ => false,
+    }
+}
+
+/// What ends a search: a failed answer, or failed output.
+#[derive(Debug, thiserror::Error)]
+enum FindError {
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    #[error("write what was found: {0}")]
+    Output(#[from] std::io::Error),
+    #[error("run {command}: {source}")]
+    Command { command: String, source: std::io::Error },
+}
+
+/// Runs `weft files find`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let catalogue = open(context)?;
+    let conditions = Conditions::new(args)?;
+    let mut names = Names::default();
+    let (mut entries, mut size_bytes, mut failed) = (0u64, 0u64, 0u64);
+    for top in super::du::tops(&catalogue, &args.paths)? {
+        catalogue.each::<FindError>(top, |found| {
+            if conditions.fit(found) {
+                entries += 1;
+                size_bytes = size_bytes.saturating_add(found.attributes.size_bytes);
+                if !args.exec.is_empty() {
+                    context.out.flush()?;
+                    failed += u64::from(!exec(&args.exec, &found.path)?);
+                } else if !args.count {
+                    print(found, args, &mut names, context)?;
+                }
+            }
+            // A closed output ends the search (`weft files find | head`).
+            let goes_on = found.depth < args.max_depth && !context.out.closed();
+            Ok(if goes_on { Go::On } else { Go::Past })
+        })?;
+    }
+    if args.count {
+        count(entries, size_bytes, context).context("write what was found")?;
+    }
+    Ok(if failed > 0 {
+        Outcome::Losses
+    } else {
+        Outcome::Done
+    })
+}
+
+fn count(entries: u64, size_bytes: u64, context: &mut Context) -> anyhow::Result<()> {
+    if context.json {
+        context
+            .out
+            .json(&serde_json::json!({ "entries": entries, "size_bytes": size_bytes }))?;
+    } else {
+        writeln!(
+            context.out,
+            "{}, {}",
+            crate::units::counted(entries, "entry", "entries"),
+            bytes(size_bytes)
+        )?;
+    }
+    Ok(())
+}
+
+/// Runs a command for an entry; returns whether it ended well.
+fn exec(command: &[OsString], path: &[u8]) -> Result<bool, FindError> {
+    let fill = |word: &OsString| {
+        let word = word.as_bytes();
+        let mut out = Vec::new();
+        let mut rest = word;
+        while let Some(at) = rest.windows(2).position(|pair| pair == b"{}") {
+            out.extend_from_slice(&rest[..at]);
+            out.extend_from_slice(path);
+            rest = &rest[at + 2..];
+        }
+        out.extend_from_slice(rest);
+        OsString::from_vec(out)
+    };
+    let status = Command::new(&command[0])
+        .args(command[1..].iter().map(fill))
+        .status();
+    match status {
+        Ok(status) => Ok(status.success()),
+        Err(source) => Err(FindError::Command {
+            command: command[0].to_string_lossy().into_owned(),
+            source,
+        }),
+    }
+}
+
+fn print(found: &Found, args: &Args, names: &mut Names, context: &mut Context) -> Result<(), FindError> {
+    let file = &found.attributes;
+    if context.json {
+        context.out.json(&serde_json::json!({
+            "at": JsonPath::new(&found.path),
+            "kind": file.kind,
+            "inode": file.id.inode,
+            "mode": format!("{:o}", file.mode),
+            "links": file.links,
+            "uid": file.uid,
+            "gid": file.gid,
+            "size_bytes": file.size_bytes,
+            "disk_bytes": file.blocks.saturating_mul(512),
+            "modified_ns": file.modified_ns,
+            "changed_ns": file.changed_ns,
+            "accessed_s": file.accessed_s,
+            "born_ns": file.born_ns(),
+            "format": file.format.name(),
+            "target": file.target.as_ref().map(|target| JsonPath::new(target)),
+        }))?;
+    } else if args.print0 {
+        context.out.write_all(&found.path)?;
+        context.out.write_all(b"\0")?;
+    } else if args.long {
+        let target = match &file.target {
+            Some(target) => format!(" -> {}", shown(target)),
+            None => String::new(),
+        };
+        let user = names.user(file.uid).to_owned();
+        writeln!(
+            context.out,
+            "{}{} {:>3} {:<8} {:<8} {:>10}  {}  {}{target}",
+            if file.kind == Kind::File {
+                '-'
+            } else {
+                file.kind.letter()
+            },
+            mode(file),
+            file.links,
+            user,
+            names.group(file.gid),
+            bytes(file.size_bytes),
+            shown_ms(file.modified_ns.div_euclid(1_000_000)),
+            shown(&found.path),
+        )?;
+    } else {
+        writeln!(context.out, "{}", shown(&found.path))?;
+    }
+    Ok(())
+}
+
+/// Permission bits as `ls -l` shows them.
+fn mode(file: &Attributes) -> String {
+    let bit = |shift: u16, letter: char| if file.mode >> shift & 1 == 1 { letter } else { '-' };
+    let run =
+        |shift: u16, special: u16, letter: char| match (file.mode >> shift & 1, file.mode >> special & 1) {
+            (1, 1) => letter,
+            (0, 1) => letter.to_ascii_uppercase(),
+            (1, _) => 'x',
+            _ => '-',
+        };
+    [
+        bit(8, 'r'),
+        bit(7, 'w'),
+        run(6, 11, 's'),
+        bit(5, 'r'),
+        bit(4, 'w'),
+        run(3, 10, 's'),
+        bit(2, 'r'),
+        bit(1, 'w'),
+        run(0, 9, 't'),
+    ]
+    .iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_more_less_or_just() {
+        let has = |text: &str, number: i64| size(text).unwrap().has(number);
+        assert!(has("+1K", 1025) && !has("+1K", 1024));
+        assert!(has("-1K", 1023) && !has("-1K", 1024));
+        assert!(has("1K", 1024) && !has("1K", 1023));
+        assert!(age("30d").unwrap_err().contains("+30d"));
+        assert!(size("x").is_err() && plain("+").is_err() && size("").is_err());
+    }
+
+    #[test]
+    fn permissions_are_those_of_find() {
+        let fit = |text: &str, mode: u16| Permissions::parse(text).unwrap().fit(mode);
+        assert!(fit("644", 0o644) && !fit("644", 0o664));
+        assert!(fit("-600", 0o644) && !fit("-022", 0o644));
+        assert!(fit("/022", 0o664) && !fit("/022", 0o644));
+        assert!(Permissions::parse("8").is_err() && Permissions::parse("77777").is_err());
+        let shown = |bits: u16| {
+            mode(&Attributes {
+                mode: bits,
+                ..Attributes::default()
+            })
+        };
+        assert_eq!(shown(0o644), "rw-r--r--");
+        assert_eq!(shown(0o4755), "rwsr-xr-x");
+        assert_eq!(shown(0o1777), "rwxrwxrwt");
+        assert_eq!(shown(0o2644), "rw-r-Sr--");
+    }
+}

@@ -1,0 +1,134 @@
+//! `weft files`: what file systems hold, from a catalogue that scans keep.
+
+use std::sync::Arc;
+
+use ::files::{Catalogue, CatalogueSettings};
+
+use crate::context::Context;
+use crate::exit::Outcome;
+
+mod diff;
+mod du;
+mod find;
+mod names;
+mod report;
+mod scan;
+mod status;
+mod when;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft files scan /data/crawls            read a tree in, or bring it up to date
+  weft files status                       what is catalogued, how fresh it is
+  weft files du /data/crawls              what takes the space
+  weft files find --format warc --size +1G --modified +30d
+  weft files report                       owners, formats, sizes, ages, the largest, the oldest
+  weft files diff 7d                      what scans found changed in seven days
+  weft files diff                         what the disk holds otherwise than the catalogue
+
+The catalogue is in the archive's directory (docs/files.md). One process at a time opens it.";
+
+/// Flags of `weft files`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do with the catalogue of files.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Walk directories, and bring the catalogue up to date
+    Scan(scan::Args),
+    /// Trees that are catalogued, scans, and what could not be read
+    Status(status::Args),
+    /// Entries by name, type, size, owner, time, format
+    Find(Box<find::Args>),
+    /// What directories hold, with all that is below them
+    Du(du::Args),
+    /// Sums by owner, format, size and age; the largest, the oldest; growth
+    Report(report::Args),
+    /// What changed since a time, or between the catalogue and the disk
+    Diff(diff::Args),
+}
+
+/// Runs `weft files`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    match args.command {
+        Command::Scan(args) => scan::run(&args, context),
+        Command::Status(args) => status::run(&args, context),
+        Command::Find(args) => find::run(&args, context),
+        Command::Du(args) => du::run(&args, context),
+        Command::Report(args) => report::run(&args, context),
+        Command::Diff(args) => diff::run(&args, context),
+    }
+}
+
+/// The folder of the catalogue in an archive's directory.
+const CATALOGUE: &str = "files";
+
+fn open(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
+    let dir = context.archive.join(CATALOGUE);
+    Ok(Arc::new(Catalogue::open(&dir, &CatalogueSettings::default())?))
+}
+
+fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
+    if context.read_only {
+        return Err(crate::exit::WrongUse("a scan writes: leave --read-only out".to_owned()).into());
+    }
+    let dir = context.archive.join(CATALOGUE);
+    Ok(Arc::new(Catalogue::create(&dir, &CatalogueSettings::default())?))
+}
+
+/// A path of the catalogue in JSON: as text, and as bytes where it is none.
+#[derive(Debug, serde::Serialize)]
+struct JsonPath {
+    path: String,
+    /// The bytes in hexadecimal; absent where `path` is exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+}
+
+impl JsonPath {
+    fn new(bytes: &[u8]) -> JsonPath {
+        let path = String::from_utf8_lossy(bytes).into_owned();
+        let is_exact = path.as_bytes() == bytes;
+        JsonPath {
+            path,
+            path_hex: (!is_exact).then(|| data_encoding::HEXLOWER.encode(bytes)),
+        }
+    }
+}
+
+/// A path as people read it: what is no text, or would move the cursor, is replaced.
+fn shown(path: &[u8]) -> String {
+    crate::style::clean(&String::from_utf8_lossy(path))
+}
+
+/// A number of a sum: they are not negative where nothing is being written.
+fn number(sum: i64) -> u64 {
+    u64::try_from(sum).unwrap_or(0)
+}
+
+/// Sums, as `--json` has them.
+#[derive(Debug, serde::Serialize)]
+struct JsonUsage {
+    entries: i64,
+    directories: i64,
+    files: i64,
+    size_bytes: i64,
+    disk_bytes: i64,
+}
+
+impl JsonUsage {
+    fn new(usage: &::files::Usage) -> JsonUsage {
+        JsonUsage {
+            entries: usage.entries,
+            directories: usage.directories,
+            files: usage.files(),
+            size_bytes: usage.size_bytes,
+            disk_bytes: usage.disk_bytes(),
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! `weft files report`: sums that the catalogue keeps, and the first of many.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use ::files::{Catalogue, FirstBy, Found, Group, Kind, SIZE_CLASSES, Share, Usage};
+
+use super::names::Names;
+use super::when::shown_ms;
+use super::{JsonPath, JsonUsage, number, open, shown};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::flag_values::positive;
+use crate::table::{Column, Table};
+use crate::units::{bytes, count};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft files report                    the first of each, for an overview
+  weft files report owners -n 50
+  weft files report largest oldest
+  weft files report growth             by day, from the scans of each
+
+Sums are over all trees of the catalogue. They are kept with each change, so that they are there at once.";
+
+/// Flags of `weft files report`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Which [default: owners, formats, sizes, ages, directories, largest, oldest]
+    #[arg(value_enum, value_name = "REPORT")]
+    reports: Vec<Report>,
+    /// Rows of each
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = positive)]
+    limit: usize,
+}
+
+/// A report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Report {
+    /// By user
+    Owners,
+    /// By group
+    Groups,
+    /// By kind: files, directories, links, ...
+    Types,
+    /// By what names say files are
+    Formats,
+    /// Files by size
+    Sizes,
+    /// Files by the year in which their content last changed
+    Ages,
+    /// Directories that hold most, with all that is below them
+    Directories,
+    /// The largest files
+    Largest,
+    /// Files whose content has not changed for the longest time
+    Oldest,
+    /// Files of no bytes
+    Empty,
+    /// Sums at the end of each day on which a scan ended
+    Growth,
+}
+
+impl Report {
+    fn name(self) -> &'static str {
+        match self {
+            Report::Owners => "owners",
+            Report::Groups => "groups",
+            Report::Types => "types",
+            Report::Formats => "formats",
+            Report::Sizes => "sizes",
+            Report::Ages => "ages",
+            Report::Directories => "directories",
+            Report::Largest => "largest",
+            Report::Oldest => "oldest",
+            Report::Empty => "empty",
+            Report::Growth => "growth",
+        }
+    }
+
+    const DEFAULT: [Report; 7] = [
+        Report::Owners,
+        Report::Formats,
+        Report::Sizes,
+        Report::Ages,
+        Report::Directories,
+        Report::Largest,
+        Report::Oldest,
+    ];
+}
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+
+/// Runs `weft files report`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let catalogue = open(context)?;
+    let reports = if args.reports.is_empty() {
+        &Report::DEFAULT[..]
+    } else {
+        &args.reports
+    };
+    let mut names = Names::default();
+    for (index, report) in reports.iter().enumerate() {
+        if !context.json {
+            if index > 0 {
+                writeln!(context.out)?;
+            }
+            let title = context.out.style.bold(report.name());
+            writeln!(context.out, "{title}")?;
+        }
+        one(*report, &catalogue, args.limit, &mut names, context)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn one(
+    report: Report,
+    catalogue: &Catalogue,
+    limit: usize,
+    names: &mut Names,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    match report {
+        Report::Owners => {
+            let rows = by(catalogue, |group| group.uid)?;
+            sums(
+                report,
+                rows.into_iter()
+                    .map(|(uid, usage)| (names.user(uid).to_owned(), usage))
+                    .collect(),
+                limit,
+                context,
+            )
+        }
+        Report::Groups => {
+            let rows = by(catalogue, |group| group.gid)?;
+            sums(
+                report,
+                rows.into_iter()
+                    .map(|(gid, usage)| (names.group(gid).to_owned(), usage))
+                    .collect(),
+                limit,
+                context,
+            )
+        }
+        Report::Types => {
+            let rows = by(catalogue, |group| group.kind)?;
+            sums(
+                report,
+                rows.into_iter()
+                    .map(|(kind, usage)| (kind.name().to_owned(), usage))
+                    .collect(),
+                limit,
+                context,
+            )
+        }
+        Report::Formats => {
+            let groups = catalogue
+                .groups()?
+                .into_iter()
+                .filter(|(group, _)| group.kind == Kind::File);
+            let rows = summed(groups, |group| group.format);
+            sums(
+                report,
+                rows.into_iter()
+                    .map(|(format, usage)| (format.name().to_owned(), usage))
+                    .collect(),
+                limit,
+                context,
+            )
+        }
+        Report::Sizes | Report::Empty => {
+            let profile = whole(catalogue)?.size_profile();
+            let rows = SIZE_CLASSES
+                .iter()
+                .zip(profile)
+                .map(|((name, _), share)| (format!("{name} bytes"), share));
+            let count = if report == Report::Empty {
+                1
+            } else {
+                SIZE_CLASSES.len()
+            };
+            shares(report, rows.take(count).collect(), context)
+        }
+        Report::Ages => {
+            let mut years: BTreeMap<i64, Share> = BTreeMap::new();
+            for (day, share) in whole(catalogue)?.age_profile() {
+                let year = years
+                    .entry(civil::Civil::of_ms(i64::from(*day) * DAY_MS).year)
+                    .or_default();
+                year.files += share.files;
+                year.size_bytes = year.size_bytes.saturating_add(share.size_bytes);
+            }
+            shares(
+                report,
+                years
+                    .into_iter()
+                    .map(|(year, share)| (year.to_string(), share))
+                    .collect(),
+                context,
+            )
+        }
+        Report::Directories => {
+            let rows = catalogue.heaviest(limit)?;
+            if context.json {
+                for row in &rows {
+                    let usage = JsonUsage::new(&row.usage);
+                    let row = serde_json::json!({ "report": report.name(), "at": JsonPath::new(&row.path), "usage": usage });
+                    context.out.json(&row)?;
+                }
+                return Ok(());
+            }
+            super::du::table(rows.iter().map(|row| (&row.path[..], &row.usage))).print(&mut context.out)?;
+            Ok(())
+        }
+        Report::Largest => files(
+            report,
+            &catalogue.first_files(FirstBy::Size, limit)?,
+            names,
+            context,
+        ),
+        Report::Oldest => files(
+            report,
+            &catalogue.first_files(FirstBy::Age, limit)?,
+            names,
+            context,
+        ),
+        Report::Growth => growth(catalogue, limit, context),
+    }
+}
+
+fn by<K: Ord>(catalogue: &Catalogue, key: impl Fn(&Group) -> K) -> anyhow::Result<BTreeMap<K, Usage>> {
+    Ok(summed(catalogue.groups()?.into_iter(), key))
+}
+
+fn summed<K: Ord>(
+    groups: impl Iterator<Item = (Group, Usage)>,
+    key: impl Fn(&Group) -> K,
+) -> BTreeMap<K, Usage> {
+    let mut sums: BTreeMap<K, Usage> = BTreeMap::new();
+    for (group, usage) in groups {
+        sums.entry(key(&group)).or_default().merge(&usage);
+    }
+    sums
+}
+
+fn whole(catalogue: &Catalogue) -> anyhow::Result<Usage> {
+    Ok(by(catalogue, |_| ())?.remove(&()).unwrap_or_default())
+}
+
+fn sums(
+    report: Report,
+    mut rows: Vec<(String, Usage)>,
+    limit: usize,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    rows.sort_by(|a, b| b.1.blocks.cmp(&a.1.blocks).then_with(|| a.0.cmp(&b.0)));
+    let left = rows.len().saturating_sub(limit);
+    rows.truncate(limit);
+    let mut table = Table::new(&[
+        ("on disk", Column::Right),
+        ("size", Column::Right),
+        ("entries", Column::Right),
+        ("", Column::Flexible),
+    ]);
+    for (name, usage) in rows {
+        if context.json {
+            let row =
+                serde_json::json!({ "report": report.name(), "name": name, "usage": JsonUsage::new(&usage) });
+            context.out.json(&row)?;
+            continue;
+        }
+        table.row([
+            bytes(number(usage.disk_bytes())),
+            bytes(number(usage.size_bytes)),
+            count(number(usage.entries)),
+            name,
+        ]);
+    }
+    if !context.json {
+        table.print(&mut context.out)?;
+        if left > 0 {
+            let more = context
+                .out
+                .style
+                .dim(&format!("and {} more (-n)", count(left as u64)));
+            writeln!(context.out, "{more}")?;
+        }
+    }
+    Ok(())
+}
+
+/// A profile, with bars by the number of files.
+fn shares(report: Report, rows: Vec<(String, Share)>, context: &mut Context) -> anyhow::Result<()> {
+    let most = rows.iter().map(|row| row.1.files).max().unwrap_or(0).max(1);
+    let mut table = Table::new(&[
+        ("", Column::Left),
+        ("files", Column::Right),
+        ("size", Column::Right),
+        ("", Column::Left),
+    ]);
+    for (name, share) in rows {
+        if context.json {
+            context
+                .out
+                .json(&serde_json::json!({ "report": report.name(), "name": name, "share": share }))?;
+            continue;
+        }
+        let length = (share.files.max(0) as f64 / most as f64 * 30.0).ceil() as usize;
+        table.row([
+            name,
+            count(number(share.files)),
+            bytes(number(share.size_bytes)),
+            "#".repeat(length),
+        ]);
+    }
+    if !context.json {
+        table.print(&mut context.out)?;
+    }
+    Ok(())
+}
+
+fn files(report: Report, rows: &[Found], names: &mut Names, context: &mut Context) -> anyhow::Result<()> {
+    let mut table = Table::new(&[
+        ("size", Column::Right),
+        ("modified", Column::Left),
+        ("owner", Column::Left),
+        ("path", Column::Flexible),
+    ]);
+    for row in rows {
+        let file = &row.attributes;
+        let modified_ms = file.modified_ns.div_euclid(1_000_000);
+        if context.json {
+            context.out.json(&serde_json::json!({
+                "report": report.name(),
+                "at": JsonPath::new(&row.path),
+                "size_bytes": file.size_bytes,
+                "modified_ms": modified_ms,
+                "uid": file.uid,
+            }))?;
+            continue;
+        }
+        let owner = names.user(file.uid).to_owned();
+        table.row([
+            bytes(file.size_bytes),
+            shown_ms(modified_ms),
+            owner,
+            shown(&row.path),
+        ]);
+    }
+    if !context.json {
+        table.print(&mut context.out)?;
+    }
+    Ok(())
+}
+
+fn growth(catalogue: &Catalogue, limit: usize, context: &mut Context) -> anyhow::Result<()> {
+    let days = catalogue.days()?;
+    let rows: Vec<(u32, Usage)> = days
+        .into_iter()
+        .map(|(day, groups)| {
+            (
+                day,
+                summed(groups.into_iter(), |_| ()).remove(&()).unwrap_or_default(),
+            )
+        })
+        .collect();
+    let mut table = Table::new(&[
+        ("day", Column::Left),
+        ("entries", Column::Right),
+        ("size", Column::Right),
+        ("since the day before it", Column::Right),
+    ]);
+    let mut before: Option<i64> = rows.len().checked_sub(limit + 1).map(|at| rows[at].1.size_bytes);
+    for (day, usage) in &rows[rows.len().saturating_sub(limit)..] {
+        let date = civil::iso(i64::from(*day) * DAY_MS)[..10].to_owned();
+        if context.json {
+            context.out.json(
+                &serde_json::json!({ "report": "growth", "day": date, "usage": JsonUsage::new(usage) }),
+            )?;
+        }
+        let change = match before.replace(usage.size_bytes) {
+            None => String::new(),
+            Some(before) => {
+                let change = usage.size_bytes - before;
+                let sign = if change < 0 { "-" } else { "+" };
+                format!("{sign}{}", bytes(change.unsigned_abs()))
+            }
+        };
+        table.row([
+            date,
+            count(number(usage.entries)),
+            bytes(number(usage.size_bytes)),
+            change,
+        ]);
+    }
+    if !context.json {
+        table.print(&mut context.out)?;
+    }
+    Ok(())
+}

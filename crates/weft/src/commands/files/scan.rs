@@ -1,0 +1,270 @@
+//! `weft files scan`: walks directories, and brings the catalogue up to date.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ::files::{Catalogue, Progress, ScanSettings, Scanned, Until};
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::Arc;
+
+use super::{JsonPath, JsonUsage, create, number, shown};
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::flag_values::positive;
+use crate::stage_table::print_stages;
+use crate::stderr::progress_line;
+use crate::stop::Stop;
+use crate::units::{bytes, count, counted, duration_ms, per_second};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft files scan /data/crawls            all of a tree
+  weft files scan /data /home             several
+  weft files scan --partial /data/crawls/2026    a part of a catalogued tree
+  weft files scan /data --stages          and what each stage did
+
+A directory within a tree that is catalogued is scanned as a part of it. A scan that was stopped goes on where it was.
+What is mounted below a directory is left out unless --cross-devices is given. Exit code 1 where something could not be
+read: weft files status --faults lists it.";
+
+/// Flags of `weft files scan`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Directories
+    #[arg(value_name = "DIR", required_unless_present = "partial")]
+    dirs: Vec<PathBuf>,
+    /// Only this part of a tree that is catalogued already
+    #[arg(long, value_name = "DIR")]
+    partial: Vec<PathBuf>,
+    /// Threads that list directories, and as many that look at names [default: the processor's, at most 8]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    threads: Option<usize>,
+    /// Names on their way between stages at a time, about
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = positive)]
+    max_pending: usize,
+    /// Also what is mounted below the directories
+    #[arg(long)]
+    cross_devices: bool,
+    /// Begin from the start, also where the last scan was stopped
+    #[arg(long)]
+    anew: bool,
+    /// Print what each stage did
+    #[arg(long)]
+    stages: bool,
+    /// Switch the stages after this one off, to find the slowest; nothing is written
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STAGE",
+        default_value = "apply",
+        hide_short_help = true
+    )]
+    until: Stage,
+}
+
+/// Stages after which nothing happens.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Stage {
+    ReadDir,
+    Stat,
+    Lookup,
+    Diff,
+    Apply,
+}
+
+/// Runs `weft files scan`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let catalogue = create(context)?;
+    let mut settings = ScanSettings {
+        cross_devices: args.cross_devices,
+        anew: args.anew,
+        pending_max: args.max_pending,
+        until: match args.until {
+            Stage::ReadDir => Until::ReadDir,
+            Stage::Stat => Until::Stat,
+            Stage::Lookup => Until::Lookup,
+            Stage::Diff => Until::Diff,
+            Stage::Apply => Until::Apply,
+        },
+        ..ScanSettings::default()
+    };
+    if let Some(threads) = args.threads {
+        (settings.read_threads, settings.stat_threads) = (threads, threads);
+    }
+    for dir in &args.partial {
+        if catalogue.locate(dir)?.is_none() && catalogue.locate(parent_of(dir))?.is_none() {
+            let dir = dir.display();
+            return Err(WrongUse(format!(
+                "{dir} is in no tree that is catalogued: scan it without --partial"
+            ))
+            .into());
+        }
+    }
+    let stop = Stop::listen()?;
+    let mut outcome = Outcome::Done;
+    for dir in args.dirs.iter().chain(&args.partial) {
+        outcome = outcome.max(scan_one(&catalogue, dir, &settings, &stop, args, context)?);
+    }
+    Ok(outcome)
+}
+
+fn parent_of(dir: &Path) -> &Path {
+    dir.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+fn scan_one(
+    catalogue: &Arc<Catalogue>,
+    dir: &Path,
+    settings: &ScanSettings,
+    stop: &Stop,
+    args: &Args,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let progress = Progress::default();
+    let begun = ambient::now();
+    let shows_bar = !context.json && std::io::stderr().is_terminal();
+    let bar = if shows_bar { bar() } else { ProgressBar::hidden() };
+    let result = std::thread::scope(|scope| {
+        let (progress, stop) = (progress.clone(), stop.clone());
+        let scanning = progress.clone();
+        let worker = scope.spawn(move || catalogue.scan(dir, settings, &scanning));
+        let mut shown = ambient::now();
+        while !worker.is_finished() {
+            ambient::pause(Duration::from_millis(5));
+            if stop.asked() {
+                progress.stop();
+            }
+            let elapsed = ambient::since(begun);
+            let rate = per_second(progress.entries(), elapsed.as_millis() as u64);
+            let line = format!(
+                "{}  {}/s  {}",
+                counted(progress.entries(), "entry", "entries"),
+                count(rate),
+                dir.display()
+            );
+            bar.set_message(line.clone());
+            if !shows_bar && !context.json && ambient::since(shown) > Duration::from_secs(10) {
+                shown = ambient::now();
+                progress_line(&line);
+            }
+        }
+        worker.join()
+    });
+    bar.finish_and_clear();
+    let scanned = match result {
+        Ok(Err(::files::ScanError::Stopped)) => {
+            anyhow::bail!(
+                "stopped: what was read is kept, and weft files scan {} goes on",
+                dir.display()
+            )
+        }
+        Ok(result) => result?,
+        Err(_) => anyhow::bail!("the scan of {} ended with a bug of Weft", dir.display()),
+    };
+    let elapsed_ms = ambient::since(begun).as_millis() as u64;
+    print(&scanned, dir, elapsed_ms, args, context).context("print what was scanned")?;
+    Ok(if scanned.row.counts.faults > 0 {
+        Outcome::Losses
+    } else {
+        Outcome::Done
+    })
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{elapsed_precise} {spinner} {wide_msg}");
+    let bar =
+        ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+fn print(
+    scanned: &Scanned,
+    dir: &Path,
+    elapsed_ms: u64,
+    args: &Args,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    let stages: Vec<archive::question::StageRow> = scanned.stages.iter().cloned().map(Into::into).collect();
+    let row = &scanned.row;
+    if context.json {
+        let mut root = row.root.to_vec();
+        if !row.below.is_empty() {
+            root.push(b'/');
+            root.extend_from_slice(&row.below);
+        }
+        context.out.json(&serde_json::json!({
+            "scan": scanned.number,
+            "dir": JsonPath::new(&root),
+            "counts": row.counts,
+            "total": JsonUsage::new(&row.total),
+            "resumed": row.resumed,
+            "elapsed_ms": elapsed_ms,
+            "stages": stages,
+        }))?;
+        return Ok(());
+    }
+    if !matches!(args.until, Stage::Apply) {
+        return print_stages(&stages, context);
+    }
+    let out = &mut context.out;
+    let total = &row.total;
+    let root = shown(&row.root);
+    writeln!(
+        out,
+        "{}: {} ({}), {}, {} on disk",
+        out.style.bold(&root),
+        counted(number(total.entries), "entry", "entries"),
+        counted(number(total.directories), "directory", "directories"),
+        bytes(number(total.size_bytes)),
+        bytes(number(total.disk_bytes())),
+    )?;
+    let counts = &row.counts;
+    let mut line = format!(
+        "{} added, {} removed, {} changed",
+        count(counts.added),
+        count(counts.removed),
+        count(counts.changed)
+    );
+    if counts.vanished > 0 {
+        line.push_str(&format!(", {} vanished meanwhile", count(counts.vanished)));
+    }
+    writeln!(out, "{line}")?;
+    if counts.faults > 0 {
+        let line = out
+            .style
+            .bad(&format!("{} could not be read", count(counts.faults)));
+        writeln!(out, "{line}: weft files status --faults")?;
+    }
+    let part = if row.below.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", dir.display())
+    };
+    let resumed = if row.resumed > 0 {
+        ", gone on with after a stop"
+    } else {
+        ""
+    };
+    writeln!(
+        out,
+        "scan {}{part}: {} in {} ({}/s){resumed}",
+        scanned.number,
+        counted(counts.entries, "entry", "entries"),
+        duration_ms(elapsed_ms),
+        count(per_second(
+            scanned.stages.get(1).map_or(0, |stage| stage.done),
+            elapsed_ms
+        )),
+    )?;
+    if args.stages || context.verbose > 0 {
+        writeln!(context.out)?;
+        print_stages(&stages, context)?;
+    }
+    Ok(())
+}

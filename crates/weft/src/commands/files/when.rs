@@ -1,0 +1,84 @@
+//! Times that people give: ages and days.
+
+/// Milliseconds of an age such as `90s`, `15m`, `36h`, `30d`, `2w`; a number alone counts days.
+pub(super) fn age_ms(text: &str) -> Result<i64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit_ms = match unit {
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "" | "d" => 86_400_000,
+        "w" => 7 * 86_400_000,
+        "y" => 365 * 86_400_000,
+        _ => {
+            return Err(format!(
+                "{text:?}: expected an age such as 15m, 36h, 30d, 2w or 1y"
+            ));
+        }
+    };
+    let number: i64 = number
+        .parse()
+        .map_err(|_| format!("{text:?}: expected an age such as 15m, 36h, 30d or 2w"))?;
+    number
+        .checked_mul(unit_ms)
+        .ok_or_else(|| format!("{text:?} is too long ago"))
+}
+
+/// A moment: a day such as `2026-11-23`, a time such as `2026-11-23T10:00:00Z`, or an age.
+pub(super) fn moment_ms(text: &str) -> Result<i64, String> {
+    if text.contains('-') {
+        let digits = civil::digits_of_text(text)
+            .ok_or_else(|| format!("{text:?}: expected a day such as 2026-11-23"))?;
+        return Ok(civil::ms_of_digits(&digits));
+    }
+    Ok(now_ms() - age_ms(text)?)
+}
+
+pub(super) fn now_ms() -> i64 {
+    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+}
+
+/// Milliseconds since 1970 as a time that people read.
+pub(super) fn shown_ms(ms: i64) -> String {
+    match u64::try_from(ms) {
+        Ok(ms) => crate::units::instant(ms),
+        Err(_) => format!("{ms} ms"),
+    }
+}
+
+/// How long ago something was, as people say it.
+pub(super) fn ago(ms: i64) -> String {
+    let age_ms = u64::try_from(now_ms() - ms).unwrap_or(0);
+    match age_ms / 86_400_000 {
+        0 => format!("{} ago", crate::units::duration_ms(age_ms / 1000 * 1000)),
+        1 => "1 day ago".to_owned(),
+        days => format!("{} days ago", crate::units::count(days)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_and_days_are_read() {
+        assert_eq!(age_ms("90s"), Ok(90_000));
+        assert_eq!(age_ms("2"), Ok(2 * 86_400_000));
+        assert_eq!(age_ms("3w"), Ok(21 * 86_400_000));
+        for wrong in [
+            "",
+            "d",
+            "5x",
+            "99999999999999999999d",
+            "9223372036854775807y",
+            "-1",
+        ] {
+            assert!(age_ms(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(moment_ms("1970-01-02"), Ok(86_400_000));
+        assert!(moment_ms("20-x").is_err());
+        let day = moment_ms("1d").unwrap();
+        assert!((now_ms() - day - 86_400_000).abs() < 60_000);
+    }
+}

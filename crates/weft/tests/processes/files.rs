@@ -1,0 +1,149 @@
+//! The story: a scan of files is killed, again and again, at any moment. The next one goes on, and in the end nothing
+//! tells the catalogue from one that was made in peace.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::program::{run, said, weft};
+
+fn tree(root: &Path) {
+    for dir in 0..300 {
+        let dir = root.join(format!("{}/{}", dir % 17, dir));
+        fs::create_dir_all(&dir).unwrap();
+        for n in 0..30 {
+            fs::write(dir.join(format!("file {n}")), vec![b'x'; n]).unwrap();
+        }
+    }
+    for n in 0..50 {
+        fs::hard_link(
+            root.join(format!("0/0/file {}", n % 30)),
+            root.join(format!("3/20/again {n}")),
+        )
+        .unwrap();
+    }
+}
+
+fn files(archive: &Path, arguments: &[&str]) -> Command {
+    weft(Path::new("/"), archive, &[&["files"], arguments].concat())
+}
+
+/// Small commits, so that there are many.
+fn scan(archive: &Path, tree: &Path) -> Command {
+    files(archive, &["scan", tree.to_str().unwrap(), "--max-pending", "300"])
+}
+
+/// Every entry with all its attributes, and all sums.
+fn all(archive: &Path) -> String {
+    run(files(archive, &["status", "--recompute"]), &[0]);
+    let entries = run(files(archive, &["find", "--json"]), &[0]);
+    entries + &run(files(archive, &["report", "--json", "-n", "100000"]), &[0])
+}
+
+fn undisturbed(tree: &Path) -> String {
+    let archive = tempfile::tempdir().unwrap();
+    run(scan(archive.path(), tree), &[0]);
+    all(archive.path())
+}
+
+#[test]
+fn a_scan_killed_ten_times_ends_as_one_undisturbed() {
+    let made = tempfile::tempdir().unwrap();
+    tree(made.path());
+    let expected = undisturbed(made.path());
+    let archive = tempfile::tempdir().unwrap();
+    let mut kills = 0;
+    // A child that ends before its time is up has ended the scan: the next one begins another.
+    for round in 0..200 {
+        let mut child = scan(archive.path(), made.path()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(10 + 7 * (round % 25)));
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            kills += 1;
+        }
+        child.wait().unwrap();
+        if archive.path().join("files").exists() {
+            run(files(archive.path(), &["status", "--recompute"]), &[0]);
+        }
+        if kills == 10 {
+            break;
+        }
+    }
+    assert_eq!(kills, 10, "the machine is too quick for this test");
+    run(scan(archive.path(), made.path()), &[0]);
+    assert!(all(archive.path()) == expected, "the catalogues differ");
+}
+
+#[test]
+fn a_scan_that_ends_at_each_point_goes_on_where_it_was() {
+    let made = tempfile::tempdir().unwrap();
+    tree(made.path());
+    // So long ago that times of directories can be trusted.
+    std::thread::sleep(Duration::from_millis(150));
+    let expected = undisturbed(made.path());
+    for point in ["files.before_commit", "files.before_sync", "files.after_sync"] {
+        for time in [1, 2, 4] {
+            let archive = tempfile::tempdir().unwrap();
+            let mut command = scan(archive.path(), made.path());
+            command.env("WEFT_CRASH_POINT", format!("{point}:{time}"));
+            let ended = command.output().unwrap();
+            assert_eq!(ended.status.code(), None, "{point}:{time}: {}", said(&ended));
+            let result = run(scan(archive.path(), made.path()), &[0]);
+            let begun = run(files(archive.path(), &["status", "--scans", "--json"]), &[0]);
+            assert_eq!(begun.lines().count(), 1, "one scan, not two: {begun}");
+            assert!(
+                time == 1 || result.contains("gone on with after a stop"),
+                "{point}:{time}: {result}"
+            );
+            assert!(
+                all(archive.path()) == expected,
+                "{point}:{time}: the catalogues differ"
+            );
+        }
+    }
+}
+
+#[test]
+fn two_at_once_do_not_hurt_each_other() {
+    let made = tempfile::tempdir().unwrap();
+    tree(made.path());
+    let expected = undisturbed(made.path());
+    let archive = tempfile::tempdir().unwrap();
+    let both: Vec<_> = (0..4)
+        .map(|_| scan(archive.path(), made.path()).spawn().unwrap())
+        .collect();
+    let mut good = 0;
+    for child in both {
+        let output = child.wait_with_output().unwrap();
+        match output.status.success() {
+            true => good += 1,
+            false => assert!(
+                said(&output).contains("in use by another process"),
+                "{}",
+                said(&output)
+            ),
+        }
+    }
+    assert!(good >= 1);
+    assert!(all(archive.path()) == expected);
+}
+
+#[test]
+fn a_scan_without_room_says_so_and_goes_on_when_there_is_some() {
+    let made = tempfile::tempdir().unwrap();
+    tree(made.path());
+    let expected = undisturbed(made.path());
+    let archive = tempfile::tempdir().unwrap();
+    let whole = scan(archive.path(), made.path());
+    let mut cramped = apart::command("sh", archive.path());
+    // Ignored, the signal becomes an error of the call that writes. The limit is in blocks of 512 bytes.
+    cramped.args(["-c", "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\""]);
+    cramped.arg(whole.get_program()).args(whole.get_args());
+    let output = cramped.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let message = String::from_utf8_lossy(&output.stderr).to_lowercase();
+    assert!(message.contains("file too large"), "{message}");
+    run(scan(archive.path(), made.path()), &[0]);
+    assert!(all(archive.path()) == expected);
+}
