@@ -61,13 +61,10 @@ impl Scan {
             return Ok(Entry { name, attributes });
         }
         let looked = look_at(handle, &name)?;
-        // What is mounted here has numbers of its own; those of the walk are asked for when it is entered.
         let volume = match looked.device == dir.device {
             true => dir.id.volume,
-            false => self
-                .catalogue
-                .volume(&format!("device {:x}", looked.device))
-                .map_err(|_| Errno::IO)?,
+            // What is mounted here is on another one: the walk, if it enters, must find the same number.
+            false => self.volume_of_mount(handle, &name, looked.device)?,
         };
         let target = match looked.kind() {
             Kind::Symlink => Some(target_of(handle, &name)?),
@@ -77,5 +74,13 @@ impl Scan {
             attributes: looked.attributes(volume, &name, target),
             name,
         })
+    }
+
+    fn volume_of_mount(&self, dir: &Handle, name: &[u8], device: u64) -> Result<u32, Errno> {
+        match self.handles.open(dir, name) {
+            Ok(mounted) => self.volume(device, &mounted),
+            // A file that is mounted over another one.
+            Err(_) => self.volume_named(&format!("device {device:x}")),
+        }
     }
 }

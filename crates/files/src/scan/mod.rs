@@ -31,7 +31,7 @@ use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
 use crate::rows::{ScanCounts, ScanRow, ScanState, Stamp};
 use crate::tables::Table;
-use crate::walk::{Handle, Mounts, Piece, Visitor, Walk, WalkSettings};
+use crate::walk::{Handle, Handles, Mounts, Piece, Visitor, Walk, WalkSettings};
 use items::{LookedAt, Work};
 use roots::{RootError, volume_name};
 
@@ -175,6 +175,7 @@ struct Scan {
     row: Mutex<ScanRow>,
     /// Differences go here instead of into the catalogue.
     listener: Option<Listener>,
+    handles: Handles,
     since_ms: i64,
     spent_before_ms: u64,
     shared: Arc<Shared>,
@@ -308,6 +309,7 @@ impl Catalogue {
             keeps_changes: listener.is_some()
                 || self.root(&target.root)?.is_some_and(|root| root.whole_scan > 0),
             listener,
+            handles: Handles::new(),
             root_path: target.root.clone(),
             since_ms: now_ms,
             spent_before_ms: row.spent_ms,
@@ -359,12 +361,12 @@ impl Scan {
             until: settings.until,
         };
         drop(feeder);
-        let mut walk = Walk::new(
-            settings_of_walk,
-            Mounts::below(&target.root),
-            &visitor,
-            &self.shared.stop,
-        );
+        // Without these everything that is mounted is entered, whatever it is.
+        let mounts = match settings.cross_devices {
+            true => Mounts::default(),
+            false => Mounts::below(&target.root),
+        };
+        let mut walk = Walk::new(settings_of_walk, mounts, &visitor, &self.shared.stop);
         let root = walk.open_root(&path).map_err(cannot_read)?;
         if settings.until == Until::Apply && self.listener.is_none() {
             self.note_root(target, &root).map_err(|error| match error {
@@ -436,6 +438,18 @@ impl Scan {
             .start()
     }
 
+    /// The number of the file system that a directory is on.
+    fn volume(&self, device: u64, handle: &Handle) -> Result<u32, Errno> {
+        self.volume_named(&volume_name(device, handle)?)
+    }
+
+    fn volume_named(&self, name: &str) -> Result<u32, Errno> {
+        self.catalogue.volume(name).map_err(|error| {
+            tracing::error!(%error, "a file system could not be numbered");
+            Errno::IO
+        })
+    }
+
     fn has_orphans(&self) -> Result<bool, CatalogueError> {
         Ok(!self.catalogue.tables.space(Table::Orphans).is_empty()?)
     }
@@ -454,11 +468,7 @@ struct Visits<'a> {
 
 impl Visitor for Visits<'_> {
     fn volume(&self, device: u64, handle: &Handle) -> Result<u32, Errno> {
-        let name = volume_name(device, handle)?;
-        self.scan.catalogue.volume(&name).map_err(|error| {
-            tracing::error!(%error, "a file system could not be numbered");
-            Errno::IO
-        })
+        self.scan.volume(device, handle)
     }
 
     fn known(&self, id: FileId, stamp: Stamp) -> Option<Vec<Box<[u8]>>> {

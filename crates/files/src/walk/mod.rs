@@ -444,7 +444,7 @@ impl<'a> Walk<'a> {
         name: &[u8],
     ) -> Result<Option<(Arc<Dir>, Handle)>, Errno> {
         let handle = self.handle_of(parent, handle)?;
-        if !self.mounts.may_enter(parent, name, self.settings.cross_devices) {
+        if !self.mounts.may_enter(parent, name) {
             return Ok(None);
         }
         let handle = self.handles.open(&handle, name)?;

@@ -79,8 +79,8 @@ impl Mounts {
     }
 
     /// Whether a directory may be opened.
-    pub(crate) fn may_enter(&self, parent: &Arc<Dir>, name: &[u8], cross_devices: bool) -> bool {
-        self.find(parent, name).is_none_or(|_| cross_devices)
+    pub(crate) fn may_enter(&self, parent: &Arc<Dir>, name: &[u8]) -> bool {
+        self.find(parent, name).is_none()
     }
 
     /// Marks names that must not even be looked at.

@@ -217,3 +217,32 @@ fn two_processes_do_not_open_one_catalogue() {
     let in_use = files::Catalogue::open(state.path(), &settings).err().unwrap();
     assert!(in_use.to_string().contains("in use"), "{in_use}");
 }
+
+#[test]
+fn what_is_mounted_below_is_entered_only_when_asked() {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &str| fs::metadata(path).map(|found| found.dev()).ok();
+    if device("/dev/shm").is_none() || device("/dev/shm") == device("/dev") {
+        println!("skipped: nothing is mounted at /dev/shm");
+        return;
+    }
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
+    fs::create_dir(dir.path().join("inner")).unwrap();
+    fs::write(dir.path().join("inner/file"), b"123").unwrap();
+    let mut rig = Rig::new();
+    let has = |rig: &Rig, path: &str| rig.catalogue.locate(&dir.path().join(path)).unwrap().is_some();
+    rig.scan_of("/dev".as_ref());
+    rig.check_sums();
+    assert!(rig.catalogue.locate("/dev/shm".as_ref()).unwrap().is_some());
+    assert!(!has(&rig, "inner"));
+    rig.settings.cross_devices = true;
+    rig.scan_of("/dev".as_ref());
+    rig.check_sums();
+    assert!(has(&rig, "inner/file"));
+    let top = rig.catalogue.locate(dir.path()).unwrap().unwrap();
+    assert_eq!(rig.catalogue.usage(&top).unwrap().entries, 3);
+    // Left out again, it is as if it were gone.
+    rig.settings.cross_devices = false;
+    rig.scan_of("/dev".as_ref());
+    rig.check_sums();
+}
