@@ -32,6 +32,7 @@ const SEARCH: &str = "search";
 const FACTS: &str = "facts";
 /// The catalogue of files, which may be there before anything is loaded (`weft files scan`).
 const CATALOGUE: &str = "files";
+const CATALOGUE_MAKING: &str = "files.making";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
@@ -178,6 +179,7 @@ impl Files {
             SEARCH,
             FACTS,
             CATALOGUE,
+            CATALOGUE_MAKING,
         ];
         let entries = fs::read_dir(&self.dir).map_err(|source| OpenError::io("list", &self.dir, source))?;
         for entry in entries {

@@ -1,7 +1,9 @@
 //! The catalogue: its tables, opened by one process, and how they are read.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use fjall::PersistMode;
 use parking_lot::Mutex;
 
 use crate::attributes::{Entry, FileId};
@@ -48,7 +50,9 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::InUse`] while another process has it open; the engine's and the system's.
     pub fn create(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
-        std::fs::create_dir_all(dir).map_err(|error| CatalogueError::io("create", dir, error))?;
+        if !is_catalogue(dir) {
+            make(dir, settings)?;
+        }
         Catalogue::at(dir, settings)
     }
 
@@ -57,7 +61,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::Missing`] if there is none; else as [`Catalogue::create`].
     pub fn open(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
-        if !dir.is_dir() {
+        if !is_catalogue(dir) {
             return Err(CatalogueError::Missing { dir: dir.to_owned() });
         }
         Catalogue::at(dir, settings)
@@ -69,16 +73,17 @@ impl Catalogue {
             error => CatalogueError::Engine(error),
         })?;
         let meta = tables.space(Table::Meta);
-        match meta.get(FORMAT_ROW)?.map(|row| number(&row)).transpose()? {
-            None => meta.insert(FORMAT_ROW, bytes_of(FORMAT))?,
-            Some(FORMAT) => {}
-            Some(found) => {
-                return Err(CatalogueError::Format {
-                    dir: dir.to_owned(),
-                    found,
-                    expected: FORMAT,
-                });
-            }
+        let found = meta
+            .get(FORMAT_ROW)?
+            .map(|row| number(&row))
+            .transpose()?
+            .unwrap_or(0);
+        if found != FORMAT {
+            return Err(CatalogueError::Format {
+                dir: dir.to_owned(),
+                found,
+                expected: FORMAT,
+            });
         }
         let mut volumes = Vec::new();
         for row in meta.prefix(VOLUME_ROWS) {
@@ -266,6 +271,39 @@ impl Catalogue {
         }
         Ok(None)
     }
+}
+
+/// Whether the engine has a database there: it writes this file last.
+fn is_catalogue(dir: &Path) -> bool {
+    dir.join("version").is_file()
+}
+
+/// Makes an empty catalogue aside, and gives it its name when it is whole: the engine does not open what a full disk or a kill
+/// has left half made.
+fn make(dir: &Path, settings: &CatalogueSettings) -> Result<(), CatalogueError> {
+    let failed = |error| CatalogueError::io("create", dir, error);
+    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent).map_err(failed)?;
+    let parent = File::open(parent).map_err(failed)?;
+    // One at a time; the lock ends with the process, however that ends.
+    parent.lock().map_err(failed)?;
+    if is_catalogue(dir) {
+        return Ok(());
+    }
+    let mut making = dir.file_name().unwrap_or_default().to_owned();
+    making.push(".making");
+    let making = dir.with_file_name(making);
+    if making.exists() {
+        std::fs::remove_dir_all(&making).map_err(failed)?;
+    }
+    let tables = Tables::open(&making, settings.cache_size_bytes)?;
+    tables.space(Table::Meta).insert(FORMAT_ROW, bytes_of(FORMAT))?;
+    tables.db().persist(PersistMode::SyncAll)?;
+    drop(tables);
+    // Also replaces an empty directory.
+    std::fs::rename(&making, dir).map_err(failed)?;
+    parent.sync_all().map_err(failed)
 }
 
 /// Appends a name to a path.
