@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{DirAt, Found};
-use crate::attributes::{Attributes, Kind};
+use super::Found;
+use crate::attributes::{Attributes, FileId, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
 use crate::usage::{DAY_NS, Usage};
@@ -50,7 +50,8 @@ impl FirstBy {
 }
 
 impl Catalogue {
-    fn tops(&self) -> Result<Vec<DirAt>, CatalogueError> {
+    /// The root of each tree, and its path.
+    fn tops(&self) -> Result<Vec<(FileId, Vec<u8>)>, CatalogueError> {
         Ok(self
             .roots()?
             .into_iter()

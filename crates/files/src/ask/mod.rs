@@ -8,7 +8,7 @@ use std::path::Path;
 pub use heaviest::{FirstBy, Heaviest};
 pub use history::Changed;
 
-use crate::attributes::{Attributes, Entry, FileId, Kind};
+use crate::attributes::{Attributes, Entry, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
 use crate::pack;
@@ -257,6 +257,3 @@ impl Open {
         }
     }
 }
-
-/// Used by what searches from the top.
-pub(crate) type DirAt = (FileId, Vec<u8>);

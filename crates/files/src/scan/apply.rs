@@ -15,7 +15,7 @@ use crate::walk::Dir;
 
 impl Scan {
     pub(super) fn differ(&self, up: LookedUp, out: &mut Out<'_, Differs>) -> StageResult {
-        let LookedUp { dir, row, found } = up;
+        let LookedUp { dir, is_known, found } = up;
         let (entries, faults, stamp) = match found {
             Gathered::Known => {
                 let end = Some(End::Known);
@@ -50,7 +50,7 @@ impl Scan {
             }
         };
         // Without a row there are no packs.
-        let packs = row.is_some().then(|| {
+        let packs = is_known.then(|| {
             self.catalogue
                 .tables
                 .space(Table::Packs)

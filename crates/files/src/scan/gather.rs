@@ -19,7 +19,8 @@ pub(super) enum Gathered {
         entries: Sorted,
         /// Names that could not be looked at, or the directory itself, with an empty name.
         faults: Vec<(Box<[u8]>, Errno)>,
-        /// How long ago its times were taken would not show every change since: it is read again if the scan is resumed.
+        /// Its times before it was read; none if they are so fresh that a change since need not show in them, so that a scan that
+        /// is resumed reads it again.
         stamp: Stamp,
     },
     Known,
@@ -133,8 +134,8 @@ impl Gatherer {
 
     fn send(&self, dir: Arc<crate::walk::Dir>, found: Gathered, out: &mut Out<'_, LookedUp>) -> StageResult {
         self.scan.shared.take_off(dir.id);
-        let row = self.scan.catalogue.dir_row(dir.id)?;
-        out.send(LookedUp { dir, row, found })
+        let is_known = self.scan.catalogue.dir_row(dir.id)?.is_some();
+        out.send(LookedUp { dir, is_known, found })
     }
 }
 

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::gather::Gathered;
 use crate::attributes::Entry;
 use crate::diff::Difference;
-use crate::rows::{DirRow, Stamp};
+use crate::rows::Stamp;
 use crate::walk::{Dir, Found, Piece};
 
 /// A piece on its way to STAT.
@@ -61,10 +61,11 @@ impl Item for LookedAt {
     }
 }
 
-/// A directory, and what the catalogue has of it.
+/// A directory that was read, and whether the catalogue has it.
 pub(super) struct LookedUp {
     pub(super) dir: Arc<Dir>,
-    pub(super) row: Option<DirRow>,
+    /// Whether the catalogue has a row of it: without one it has no entries.
+    pub(super) is_known: bool,
     pub(super) found: Gathered,
 }
 

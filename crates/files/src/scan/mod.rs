@@ -251,7 +251,7 @@ impl Catalogue {
         let containing = roots
             .iter()
             .filter_map(|(root, _)| Some((root, rest_below(path, root)?)));
-        // Roots do not lie within each other, but for the time of a scan.
+        // While a scan takes catalogued trees into one above them, their roots are still there: the outermost counts.
         Ok(match containing.min_by_key(|(root, _)| root.len()) {
             Some((root, rest)) => {
                 let names = rest.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
@@ -357,10 +357,9 @@ impl Scan {
         let monitor = pipeline.monitor();
         let visitor = Visits {
             scan: self,
-            feeder: Mutex::new(Some(feeder.clone())),
+            feeder,
             until: settings.until,
         };
-        drop(feeder);
         // Without these everything that is mounted is entered, whatever it is.
         let mounts = match settings.cross_devices {
             true => Mounts::default(),
@@ -375,15 +374,17 @@ impl Scan {
             })?;
         }
         let walked = walk.run(root);
+        let read = walk.report();
+        drop(walk);
         // The input of the pipeline ends; what is in it is still committed, also after a stop.
-        visitor.feeder.lock().take();
+        drop(visitor);
         pipeline.join().map_err(ScanError::Flow)?;
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }
         walked.map_err(cannot_read)?;
         self.row.lock().counts.vanished += self.shared.vanished.swap(0, Relaxed);
-        Ok([vec![walk.report()], monitor.stages()].concat())
+        Ok([vec![read], monitor.stages()].concat())
     }
 
     fn stages(
@@ -462,7 +463,7 @@ impl Scan {
 /// Takes what the walk finds into the pipeline.
 struct Visits<'a> {
     scan: &'a Scan,
-    feeder: Mutex<Option<Feeder<Work>>>,
+    feeder: Feeder<Work>,
     until: Until,
 }
 
@@ -494,10 +495,7 @@ impl Visitor for Visits<'_> {
         if self.until == Until::ReadDir {
             return Ok(());
         }
-        let Some(feeder) = self.feeder.lock().clone() else {
-            return Err(Stopped);
-        };
-        feeder.send(Work(piece))
+        self.feeder.send(Work(piece))
     }
 
     fn vanished(&self) {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use flow::{Flow, Item, StageReport, StageSettings};
 
 use super::Scan;
-use crate::attributes::{FileId, Kind};
+use crate::attributes::FileId;
 use crate::catalogue::join;
 use crate::change::Change;
 use crate::diff::Difference;
@@ -105,7 +105,6 @@ impl Scan {
                 let (key, pack) = row.into_inner().map_err(CatalogueError::from)?;
                 for entry in pack::decode(&pack)? {
                     difference.name(Some(&entry), None, self.keeps_changes);
-                    debug_assert!(entry.attributes.kind != Kind::Directory || !difference.lost.is_empty());
                 }
                 change.pack(key.to_vec(), None);
             }

@@ -510,18 +510,15 @@ impl<'a> Walk<'a> {
         });
         for name in names {
             if self.is_on_the_way(&dir, &name) {
-                let handle = self.handles.keep(&handle);
-                self.push(
-                    worker,
-                    Task::Open {
-                        parent: dir.clone(),
-                        handle,
-                        name,
-                    },
-                );
+                self.push_open(worker, &dir, &handle, name);
             }
         }
         blocked
+    }
+
+    fn push_open(&self, worker: &Worker<Task>, dir: &Arc<Dir>, handle: &Handle, name: Box<[u8]>) {
+        let (parent, handle) = (dir.clone(), self.handles.keep(handle));
+        self.push(worker, Task::Open { parent, handle, name });
     }
 
     fn is_on_the_way(&self, dir: &Dir, name: &[u8]) -> bool {
@@ -568,15 +565,7 @@ impl<'a> Walk<'a> {
             // Where a file system does not say what it lists, opening will.
             let may_be_directory = matches!(listed.kind, Kind::Directory | Kind::Unknown);
             if may_be_directory && !listed.is_far && self.is_on_the_way(&dir, listed.name) {
-                let (handle, name) = (self.handles.keep(&handle), listed.name.into());
-                self.push(
-                    worker,
-                    Task::Open {
-                        parent: dir.clone(),
-                        handle,
-                        name,
-                    },
-                );
+                self.push_open(worker, &dir, &handle, listed.name.into());
             }
         }
         self.send(Piece {

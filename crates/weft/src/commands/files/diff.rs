@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ::files::{Changed, Progress, ScanSettings, What};
 
 use super::when::{moment_ms, shown_ms};
-use super::{JsonPath, open, shown};
+use super::{JsonPath, open, shown, watched};
 use crate::context::Context;
 use crate::exit::Outcome;
 use crate::stop::Stop;
@@ -88,23 +88,11 @@ fn compared(catalogue: &Arc<::files::Catalogue>, path: &[u8], stop: &Stop) -> an
     use std::os::unix::ffi::OsStrExt;
     let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
     let progress = Progress::default();
-    let (sink, worker) = (changes.clone(), progress.clone());
+    let sink = changes.clone();
     let dir = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
-    let result = std::thread::scope(|scope| {
-        let each = move |changed| sink.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
-        let worker = scope.spawn(move || catalogue.compare(dir, &ScanSettings::default(), &worker, each));
-        while !worker.is_finished() {
-            ambient::pause(std::time::Duration::from_millis(5));
-            if stop.asked() {
-                progress.stop();
-            }
-        }
-        worker.join()
-    });
-    match result {
-        Ok(result) => result?,
-        Err(_) => anyhow::bail!("comparing ended with a bug of Weft"),
-    };
+    let each = move |changed| sink.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
+    let walk = || catalogue.compare(dir, &ScanSettings::default(), &progress, each);
+    watched(&progress, stop, walk, || {})?;
     let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut *changes))
 }

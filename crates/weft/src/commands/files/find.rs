@@ -1,9 +1,9 @@
 //! `weft files find`: entries of the catalogue, as find(1) finds them on the disk.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ::files::{Attributes, CatalogueError, Format, Found, Go, Kind};
@@ -239,15 +239,14 @@ impl Conditions<'_> {
 
     fn fit(&self, found: &Found) -> bool {
         let (args, file) = (self.args, &found.attributes);
-        let any = |list: bool, fits: bool| list || fits;
-        let age_fits =
-            |ranges: &[Range], at_ms: i64| ranges.iter().all(|range| range.has(self.now_ms - at_ms));
+        let age_fits = |ranges: &[Range], at_ms: i64| {
+            ranges
+                .iter()
+                .all(|range| range.has(self.now_ms.saturating_sub(at_ms)))
+        };
         found.depth >= args.min_depth
-            && any(args.types.is_empty(), args.types.contains(&file.kind))
-            && any(
-                args.format.is_empty(),
-                file.kind == Kind::File && args.format.contains(&file.format),
-            )
+            && (args.types.is_empty() || args.types.contains(&file.kind))
+            && (args.format.is_empty() || file.kind == Kind::File && args.format.contains(&file.format))
             && args
                 .size
                 .iter()
@@ -265,8 +264,8 @@ impl Conditions<'_> {
 
     fn names_fit(&self, path: &[u8]) -> bool {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-        let as_path = |bytes| std::path::Path::new(std::ffi::OsStr::from_bytes(bytes)).to_owned();
-        (self.name.is_empty() || self.name.iter().all(|glob| glob.is_match(as_path(name))))
+        let as_path = |bytes| Path::new(OsStr::from_bytes(bytes));
+        self.name.iter().all(|glob| glob.is_match(as_path(name)))
             && self.path.as_ref().is_none_or(|glob| glob.is_match(as_path(path)))
     }
 }

@@ -1,11 +1,13 @@
 //! `weft files`: what file systems hold, from a catalogue that scans keep.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use ::files::{Catalogue, CatalogueSettings};
+use ::files::{Catalogue, CatalogueSettings, Progress, ScanError};
 
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::stop::Stop;
 
 mod diff;
 mod du;
@@ -130,5 +132,29 @@ impl JsonUsage {
             size_bytes: usage.size_bytes,
             disk_bytes: usage.disk_bytes(),
         }
+    }
+}
+
+/// Runs a walk on a thread of its own, and tells it to stop when that is asked for; calls `tick` meanwhile.
+fn watched<T: Send>(
+    progress: &Progress,
+    stop: &Stop,
+    walk: impl FnOnce() -> Result<T, ScanError> + Send,
+    mut tick: impl FnMut(),
+) -> anyhow::Result<T> {
+    let result = std::thread::scope(|scope| {
+        let worker = scope.spawn(walk);
+        while !worker.is_finished() {
+            ambient::pause(Duration::from_millis(5));
+            if stop.asked() {
+                progress.stop();
+            }
+            tick();
+        }
+        worker.join()
+    });
+    match result {
+        Ok(result) => Ok(result?),
+        Err(_) => anyhow::bail!("the walk ended with a bug of Weft"),
     }
 }

@@ -125,36 +125,15 @@ fn one(
     match report {
         Report::Owners => {
             let rows = by(catalogue, |group| group.uid)?;
-            sums(
-                report,
-                rows.into_iter()
-                    .map(|(uid, usage)| (names.user(uid).to_owned(), usage))
-                    .collect(),
-                limit,
-                context,
-            )
+            sums(report, rows, |uid| names.user(uid).to_owned(), limit, context)
         }
         Report::Groups => {
             let rows = by(catalogue, |group| group.gid)?;
-            sums(
-                report,
-                rows.into_iter()
-                    .map(|(gid, usage)| (names.group(gid).to_owned(), usage))
-                    .collect(),
-                limit,
-                context,
-            )
+            sums(report, rows, |gid| names.group(gid).to_owned(), limit, context)
         }
         Report::Types => {
             let rows = by(catalogue, |group| group.kind)?;
-            sums(
-                report,
-                rows.into_iter()
-                    .map(|(kind, usage)| (kind.name().to_owned(), usage))
-                    .collect(),
-                limit,
-                context,
-            )
+            sums(report, rows, |kind| kind.name().to_owned(), limit, context)
         }
         Report::Formats => {
             let groups = catalogue
@@ -162,14 +141,7 @@ fn one(
                 .into_iter()
                 .filter(|(group, _)| group.kind == Kind::File);
             let rows = summed(groups, |group| group.format);
-            sums(
-                report,
-                rows.into_iter()
-                    .map(|(format, usage)| (format.name().to_owned(), usage))
-                    .collect(),
-                limit,
-                context,
-            )
+            sums(report, rows, |format| format.name().to_owned(), limit, context)
         }
         Report::Sizes | Report::Empty => {
             let profile = whole(catalogue)?.size_profile();
@@ -250,12 +222,14 @@ fn whole(catalogue: &Catalogue) -> anyhow::Result<Usage> {
     Ok(by(catalogue, |_| ())?.remove(&()).unwrap_or_default())
 }
 
-fn sums(
+fn sums<K>(
     report: Report,
-    mut rows: Vec<(String, Usage)>,
+    rows: BTreeMap<K, Usage>,
+    mut name: impl FnMut(K) -> String,
     limit: usize,
     context: &mut Context,
 ) -> anyhow::Result<()> {
+    let mut rows: Vec<(String, Usage)> = rows.into_iter().map(|(key, usage)| (name(key), usage)).collect();
     rows.sort_by(|a, b| b.1.blocks.cmp(&a.1.blocks).then_with(|| a.0.cmp(&b.0)));
     let left = rows.len().saturating_sub(limit);
     rows.truncate(limit);

@@ -4,12 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::files::{Catalogue, Progress, ScanSettings, Scanned, Until};
+use ::files::{Catalogue, Progress, ScanError, ScanSettings, Scanned, Until};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 
-use super::{JsonPath, JsonUsage, create, number, shown};
+use super::{JsonPath, JsonUsage, create, number, shown, watched};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::flag_values::positive;
@@ -129,43 +129,27 @@ fn scan_one(
     let begun = ambient::now();
     let shows_bar = !context.json && std::io::stderr().is_terminal();
     let bar = if shows_bar { bar() } else { ProgressBar::hidden() };
-    let result = std::thread::scope(|scope| {
-        let (progress, stop) = (progress.clone(), stop.clone());
-        let scanning = progress.clone();
-        let worker = scope.spawn(move || catalogue.scan(dir, settings, &scanning));
-        let mut shown = ambient::now();
-        while !worker.is_finished() {
-            ambient::pause(Duration::from_millis(5));
-            if stop.asked() {
-                progress.stop();
-            }
-            let elapsed = ambient::since(begun);
-            let rate = per_second(progress.entries(), elapsed.as_millis() as u64);
-            let line = format!(
-                "{}  {}/s  {}",
-                counted(progress.entries(), "entry", "entries"),
-                count(rate),
-                dir.display()
-            );
-            bar.set_message(line.clone());
-            if !shows_bar && !context.json && ambient::since(shown) > Duration::from_secs(10) {
-                shown = ambient::now();
-                progress_line(&line);
-            }
+    let mut shown_at = ambient::now();
+    let tick = || {
+        let rate = per_second(progress.entries(), ambient::since(begun).as_millis() as u64);
+        let entries = counted(progress.entries(), "entry", "entries");
+        let line = format!("{entries}  {}/s  {}", count(rate), dir.display());
+        if shows_bar {
+            bar.set_message(line);
+        } else if !context.json && ambient::since(shown_at) > Duration::from_secs(10) {
+            shown_at = ambient::now();
+            progress_line(&line);
         }
-        worker.join()
-    });
-    bar.finish_and_clear();
-    let scanned = match result {
-        Ok(Err(::files::ScanError::Stopped)) => {
-            anyhow::bail!(
-                "stopped: what was read is kept, and weft files scan {} goes on",
-                dir.display()
-            )
-        }
-        Ok(result) => result?,
-        Err(_) => anyhow::bail!("the scan of {} ended with a bug of Weft", dir.display()),
     };
+    let result = watched(&progress, stop, || catalogue.scan(dir, settings, &progress), tick);
+    bar.finish_and_clear();
+    let scanned = result.map_err(|error| match error.downcast_ref() {
+        Some(ScanError::Stopped) => anyhow::anyhow!(
+            "stopped: what was read is kept, and weft files scan {} goes on",
+            dir.display()
+        ),
+        _ => error,
+    })?;
     let elapsed_ms = ambient::since(begun).as_millis() as u64;
     print(&scanned, dir, elapsed_ms, args, context).context("print what was scanned")?;
     Ok(if scanned.row.counts.faults > 0 {
