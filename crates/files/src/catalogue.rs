@@ -130,6 +130,15 @@ impl Catalogue {
         Ok(number)
     }
 
+    /// The number of the file system of this name, if a scan has met it.
+    pub(crate) fn known_volume(&self, name: &str) -> Option<u32> {
+        let volumes = self.volumes.lock();
+        volumes
+            .iter()
+            .find(|volume| volume.0 == name)
+            .map(|volume| volume.1)
+    }
+
     /// Lets a file system have the number that it had under another name: names of some change when a machine starts.
     pub(crate) fn rename_volume(&self, name: &str, number: u32) -> Result<(), CatalogueError> {
         let mut volumes = self.volumes.lock();
@@ -307,7 +316,7 @@ fn make(dir: &Path, settings: &CatalogueSettings) -> Result<(), CatalogueError> 
 }
 
 /// Appends a name to a path.
-pub(crate) fn join(path: &mut Vec<u8>, name: &[u8]) {
+pub fn join(path: &mut Vec<u8>, name: &[u8]) {
     if !name.is_empty() {
         if path.last() != Some(&b'/') {
             path.push(b'/');

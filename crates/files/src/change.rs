@@ -21,7 +21,12 @@ use crate::tables::Table;
 use crate::usage::Usage;
 
 /// Points at which a test ends the process.
-pub const CRASH_POINTS: [&str; 3] = ["files.before_commit", "files.before_sync", "files.after_sync"];
+pub const CRASH_POINTS: [&str; 4] = [
+    "files.before_commit",
+    "files.before_sync",
+    "files.after_sync",
+    "files.after_note",
+];
 
 /// Changes that are not visible yet. Dropped without [`Change::commit`], nothing has happened.
 pub(crate) struct Change {

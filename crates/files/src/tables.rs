@@ -31,12 +31,18 @@ pub(crate) enum Table {
     Changes,
     /// Day, path of a root, group -> sums.
     Days,
+    /// File -> what is known of its content.
+    Digests,
+    /// Number -> run of a policy.
+    Runs,
+    /// Run, number in it -> what was done with a file.
+    Acts,
     /// Name -> epoch, format, numbers of file systems.
     Meta,
 }
 
 impl Table {
-    const ALL: [(Table, &'static str); 12] = [
+    const ALL: [(Table, &'static str); 15] = [
         (Table::Packs, "packs"),
         (Table::Dirs, "dirs"),
         (Table::Trees, "trees"),
@@ -48,6 +54,9 @@ impl Table {
         (Table::Faults, "faults"),
         (Table::Changes, "changes"),
         (Table::Days, "days"),
+        (Table::Digests, "digests"),
+        (Table::Runs, "runs"),
+        (Table::Acts, "acts"),
         (Table::Meta, "meta"),
     ];
 

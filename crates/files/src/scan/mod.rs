@@ -33,7 +33,8 @@ use crate::rows::{ScanCounts, ScanRow, ScanState, Stamp};
 use crate::tables::Table;
 use crate::walk::{Handle, Handles, Mounts, Piece, Visitor, Walk, WalkSettings};
 use items::{LookedAt, Work};
-use roots::{RootError, volume_name};
+use roots::RootError;
+pub(crate) use roots::volume_name;
 
 /// How to scan.
 #[derive(Debug, Clone)]

@@ -149,7 +149,7 @@ impl Scan {
 const CHANGES_KEPT_MS: i64 = 400 * 86_400_000;
 
 /// What the system calls a file system: its own number where it has one that stays, else that of its device.
-pub(super) fn volume_name(device: u64, handle: &Handle) -> Result<String, Errno> {
+pub(crate) fn volume_name(device: u64, handle: &Handle) -> Result<String, Errno> {
     let fsid = rustix::fs::fstatvfs(handle)?.f_fsid;
     Ok(match fsid {
         0 => format!("device {device:x}"),

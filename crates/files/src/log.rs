@@ -1,0 +1,452 @@
+//! What was done with files, and what is known of their content: rows that scans neither write nor need.
+
+use std::sync::Arc;
+
+use fjall::PersistMode;
+
+use crate::attributes::FileId;
+use crate::catalogue::{Catalogue, number_of_key};
+use crate::change::CRASH_POINTS;
+use crate::error::CatalogueError;
+use crate::tables::Table;
+use crate::varint::{Corrupt, Reader, put, put_bytes, put_signed};
+
+/// A file as it was when something was done with it: with another one of these it is another file, or has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Seen {
+    /// Which file.
+    pub id: FileId,
+    /// Its length.
+    pub size_bytes: u64,
+    /// When its content last changed, in nanoseconds since 1970.
+    pub modified_ns: i64,
+}
+
+impl Seen {
+    /// What is remembered of a file.
+    pub fn of(file: &crate::Attributes) -> Seen {
+        Seen {
+            id: file.id,
+            size_bytes: file.size_bytes,
+            modified_ns: file.modified_ns,
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.id.to_bytes());
+        put(out, self.size_bytes);
+        put_signed(out, self.modified_ns);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Seen, Corrupt> {
+        Ok(Seen {
+            id: FileId::read(reader)?,
+            size_bytes: reader.number()?,
+            modified_ns: reader.signed()?,
+        })
+    }
+}
+
+/// What is known of the content of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digest {
+    /// The file as it was read.
+    pub seen: Seen,
+    /// SHA-256 of its content.
+    pub sha256: [u8; 32],
+    /// When all of it was last read and had this digest, in milliseconds since 1970.
+    pub verified_ms: i64,
+    /// When it was read and had another digest though nothing says that it was written: damage. `None` if it never was.
+    pub damaged_ms: Option<i64>,
+    /// Its copy in a store.
+    pub copy: Option<Copy>,
+}
+
+/// A copy of a file in a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copy {
+    /// Address of the object: `store://bucket/name`.
+    pub address: String,
+    /// Replicas of it that were read whole and are right.
+    pub replicas: u32,
+    /// When that was, in milliseconds since 1970.
+    pub verified_ms: i64,
+}
+
+impl Digest {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.seen.write(&mut out);
+        out.extend_from_slice(&self.sha256);
+        put_signed(&mut out, self.verified_ms);
+        put_signed(&mut out, self.damaged_ms.unwrap_or(0));
+        match &self.copy {
+            None => out.push(0),
+            Some(copy) => {
+                out.push(1);
+                put_bytes(&mut out, copy.address.as_bytes());
+                put(&mut out, u64::from(copy.replicas));
+                put_signed(&mut out, copy.verified_ms);
+            }
+        }
+        out
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Result<Digest, Corrupt> {
+        let reader = &mut Reader::new(bytes, "a row of a digest");
+        let corrupt = reader.corrupt();
+        let seen = Seen::read(reader)?;
+        let sha256 = reader.take(32)?.try_into().map_err(|_| corrupt)?;
+        let verified_ms = reader.signed()?;
+        let damaged_ms = Some(reader.signed()?).filter(|ms| *ms != 0);
+        let copy = match reader.byte()? {
+            0 => None,
+            _ => Some(Copy {
+                address: text(reader)?,
+                replicas: reader.small()?,
+                verified_ms: reader.signed()?,
+            }),
+        };
+        Ok(Digest {
+            seen,
+            sha256,
+            verified_ms,
+            damaged_ms,
+            copy,
+        })
+    }
+}
+
+fn text(reader: &mut Reader<'_>) -> Result<String, Corrupt> {
+    let corrupt = reader.corrupt();
+    String::from_utf8(reader.bytes()?.to_vec()).map_err(|_| corrupt)
+}
+
+/// How an action or a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ActState {
+    /// Written down before it is done. Found after a crash, it is not known whether it was.
+    Begun,
+    /// Done.
+    Done,
+    /// Not done, because the file is not what was planned any more.
+    Skipped,
+    /// Tried, and failed.
+    Failed,
+    /// Done, and taken back.
+    Undone,
+}
+
+impl ActState {
+    const ALL: [ActState; 5] = [
+        ActState::Begun,
+        ActState::Done,
+        ActState::Skipped,
+        ActState::Failed,
+        ActState::Undone,
+    ];
+
+    /// Its name, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActState::Begun => "begun",
+            ActState::Done => "done",
+            ActState::Skipped => "skipped",
+            ActState::Failed => "failed",
+            ActState::Undone => "undone",
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<ActState, Corrupt> {
+        let number = usize::from(reader.byte()?);
+        ActState::ALL.get(number).copied().ok_or(reader.corrupt())
+    }
+}
+
+/// One run of a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Name of the policy.
+    pub policy: String,
+    /// Name of what it does.
+    pub action: String,
+    /// What let it run.
+    pub cause: String,
+    /// How it stands: begun, done, or failed.
+    pub state: ActState,
+    /// When it began, in milliseconds since 1970.
+    pub begun_ms: i64,
+    /// When it ended or last wrote.
+    pub ended_ms: i64,
+    /// Files that were planned, and their bytes.
+    pub planned: (u64, u64),
+    /// Files that were acted upon, and their bytes.
+    pub done: (u64, u64),
+    /// Files that were not what was planned any more.
+    pub skipped: u64,
+    /// Files where it failed.
+    pub failed: u64,
+    /// Why it ended before all was done; empty if it did not.
+    pub end: String,
+}
+
+impl RunRow {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = vec![self.state as u8];
+        for text in [&self.policy, &self.action, &self.cause, &self.end] {
+            put_bytes(&mut out, text.as_bytes());
+        }
+        put_signed(&mut out, self.begun_ms);
+        put_signed(&mut out, self.ended_ms);
+        for number in [
+            self.planned.0,
+            self.planned.1,
+            self.done.0,
+            self.done.1,
+            self.skipped,
+            self.failed,
+        ] {
+            put(&mut out, number);
+        }
+        out
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Result<RunRow, Corrupt> {
+        let reader = &mut Reader::new(bytes, "a row of a run");
+        let state = ActState::read(reader)?;
+        let (policy, action, cause, end) = (text(reader)?, text(reader)?, text(reader)?, text(reader)?);
+        let (begun_ms, ended_ms) = (reader.signed()?, reader.signed()?);
+        Ok(RunRow {
+            policy,
+            action,
+            cause,
+            state,
+            begun_ms,
+            ended_ms,
+            planned: (reader.number()?, reader.number()?),
+            done: (reader.number()?, reader.number()?),
+            skipped: reader.number()?,
+            failed: reader.number()?,
+            end,
+        })
+    }
+}
+
+/// What was done with one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActRow {
+    /// Name of what was done.
+    pub action: String,
+    /// How it stands.
+    pub state: ActState,
+    /// When it was written, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// Path of the file, as bytes.
+    pub path: Vec<u8>,
+    /// Where it went: a path, or the address of an object; empty where it stayed.
+    pub to: Vec<u8>,
+    /// The file as it was.
+    pub seen: Seen,
+    /// Permission bits, owner and group, so that it can be made again.
+    pub access: (u16, u32, u32),
+    /// Why it was done, or why not.
+    pub why: String,
+}
+
+impl ActRow {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = vec![self.state as u8];
+        put_bytes(&mut out, self.action.as_bytes());
+        put_signed(&mut out, self.at_ms);
+        put_bytes(&mut out, &self.path);
+        put_bytes(&mut out, &self.to);
+        self.seen.write(&mut out);
+        put(&mut out, u64::from(self.access.0));
+        put(&mut out, u64::from(self.access.1));
+        put(&mut out, u64::from(self.access.2));
+        put_bytes(&mut out, self.why.as_bytes());
+        out
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Result<ActRow, Corrupt> {
+        let reader = &mut Reader::new(bytes, "a row of an action");
+        Ok(ActRow {
+            state: ActState::read(reader)?,
+            action: text(reader)?,
+            at_ms: reader.signed()?,
+            path: reader.bytes()?.to_vec(),
+            to: reader.bytes()?.to_vec(),
+            seen: Seen::read(reader)?,
+            access: (reader.small()?, reader.small()?, reader.small()?),
+            why: text(reader)?,
+        })
+    }
+}
+
+/// Rows that become durable together.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// Number of a run, and its row.
+    pub runs: Vec<(u64, RunRow)>,
+    /// Number of a run, of an action in it, and its row.
+    pub acts: Vec<(u64, u64, ActRow)>,
+    /// What is known of files.
+    pub digests: Vec<Digest>,
+}
+
+fn act_key(run: u64, act: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&run.to_be_bytes());
+    key[8..].copy_from_slice(&act.to_be_bytes());
+    key
+}
+
+impl Catalogue {
+    /// Writes rows; when this returns they are on the disk.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn note(self: &Arc<Self>, notes: &Notes) -> Result<(), CatalogueError> {
+        self.tables.wait_for_room()?;
+        let mut batch = self.tables.db().batch().durability(Some(PersistMode::Buffer));
+        for (run, row) in &notes.runs {
+            batch.insert(self.tables.space(Table::Runs), run.to_be_bytes(), row.to_bytes());
+        }
+        for (run, act, row) in &notes.acts {
+            batch.insert(
+                self.tables.space(Table::Acts),
+                act_key(*run, *act),
+                row.to_bytes(),
+            );
+        }
+        for digest in &notes.digests {
+            let key = digest.seen.id.to_bytes();
+            batch.insert(self.tables.space(Table::Digests), key, digest.to_bytes());
+        }
+        batch.commit()?;
+        self.tables.db().persist(PersistMode::SyncData)?;
+        crashpoint::pass(&CRASH_POINTS, "files.after_note");
+        Ok(())
+    }
+
+    /// What is known of the content of a file, whatever it was when that was found.
+    ///
+    /// # Errors
+    /// A row could not be read (so for all reads below).
+    pub fn digest(&self, id: FileId) -> Result<Option<Digest>, CatalogueError> {
+        let row = self.tables.space(Table::Digests).get(id.to_bytes())?;
+        Ok(row.map(|row| Digest::of_bytes(&row)).transpose()?)
+    }
+
+    /// Calls `each` with all that is known of the content of files, in order of their identity.
+    pub fn each_digest(
+        &self,
+        mut each: impl FnMut(Digest) -> Result<(), CatalogueError>,
+    ) -> Result<(), CatalogueError> {
+        for row in self.tables.space(Table::Digests).iter() {
+            each(Digest::of_bytes(&row.value()?)?)?;
+        }
+        Ok(())
+    }
+
+    /// Every run, with its number, the first one first.
+    pub fn runs(&self) -> Result<Vec<(u64, RunRow)>, CatalogueError> {
+        let rows = self.tables.space(Table::Runs).iter().map(|row| {
+            let (key, value) = row.into_inner()?;
+            Ok((number_of_key(&key)?, RunRow::of_bytes(&value)?))
+        });
+        rows.collect()
+    }
+
+    /// Calls `each` with every action of a run, or of all, in the order in which they were begun: number of the run, of the
+    /// action in it, and its row.
+    ///
+    /// # Errors
+    /// A row could not be read, and what `each` returns.
+    pub fn each_act<E: From<CatalogueError>>(
+        &self,
+        run: Option<u64>,
+        mut each: impl FnMut(u64, u64, ActRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let prefix = run.map(u64::to_be_bytes);
+        let prefix = prefix.as_ref().map_or(&[][..], |prefix| &prefix[..]);
+        for row in self.tables.space(Table::Acts).prefix(prefix) {
+            let (key, value) = row.into_inner().map_err(CatalogueError::from)?;
+            let corrupt = || Corrupt {
+                what: "the key of an action",
+            };
+            let read = || -> Result<(u64, u64, ActRow), CatalogueError> {
+                let act = number_of_key(key.get(8..).ok_or_else(corrupt)?)?;
+                Ok((number_of_key(&key)?, act, ActRow::of_bytes(&value)?))
+            };
+            let (run, act, row) = read()?;
+            each(run, act, row)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_as_they_were_written() {
+        let seen = Seen {
+            id: FileId {
+                volume: 3,
+                inode: 1 << 40,
+                born_ns: -7,
+            },
+            size_bytes: 12,
+            modified_ns: -1,
+        };
+        let mut digest = Digest {
+            seen,
+            sha256: [7; 32],
+            verified_ms: 5,
+            damaged_ms: None,
+            copy: None,
+        };
+        assert_eq!(Digest::of_bytes(&digest.to_bytes()), Ok(digest.clone()));
+        digest.damaged_ms = Some(9);
+        digest.copy = Some(Copy {
+            address: "store://a/b".to_owned(),
+            replicas: 2,
+            verified_ms: 8,
+        });
+        assert_eq!(Digest::of_bytes(&digest.to_bytes()), Ok(digest));
+        for state in ActState::ALL {
+            let act = ActRow {
+                action: "delete".to_owned(),
+                state,
+                at_ms: -3,
+                path: b"/a\xff".to_vec(),
+                to: Vec::new(),
+                seen,
+                access: (0o644, 1000, u32::MAX),
+                why: "because".to_owned(),
+            };
+            assert_eq!(ActRow::of_bytes(&act.to_bytes()), Ok(act));
+            let run = RunRow {
+                policy: "p".to_owned(),
+                action: "a".to_owned(),
+                cause: String::new(),
+                state,
+                begun_ms: 1,
+                ended_ms: 2,
+                planned: (3, 4),
+                done: (5, 6),
+                skipped: 7,
+                failed: 8,
+                end: "e".to_owned(),
+            };
+            assert_eq!(RunRow::of_bytes(&run.to_bytes()), Ok(run));
+        }
+        for cut in 0..20 {
+            assert!(ActRow::of_bytes(&vec![1; cut]).is_err());
+            assert!(Digest::of_bytes(&vec![1; cut]).is_err());
+        }
+    }
+}

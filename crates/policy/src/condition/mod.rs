@@ -1,0 +1,230 @@
+//! Conditions: which files a policy is about.
+//!
+//! ```text
+//! size > 1 GiB and format == "warc" and not (last_modified < 30 d or name == "*.tmp")
+//! ```
+
+mod parse;
+mod quantity;
+mod token;
+
+use std::sync::Arc;
+
+use files::{Attributes, Digest, Format, Kind};
+use globset::GlobMatcher;
+
+pub use quantity::{Unit, quantity};
+
+/// Where a condition is wrong, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// Byte of the text at which it was noticed.
+    pub offset: usize,
+    /// What is wrong, and what was expected.
+    pub message: String,
+}
+
+/// What is asked of a file.
+#[derive(Debug, Clone)]
+pub struct Condition(Node);
+
+#[derive(Debug, Clone)]
+enum Node {
+    All(Vec<Node>),
+    Any(Vec<Node>),
+    Not(Box<Node>),
+    /// A number compares so with another one.
+    Number(Number, Order, i64),
+    /// An age compares so with another one; what never happened is older than all.
+    Age(Age, Order, i64),
+    Text(Text, GlobMatcher),
+    Owner(u32),
+    Group(u32),
+    Kind(Kind),
+    Format(Format),
+    Damaged,
+    Class(Arc<Condition>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Is,
+    IsNot,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+impl Order {
+    fn holds(self, found: i64, wanted: i64) -> bool {
+        match self {
+            Order::Is => found == wanted,
+            Order::IsNot => found != wanted,
+            Order::Less => found < wanted,
+            Order::AtMost => found <= wanted,
+            Order::More => found > wanted,
+            Order::AtLeast => found >= wanted,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Number {
+    Size,
+    DiskSize,
+    Links,
+    Depth,
+    Replicas,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Age {
+    Modified,
+    Changed,
+    Accessed,
+    Created,
+    Verified,
+    Copied,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Name,
+    Path,
+}
+
+/// What conditions name that the system and the rules know.
+pub struct Known<'a> {
+    /// The number of a user.
+    pub user: &'a dyn Fn(&str) -> Option<u32>,
+    /// The number of a group.
+    pub group: &'a dyn Fn(&str) -> Option<u32>,
+    /// The condition of a class.
+    pub class: &'a dyn Fn(&str) -> Option<Arc<Condition>>,
+}
+
+/// A file that is asked about.
+pub struct Subject<'a> {
+    /// Its path, as bytes.
+    pub path: &'a [u8],
+    /// Directories between it and its tree.
+    pub depth: usize,
+    /// What the catalogue, or the disk, says of it.
+    pub file: &'a Attributes,
+    /// What is known of its content as it is now.
+    pub digest: Option<&'a Digest>,
+    /// Now, in milliseconds since 1970.
+    pub now_ms: i64,
+}
+
+impl Condition {
+    /// Reads a condition.
+    ///
+    /// # Errors
+    /// [`Wrong`], with the place.
+    pub fn parse(text: &str, known: &Known<'_>) -> Result<Condition, Wrong> {
+        parse::condition(text, known).map(Condition)
+    }
+
+    /// The condition that every file meets.
+    pub fn all() -> Condition {
+        Condition(Node::All(Vec::new()))
+    }
+
+    /// Whether the file meets it.
+    pub fn holds(&self, subject: &Subject<'_>) -> bool {
+        self.0.holds(subject)
+    }
+
+    /// Whether it asks for what is known of contents, which has to be looked up.
+    pub fn needs_digest(&self) -> bool {
+        self.0.needs_digest()
+    }
+}
+
+impl Node {
+    fn holds(&self, subject: &Subject<'_>) -> bool {
+        let file = subject.file;
+        match self {
+            Node::All(nodes) => nodes.iter().all(|node| node.holds(subject)),
+            Node::Any(nodes) => nodes.iter().any(|node| node.holds(subject)),
+            Node::Not(node) => !node.holds(subject),
+            Node::Number(number, order, wanted) => order.holds(number.of(subject), *wanted),
+            Node::Age(age, order, wanted) => {
+                let age = age
+                    .at_ms(subject)
+                    .map_or(i64::MAX, |at| subject.now_ms.saturating_sub(at));
+                order.holds(age, *wanted)
+            }
+            Node::Text(Text::Name, glob) => glob.is_match(as_path(name_of(subject.path))),
+            Node::Text(Text::Path, glob) => glob.is_match(as_path(subject.path)),
+            Node::Owner(uid) => file.uid == *uid,
+            Node::Group(gid) => file.gid == *gid,
+            Node::Kind(kind) => file.kind == *kind,
+            Node::Format(format) => file.kind == Kind::File && file.format == *format,
+            Node::Damaged => subject.digest.is_some_and(|digest| digest.damaged_ms.is_some()),
+            Node::Class(condition) => condition.holds(subject),
+        }
+    }
+
+    fn needs_digest(&self) -> bool {
+        match self {
+            Node::All(nodes) | Node::Any(nodes) => nodes.iter().any(Node::needs_digest),
+            Node::Not(node) => node.needs_digest(),
+            Node::Number(number, ..) => *number == Number::Replicas,
+            Node::Age(age, ..) => matches!(age, Age::Verified | Age::Copied),
+            Node::Damaged => true,
+            Node::Class(condition) => condition.needs_digest(),
+            _ => false,
+        }
+    }
+}
+
+impl Number {
+    fn of(self, subject: &Subject<'_>) -> i64 {
+        let file = subject.file;
+        let number = match self {
+            Number::Size => file.size_bytes,
+            Number::DiskSize => file.blocks.saturating_mul(512),
+            Number::Links => u64::from(file.links),
+            Number::Depth => subject.depth as u64,
+            Number::Replicas => {
+                let copy = subject.digest.and_then(|digest| digest.copy.as_ref());
+                copy.map_or(0, |copy| u64::from(copy.replicas))
+            }
+        };
+        i64::try_from(number).unwrap_or(i64::MAX)
+    }
+}
+
+impl Age {
+    fn at_ms(self, subject: &Subject<'_>) -> Option<i64> {
+        let file = subject.file;
+        match self {
+            Age::Modified => Some(file.modified_ns.div_euclid(1_000_000)),
+            Age::Changed => Some(file.changed_ns.div_euclid(1_000_000)),
+            Age::Accessed => Some(file.accessed_s.saturating_mul(1000)),
+            Age::Created => file.born_ns().map(|ns| ns.div_euclid(1_000_000)),
+            Age::Verified => subject.digest.map(|digest| digest.verified_ms),
+            Age::Copied => subject
+                .digest
+                .and_then(|digest| digest.copy.as_ref())
+                .map(|copy| copy.verified_ms),
+        }
+    }
+}
+
+/// The last name of a path.
+pub fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+fn as_path(bytes: &[u8]) -> &std::path::Path {
+    std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
+        bytes,
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Numbers with units.
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes: `B`, `KB` and `KiB` up to `PB` and `PiB`; `K`, `M`, `G`, `T` alone are those of 1024.
+    Bytes,
+    /// Milliseconds: `s`, `min`, `h`, `d`, `w`, `y` (of 365 days).
+    Time,
+    /// Things.
+    Count,
+}
+
+impl Unit {
+    fn factor(self, unit: &str) -> Option<u64> {
+        let lower = unit.to_ascii_lowercase();
+        match self {
+            Unit::Count => lower.is_empty().then_some(1),
+            Unit::Time => {
+                let seconds = match &*lower {
+                    "s" => 1,
+                    "min" | "m" => 60,
+                    "h" => 3600,
+                    "d" => 86_400,
+                    "w" => 7 * 86_400,
+                    "y" => 365 * 86_400,
+                    _ => return None,
+                };
+                Some(seconds * 1000)
+            }
+            Unit::Bytes => {
+                let mut letters = lower.chars();
+                let power = match letters.next() {
+                    None | Some('b') => 0,
+                    Some('k') => 1,
+                    Some('m') => 2,
+                    Some('g') => 3,
+                    Some('t') => 4,
+                    Some('p') => 5,
+                    Some(_) => return None,
+                };
+                match (letters.as_str(), power) {
+                    ("", _) | ("ib", 1..) => Some(1024u64.pow(power)),
+                    ("b", 1..) => Some(1000u64.pow(power)),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Unit::Bytes => "a size such as 512, 10 MiB or 1 GB",
+            Unit::Time => "an age such as 15 min, 36 h, 30 d, 2 w or 1 y",
+            Unit::Count => "a number without a unit",
+        }
+    }
+
+    /// A number and its unit, which are apart already.
+    pub(super) fn of(self, number: &str, unit: &str) -> Result<i64, String> {
+        let expected = || format!("`{number} {unit}`: expected {}", self.expected());
+        let factor = self.factor(unit).ok_or_else(expected)?;
+        let digits = number.replace('_', "");
+        let value = match digits.parse::<u64>() {
+            Ok(whole) => whole.checked_mul(factor),
+            Err(_) => {
+                // Part of a unit: 1.5 GiB. Sizes and ages of this kind are far below what a float holds exactly.
+                let value: f64 = digits.parse().map_err(|_| expected())?;
+                Some((value * factor as f64) as u64)
+            }
+        };
+        value
+            .and_then(|value| i64::try_from(value).ok())
+            .ok_or_else(|| format!("`{number} {unit}` is too much"))
+    }
+}
+
+/// Reads a number with its unit, such as `10 GiB` or `30d`.
+///
+/// # Errors
+/// What was expected.
+pub fn quantity(text: &str, unit: Unit) -> Result<i64, String> {
+    let text = text.trim();
+    let split = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+        .unwrap_or(text.len());
+    let (number, rest) = text.split_at(split);
+    unit.of(number, rest.trim())
+}

@@ -1,0 +1,77 @@
+//! The words of a condition.
+
+use super::Wrong;
+
+/// A word, and where it begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) offset: usize,
+    pub(super) what: What<'a>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What<'a> {
+    /// Letters: a field, a unit, `and`, `or`, `not`.
+    Word(&'a str),
+    /// Digits, perhaps with a point.
+    Number(&'a str),
+    /// What is between quotation marks.
+    Text(&'a str),
+    /// `(`, `)` or a comparison.
+    Mark(&'a str),
+    End,
+}
+
+impl What<'_> {
+    pub(super) fn shown(&self) -> String {
+        match self {
+            What::Word(text) | What::Number(text) | What::Mark(text) => format!("`{text}`"),
+            What::Text(text) => format!("{text:?}"),
+            What::End => "the end".to_owned(),
+        }
+    }
+}
+
+const MARKS: [&str; 9] = ["==", "!=", "<=", ">=", "<", ">", "(", ")", "%"];
+
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Wrong> {
+    let mut tokens = Vec::new();
+    let mut offset = 0;
+    while let Some(first) = text[offset..].chars().next() {
+        let rest = &text[offset..];
+        let while_is = |is: fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
+        let (what, length) = if first.is_whitespace() {
+            offset += first.len_utf8();
+            continue;
+        } else if first.is_ascii_digit() {
+            let length = while_is(|c| c.is_ascii_digit() || c == '.' || c == '_');
+            (What::Number(&rest[..length]), length)
+        } else if first.is_alphabetic() || first == '_' {
+            let length = while_is(|c| c.is_alphanumeric() || c == '_');
+            (What::Word(&rest[..length]), length)
+        } else if first == '"' || first == '\'' {
+            let Some(length) = rest[1..].find(first) else {
+                return Err(Wrong {
+                    offset,
+                    message: "this quotation mark has no other one".to_owned(),
+                });
+            };
+            (What::Text(&rest[1..=length]), length + 2)
+        } else if let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) {
+            (What::Mark(mark), mark.len())
+        } else {
+            let hint = if first == '=' { ": equality is `==`" } else { "" };
+            return Err(Wrong {
+                offset,
+                message: format!("`{first}` has no meaning here{hint}"),
+            });
+        };
+        tokens.push(Token { offset, what });
+        offset += length;
+    }
+    tokens.push(Token {
+        offset,
+        what: What::End,
+    });
+    Ok(tokens)
+}

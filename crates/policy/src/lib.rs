@@ -1,0 +1,23 @@
+//! Policies over the file catalogue: which files, what is done with them, when, and how much at a time.
+//!
+//! [`Rules::read`] reads a file of rules and names the line and column of what is wrong. [`plan`] lists what a policy would do,
+//! and changes nothing. [`run`] does it: each file is looked at again right before, what is done is written down before and
+//! after, and what was moved, deleted or released can be taken back ([`undo`]). `docs/policies.md` describes all of it.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod condition;
+mod plan;
+mod rules;
+mod run;
+mod shelf;
+
+pub use condition::{Condition, Known, Subject, Unit, Wrong, name_of, quantity};
+pub use plan::{Grown, Plan, PlanError, Planned, is_due, plan};
+pub use rules::{Action, Level, Limits, Order, Policy, Rules, RulesError, Trigger, Usage, UsageOf};
+pub use run::{CRASH_POINTS, Ran, RunError, RunSettings, Undone, run, settle, undo};
+pub use shelf::{Shelf, Shelved};
+
+/// The directory in a tree that holds what policies have deleted from it. No policy but one that empties it acts in it.
+pub const TRASH: &str = ".weft-trash";

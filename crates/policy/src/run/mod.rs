@@ -1,0 +1,264 @@
+//! Runs: what was planned is done, file by file.
+//!
+//! Invariants:
+//!  - a file is looked at again right before, and the condition asked again of what is there now;
+//!  - what takes a file from its place is written down before it is done, and how it ended after, so that a run that was
+//!    killed can be settled by what is on the disk;
+//!  - a file is never unlinked under its own name: it is renamed first, and what has come with the new name is looked at, so
+//!    that another file that came to the old name at the last moment is not removed.
+
+mod act;
+mod settle;
+mod undo;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, RunRow, Seen};
+use rustc_hash::FxHashSet;
+
+use crate::plan::{Plan, Planned};
+use crate::rules::{Action, Policy};
+use crate::shelf::Shelf;
+
+pub use settle::settle;
+pub use undo::{Undone, undo};
+
+/// Points at which a test ends the process.
+pub const CRASH_POINTS: [&str; 6] = [
+    "policy.begun",
+    "policy.put",
+    "policy.verified",
+    "policy.staged",
+    "policy.unlinked",
+    "policy.acted",
+];
+
+/// What a run needs beside its policy.
+pub struct RunSettings<'a> {
+    /// The store, for actions that need one.
+    pub shelf: Option<&'a dyn Shelf>,
+    /// Ends the run soon, when set.
+    pub stop: &'a AtomicBool,
+    /// Called after each file, with how it ended.
+    pub each: &'a mut dyn FnMut(&ActRow),
+}
+
+/// Why a run did not take place, or broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The catalogue failed: what was done so far is in the log as far as that could be written.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// The action needs a store, and none was named.
+    #[error("policy {policy}: {action} needs a store: name its volumes (--volume DIR), or set WEFT_STORE")]
+    NoStore {
+        /// The policy.
+        policy: String,
+        /// Its action.
+        action: &'static str,
+    },
+    /// There is no such run.
+    #[error("there is no run {run}: `weft files policy log` lists them")]
+    NoRun {
+        /// The number.
+        run: u64,
+    },
+}
+
+/// A run that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Its number.
+    pub number: u64,
+    /// What it did.
+    pub row: RunRow,
+}
+
+/// Actions that are written down together: one wait for the disk before them, and one after.
+const CHUNK: usize = 64;
+
+/// ...unless they are of more bytes than this: then little has to be done again after a kill.
+const CHUNK_BYTES: u64 = 256 << 20;
+
+fn chunk_length(items: &[Planned]) -> usize {
+    let mut bytes = 0u64;
+    let fits = |item: &&Planned| {
+        bytes = bytes.saturating_add(item.file.size_bytes);
+        bytes <= CHUNK_BYTES
+    };
+    items.iter().take(CHUNK).take_while(fits).count().max(1)
+}
+
+/// The share of errors says something from so many files on.
+const ERRORS_FROM: u64 = 20;
+
+/// Does what was planned. A run of the same policy that was stopped is taken up again: what it did is not done twice.
+///
+/// # Errors
+/// [`RunError`]. What fails with single files is in the log, and counted.
+pub fn run(
+    catalogue: &Arc<Catalogue>,
+    policy: &Policy,
+    plan: Plan,
+    settings: &mut RunSettings<'_>,
+) -> Result<Ran, RunError> {
+    if policy.action.needs_store() && settings.shelf.is_none() {
+        return Err(RunError::NoStore {
+            policy: policy.name.clone(),
+            action: policy.action.name(),
+        });
+    }
+    settle(catalogue)?;
+    let (number, mut row, done, next_act) = begin(catalogue, policy, &plan)?;
+    catalogue.note(&Notes {
+        runs: vec![(number, row.clone())],
+        ..Notes::default()
+    })?;
+    let mut runner = Runner {
+        catalogue,
+        policy,
+        shelf: settings.shelf,
+        number,
+        next_act,
+    };
+    let began = ambient::now();
+    let mut sent_bytes = 0u64;
+    let items: Vec<Planned> = match policy.action {
+        // It was listed; there is nothing to do.
+        Action::Report | Action::Growth { .. } => Vec::new(),
+        _ => plan
+            .items
+            .into_iter()
+            .filter(|item| !done.contains(&(item.path.clone(), Seen::of(&item.file))))
+            .collect(),
+    };
+    let mut is_stopped = false;
+    let mut items = &items[..];
+    while !items.is_empty() {
+        let (chunk, rest) = items.split_at(chunk_length(items));
+        items = rest;
+        if let Some(why) = ends_early(policy, &row, settings.stop) {
+            is_stopped = settings.stop.load(Relaxed);
+            row.end = why;
+            break;
+        }
+        for act in runner.chunk(chunk, settings.stop)? {
+            match act.state {
+                ActState::Done => {
+                    row.done.0 += 1;
+                    row.done.1 += act.seen.size_bytes;
+                }
+                ActState::Skipped => row.skipped += 1,
+                _ => row.failed += 1,
+            }
+            sent_bytes += act.seen.size_bytes;
+            (settings.each)(&act);
+        }
+        row.ended_ms = now_ms();
+        if let Some(rate) = policy.limits.rate_bytes {
+            hold_to(rate, sent_bytes, began, settings.stop);
+        }
+    }
+    row.ended_ms = now_ms();
+    row.state = match (is_stopped, row.failed) {
+        // Left as begun: the next run goes on with it.
+        (true, _) => ActState::Begun,
+        (false, 0) => ActState::Done,
+        (false, _) => ActState::Failed,
+    };
+    catalogue.note(&Notes {
+        runs: vec![(number, row.clone())],
+        ..Notes::default()
+    })?;
+    Ok(Ran { number, row })
+}
+
+type Begun = (u64, RunRow, FxHashSet<(Vec<u8>, Seen)>, u64);
+
+/// The number of the run, its row, what it has done already, and the number of its next action.
+fn begin(catalogue: &Catalogue, policy: &Policy, plan: &Plan) -> Result<Begun, CatalogueError> {
+    let runs = catalogue.runs()?;
+    let last = runs.iter().rev().find(|(_, run)| run.policy == policy.name);
+    if let Some((number, row)) = last
+        && row.state == ActState::Begun
+        && row.action == policy.action.name()
+    {
+        let (mut done, mut next) = (FxHashSet::default(), 0);
+        let mut row = RunRow {
+            end: String::new(),
+            done: (0, 0),
+            skipped: 0,
+            failed: 0,
+            ..row.clone()
+        };
+        catalogue.each_act(Some(*number), |_, act, found| {
+            next = act + 1;
+            // What was skipped or failed is tried again.
+            if found.state == ActState::Done {
+                row.done = (row.done.0 + 1, row.done.1 + found.seen.size_bytes);
+                done.insert((found.path, found.seen));
+            }
+            Ok::<(), CatalogueError>(())
+        })?;
+        row.planned.0 = row.done.0 + plan.items.len() as u64;
+        row.planned.1 = row.done.1 + plan.size_bytes();
+        return Ok((*number, row, done, next));
+    }
+    let number = runs.last().map_or(1, |(number, _)| number + 1);
+    let row = RunRow {
+        policy: policy.name.clone(),
+        action: policy.action.name().to_owned(),
+        cause: plan.cause.clone(),
+        state: ActState::Begun,
+        begun_ms: now_ms(),
+        ended_ms: now_ms(),
+        planned: (plan.items.len() as u64, plan.size_bytes()),
+        done: (0, 0),
+        skipped: 0,
+        failed: 0,
+        end: String::new(),
+    };
+    Ok((number, row, FxHashSet::default(), 0))
+}
+
+/// Why a run ends before all is done.
+fn ends_early(policy: &Policy, row: &RunRow, stop: &AtomicBool) -> Option<String> {
+    if stop.load(Relaxed) {
+        return Some("stopped; run it again to go on".to_owned());
+    }
+    let tried = row.done.0 + row.failed;
+    let share = row.failed as f64 * 100.0 / tried.max(1) as f64;
+    let most = policy.limits.errors_percent;
+    if tried >= ERRORS_FROM && share > most {
+        return Some(format!("{share:.0}% failed, and the policy allows {most}%"));
+    }
+    let (from, to) = policy.limits.window?;
+    let minute = u32::try_from(now_ms().div_euclid(60_000).rem_euclid(24 * 60)).unwrap_or(0);
+    let is_in = match from <= to {
+        true => (from..to).contains(&minute),
+        false => minute >= from || minute < to,
+    };
+    (!is_in).then(|| "it is outside the policy's window of the day (UTC)".to_owned())
+}
+
+/// Waits until so many bytes may have been handled since the run began.
+fn hold_to(rate: u64, bytes: u64, began: std::time::Instant, stop: &AtomicBool) {
+    let due = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
+    while ambient::since(began) < due && !stop.load(Relaxed) {
+        ambient::pause(Duration::from_millis(20).min(due));
+    }
+}
+
+pub(crate) fn now_ms() -> i64 {
+    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+}
+
+struct Runner<'a> {
+    catalogue: &'a Arc<Catalogue>,
+    policy: &'a Policy,
+    shelf: Option<&'a dyn Shelf>,
+    number: u64,
+    next_act: u64,
+}

@@ -1,0 +1,160 @@
+//! Takes back what a run did.
+
+use std::sync::Arc;
+
+use files::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, Seen};
+use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
+
+use super::act::{digest, is_there, remove_empty};
+use super::{RunError, now_ms, settle};
+use crate::plan::path_of;
+use crate::shelf::Shelf;
+
+/// What became of one action that was to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// Number of the action in its run.
+    pub act: u64,
+    /// Path of the file.
+    pub path: Vec<u8>,
+    /// Why it could not be taken back; `None` if it was.
+    pub error: Option<String>,
+}
+
+/// Takes back what a run did, the last first: files come back from the trash, from where they were moved, or from the store.
+/// A file that is at their place by now is never replaced. `only` names one action.
+///
+/// # Errors
+/// [`RunError`]; what fails with single files is returned.
+pub fn undo(
+    catalogue: &Arc<Catalogue>,
+    run: u64,
+    only: Option<u64>,
+    shelf: Option<&dyn Shelf>,
+) -> Result<Vec<Undone>, RunError> {
+    settle(catalogue)?;
+    let runs = catalogue.runs()?;
+    if !runs.iter().any(|(number, _)| *number == run) {
+        return Err(RunError::NoRun { run });
+    }
+    let mut acts: Vec<(u64, ActRow)> = Vec::new();
+    catalogue.each_act(Some(run), |_, act, row| {
+        if row.state == ActState::Done && only.is_none_or(|only| only == act) {
+            acts.push((act, row));
+        }
+        Ok::<(), CatalogueError>(())
+    })?;
+    let mut undone = Vec::new();
+    for (act, mut row) in acts.into_iter().rev() {
+        let result = match &*row.action {
+            "delete" | "move" => rename_back(catalogue, &row).map(|()| None),
+            "release" => fetch_back(catalogue, &row, shelf).map(Some),
+            // They left the file where it was, or cannot be taken back.
+            "verify" | "copy" => continue,
+            other => Err(format!("what {other} did cannot be taken back")),
+        };
+        let path = row.path.clone();
+        let error = match result {
+            Ok(digest) => {
+                row.state = ActState::Undone;
+                row.at_ms = now_ms();
+                catalogue.note(&Notes {
+                    acts: vec![(run, act, row)],
+                    digests: digest.into_iter().collect(),
+                    ..Notes::default()
+                })?;
+                None
+            }
+            Err(error) => Some(error),
+        };
+        undone.push(Undone { act, path, error });
+    }
+    Ok(undone)
+}
+
+fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
+    let to = path_of(&row.to);
+    if !is_there(catalogue, &row.to, &row.seen) {
+        // A process that was killed between the rename and the log may have taken it back already.
+        return match is_there(catalogue, &row.path, &row.seen) {
+            true => Ok(()),
+            false => Err(format!(
+                "{} is gone: the trash was emptied, or somebody took it",
+                to.display()
+            )),
+        };
+    }
+    let put_back = || {
+        let from = Place::open(&row.to)?;
+        // The directories that it was in may be gone by now.
+        from.rename(&Place::make(&row.path, 0o755)?)
+    };
+    put_back().map_err(|error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => "another file has its name by now: rename that first".to_owned(),
+        _ => error.to_string(),
+    })?;
+    remove_empty(&row.to, b"/");
+    Ok(())
+}
+
+/// Gets a released file from the store, under a name of its own until it is whole and compared.
+fn fetch_back(catalogue: &Catalogue, row: &ActRow, shelf: Option<&dyn Shelf>) -> Result<Digest, String> {
+    let shelf = shelf.ok_or("it is in a store: name its volumes (--volume DIR), or set WEFT_STORE")?;
+    let known = catalogue.digest(row.seen.id).map_err(|error| error.to_string())?;
+    let known = known
+        .filter(|known| known.seen == row.seen)
+        .ok_or("its digest is not in the catalogue any more")?;
+    let copy = known
+        .copy
+        .clone()
+        .ok_or("where its copy is, is not in the catalogue any more")?;
+    let said = |error: std::io::Error| error.to_string();
+    let place = Place::make(&row.path, 0o755).map_err(said)?;
+    if place.look(catalogue).map_err(said)?.is_some() {
+        return Err("another file has its name by now: rename that first".to_owned());
+    }
+    let mut part = row.path.clone();
+    let begin = part
+        .iter()
+        .rposition(|&byte| byte == b'/')
+        .map_or(0, |slash| slash + 1);
+    part.truncate(begin);
+    part.extend_from_slice(format!(".weft-undo-{}", now_ms()).as_bytes());
+    let part = Place::open(&part).map_err(said)?;
+    let file = part.create().map_err(said)?;
+    let whole = || -> Result<(), String> {
+        shelf.get(&copy.address, file.try_clone().map_err(said)?)?;
+        let sha256 = digest(part.read().map_err(said)?, &false.into()).map_err(said)?;
+        if sha256 != Some(known.sha256) {
+            return Err(format!("{} is not what was released", copy.address));
+        }
+        let (mode, uid, gid) = row.access;
+        // Whoever may not give files away keeps them.
+        let _ = rustix::fs::fchown(&file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode.into())).map_err(|error| error.to_string())?;
+        let modified = Timespec {
+            tv_sec: row.seen.modified_ns.div_euclid(1_000_000_000),
+            tv_nsec: row.seen.modified_ns.rem_euclid(1_000_000_000),
+        };
+        let times = Timestamps {
+            last_access: modified,
+            last_modification: modified,
+        };
+        rustix::fs::futimens(&file, &times).map_err(|error| error.to_string())?;
+        file.sync_all().map_err(said)?;
+        part.rename(&place).map_err(said)
+    };
+    if let Err(error) = whole() {
+        // What is left of it is of no use.
+        let _ = part.remove();
+        return Err(error);
+    }
+    let came = place.look(catalogue).map_err(said)?;
+    let came = came.ok_or("it went away again")?;
+    Ok(Digest {
+        seen: Seen::of(&came),
+        verified_ms: now_ms(),
+        damaged_ms: None,
+        ..known
+    })
+}
