@@ -12,7 +12,7 @@ pub struct Shelved {
 }
 
 /// A store of copies. Errors are said in words; they end up in the log.
-pub trait Shelf {
+pub trait Shelf: Sync {
     /// The digest that an object was written with; `None` if there is no such object.
     ///
     /// # Errors

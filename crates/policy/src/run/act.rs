@@ -382,6 +382,14 @@ impl Runner<'_> {
 
     /// Renames a file to where it goes, and looks at what has come there: if that is another file, it goes back.
     fn stage(&self, ready: &Ready<'_>, mode: u16) -> Result<Place, Not> {
+        let staged = self.rename(ready, mode);
+        if staged.is_err() {
+            remove_empty(&ready.row.to, &ready.item.tree);
+        }
+        staged
+    }
+
+    fn rename(&self, ready: &Ready<'_>, mode: u16) -> Result<Place, Not> {
         let to = Place::make(&ready.row.to, mode).map_err(|error| {
             Not::failed(
                 &format!("{} cannot be made", path_of(&ready.row.to).display()),

@@ -104,7 +104,7 @@ pub fn run(
     plan: Plan,
     settings: &mut RunSettings<'_>,
 ) -> Result<Ran, RunError> {
-    if policy.action.needs_store() && settings.shelf.is_none() {
+    if policy.action.needs_store() && !plan.items.is_empty() && settings.shelf.is_none() {
         return Err(RunError::NoStore {
             policy: policy.name.clone(),
             action: policy.action.name(),

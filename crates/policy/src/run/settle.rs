@@ -22,7 +22,10 @@ pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
     for (run, _) in begun {
         catalogue.each_act(Some(run), |run, act, mut row| {
             if row.state == ActState::Begun {
+                let to = row.to.clone();
                 (row.state, row.why) = outcome(catalogue, &mut row);
+                // Directories of the trash that were made for it, if nothing came into them.
+                remove_empty(&to, b"/");
                 row.at_ms = now_ms();
                 notes.acts.push((run, act, row));
             }
@@ -73,8 +76,5 @@ fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {
 }
 
 fn put_back(row: &ActRow) -> std::io::Result<()> {
-    Place::open(&row.to)?.rename(&Place::open(&row.path)?)?;
-    // The directories in the trash hold nothing else.
-    remove_empty(&row.to, b"/");
-    Ok(())
+    Place::open(&row.to)?.rename(&Place::open(&row.path)?)
 }

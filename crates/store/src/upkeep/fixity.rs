@@ -1,6 +1,6 @@
 //! The integrity of one object: its history on all volumes, and its digests.
 
-use contract::{FixityEvent, Key, Meta};
+use contract::{Cause, FixityEvent, Key, Meta, Verdict};
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
@@ -48,6 +48,18 @@ pub async fn fixity(topology: &Topology, key: &Key, limit: usize) -> (Vec<Fixity
     });
     events.dedup();
     (events, failed)
+}
+
+/// Reads every replica of a version whole where it belongs, and counts those that are right. A volume that does not answer has
+/// none that is known to be right.
+pub async fn right_replicas(topology: &Topology, meta: &Meta) -> u32 {
+    let homes = topology.placements.first();
+    let homes = homes.map_or(&[][..], |placement| placement.replicas(meta.key.partition()));
+    let volumes = homes.iter().filter_map(|home| topology.volumes.get(home));
+    let verdicts =
+        join_all(volumes.map(|volume| volume.verify(&meta.key, meta.version, Cause::Request))).await;
+    let is_right = |verdict: &Result<Verdict, _>| matches!(verdict, Ok(Verdict::Good { .. }));
+    verdicts.iter().filter(|verdict| is_right(verdict)).count() as u32
 }
 
 /// Reads an object, verified, and computes the digests that are not stored with it.

@@ -29,7 +29,7 @@ mod throttle;
 mod workers;
 
 pub use census::{Census, census};
-pub use fixity::{ObjectDigests, digests, fixity};
+pub use fixity::{ObjectDigests, digests, fixity, right_replicas};
 pub use gate::Load;
 pub use queue::RepairQueue;
 pub use repair::{RepairOptions, RepairReport, repair_all};

@@ -14,6 +14,7 @@ mod generators;
 mod inspect;
 mod install;
 mod load;
+mod policies;
 mod real;
 mod rebuild;
 mod s3_face;

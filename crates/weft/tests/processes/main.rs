@@ -5,6 +5,7 @@ mod crash;
 mod facts_in_store;
 mod files;
 mod full_disk;
+mod policies;
 mod program;
 mod s3_server;
 mod together;

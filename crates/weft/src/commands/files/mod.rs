@@ -13,6 +13,7 @@ mod diff;
 mod du;
 mod find;
 mod names;
+mod policy;
 mod report;
 mod scan;
 mod status;
@@ -26,6 +27,7 @@ Examples:
   weft files find --format warc --size +1G --modified +30d
   weft files report                       owners, formats, sizes, ages, the largest, the oldest
   weft files diff 7d                      what scans found changed in seven days
+  weft files policy plan                  what policies would do with files now
   weft files diff                         what the disk holds otherwise than the catalogue
 
 The catalogue is in the archive's directory (docs/files.md). One process at a time opens it.";
@@ -53,6 +55,10 @@ enum Command {
     Report(report::Args),
     /// What changed since a time, or between the catalogue and the disk
     Diff(diff::Args),
+    /// Act on files by rules: verify, copy, release, move, delete
+    Policy(policy::Args),
+    /// Take back what a run of a policy did
+    Undo(policy::UndoArgs),
 }
 
 /// Runs `weft files`.
@@ -64,6 +70,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         Command::Du(args) => du::run(&args, context),
         Command::Report(args) => report::run(&args, context),
         Command::Diff(args) => diff::run(&args, context),
+        Command::Policy(args) => policy::run(args, context),
+        Command::Undo(args) => policy::undo(&args, context),
     }
 }
 

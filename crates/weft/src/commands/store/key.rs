@@ -13,7 +13,7 @@ const SCHEME: &str = "store://";
 ///
 /// # Errors
 /// [`WrongUse`] if `text` is not a valid name of an object.
-pub(super) fn object(text: &str) -> Result<Key, WrongUse> {
+pub(crate) fn object(text: &str) -> Result<Key, WrongUse> {
     Key::parse(bare(text)).map_err(|error| WrongUse(error.to_string()))
 }
 

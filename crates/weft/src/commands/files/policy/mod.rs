@@ -1,0 +1,395 @@
+//! `weft files policy`: what is done with files, by rules.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ::files::{ActRow, ActState, Catalogue};
+use anyhow::Context as _;
+use policy::{Plan, Policy, Rules, RunError, RunSettings, Shelf};
+
+use super::names::{gid, uid};
+use super::when::now_ms;
+use super::{JsonPath, open, shown};
+use crate::commands::store::session::{Begin, Session, with_store};
+use crate::context::Context;
+use crate::exit::{NotFound, Outcome, WrongUse};
+use crate::flag_values::positive;
+use crate::stop::Stop;
+use crate::units::{bytes, counted};
+use crate::which_store::{StoreArgs, place};
+
+mod log;
+pub(super) mod shelf;
+mod show;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft files policy example > ARCHIVE/policies.toml      ready-made rules, to be changed
+  weft files policy check                                errors, with line and column
+  weft files policy plan                                 what would be done now; changes nothing
+  weft files policy run leftovers                        this policy now
+  weft files policy run --volume /disks/a --volume /disks/b
+                                                         all that are due (from cron), with a store for copies
+  weft files policy log --failed                         what did not go well, and why
+  weft files undo 12                                     takes back what run 12 did
+
+docs/policies.md describes the rules.";
+
+/// Flags of `weft files policy`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do with the rules.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Read the rules, and say what is wrong with them
+    Check(CheckArgs),
+    /// List what would be done now; changes nothing
+    Plan(PlanArgs),
+    /// Do it
+    Run(RunArgs),
+    /// What was done, to which files, and why
+    Log(log::Args),
+    /// Print ready-made rules
+    Example,
+}
+
+#[derive(Debug, clap::Args)]
+struct RulesArgs {
+    /// The file of rules [default: policies.toml in the archive's directory]
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct CheckArgs {
+    /// The file of rules [default: policies.toml in the archive's directory]
+    #[arg(value_name = "FILE")]
+    rules: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct PlanArgs {
+    /// Policies [default: all]
+    #[arg(value_name = "POLICY")]
+    names: Vec<String>,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Files shown of each; --json has all
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = positive)]
+    limit: usize,
+}
+
+#[derive(Debug, clap::Args)]
+struct RunArgs {
+    /// Policies, whether they are due or not [default: all that are due by their triggers]
+    #[arg(value_name = "POLICY")]
+    names: Vec<String>,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Only list what would be done, as `plan` does
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Runs `weft files policy`.
+pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    match args.command {
+        Command::Check(args) => check(args, context),
+        Command::Plan(args) => plan_all(&args.names, &args.rules, args.limit, context),
+        Command::Run(args) if args.dry_run => plan_all(&args.names, &args.rules, 20, context),
+        Command::Run(args) => run_all(&args, context),
+        Command::Log(args) => log::run(&args, context),
+        Command::Example => {
+            write!(
+                context.out,
+                "{}",
+                include_str!("../../../../../../docs/policies.toml")
+            )?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+/// The name of the file of rules in an archive's directory.
+const RULES: &str = "policies.toml";
+
+fn read(file: Option<&Path>, context: &Context) -> anyhow::Result<(PathBuf, Rules)> {
+    let path = file.map_or_else(|| context.archive.join(RULES), Path::to_owned);
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            let path = path.display();
+            let message = format!("there are no rules in {path}: weft files policy example > {path}");
+            return Err(NotFound(message).into());
+        }
+        text => text.with_context(|| format!("read {}", path.display()))?,
+    };
+    let rules = Rules::read(&path, &text, &|name| uid(name).ok(), &|name| gid(name).ok());
+    Ok((path, rules.map_err(|error| WrongUse(error.to_string()))?))
+}
+
+fn check(args: CheckArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    let (path, rules) = read(args.rules.as_deref(), context)?;
+    if context.json {
+        let names: Vec<&str> = rules.policies.iter().map(|policy| &*policy.name).collect();
+        context
+            .out
+            .json(&serde_json::json!({ "rules": path, "policies": names }))?;
+        return Ok(Outcome::Done);
+    }
+    let count = counted(rules.policies.len() as u64, "policy", "policies");
+    writeln!(context.out, "{}: {count}, nothing wrong", path.display())?;
+    for policy in &rules.policies {
+        writeln!(context.out, "  {}: {}", policy.name, policy.action.name())?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The policies of these names, or all.
+fn named(rules: Rules, names: &[String]) -> Result<Vec<Policy>, NotFound> {
+    if let Some(name) = names
+        .iter()
+        .find(|name| !rules.policies.iter().any(|policy| policy.name == **name))
+    {
+        let known: Vec<&str> = rules.policies.iter().map(|policy| &*policy.name).collect();
+        return Err(NotFound(format!(
+            "there is no policy {name:?}; there are {}",
+            known.join(", ")
+        )));
+    }
+    let is_meant = |policy: &Policy| names.is_empty() || names.contains(&policy.name);
+    Ok(rules.policies.into_iter().filter(is_meant).collect())
+}
+
+/// Directories in which no policy acts: the archive keeps its own files in it.
+fn kept(context: &Context) -> Vec<Vec<u8>> {
+    let archive = context
+        .archive
+        .canonicalize()
+        .unwrap_or_else(|_| context.archive.clone());
+    vec![std::os::unix::ffi::OsStrExt::as_bytes(archive.as_os_str()).to_vec()]
+}
+
+fn plan_all(
+    names: &[String],
+    rules: &RulesArgs,
+    limit: usize,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let (_, rules) = read(rules.rules.as_deref(), context)?;
+    let policies = named(rules, names)?;
+    let catalogue = open(context)?;
+    let mut outcome = Outcome::Done;
+    for policy in &policies {
+        match policy::plan(&catalogue, policy, &kept(context), now_ms()) {
+            Ok(plan) => show::plan(policy, &plan, limit, context)?,
+            // The others can be planned all the same.
+            Err(error) => {
+                crate::exit::complain(&error.into(), context);
+                outcome = Outcome::Losses;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    if context.read_only {
+        return Err(WrongUse("a run writes: leave --read-only out".to_owned()).into());
+    }
+    let (_, rules) = read(args.rules.rules.as_deref(), context)?;
+    let policies = named(rules, &args.names)?;
+    let catalogue = open(context)?;
+    policy::settle(&catalogue)?;
+    let mut outcome = Outcome::Done;
+    let mut is_any_due = false;
+    for policy in &policies {
+        if args.names.is_empty() && !policy::is_due(&catalogue, policy, now_ms())? {
+            continue;
+        }
+        is_any_due = true;
+        let plan = match policy::plan(&catalogue, policy, &kept(context), now_ms()) {
+            Ok(plan) => plan,
+            Err(error) => {
+                crate::exit::complain(&error.into(), context);
+                outcome = Outcome::Losses;
+                continue;
+            }
+        };
+        let needs_store = policy.action.needs_store() && !plan.items.is_empty();
+        let ran = if needs_store {
+            with_store(place(&args.store)?, Begin::Allowed, async |session| {
+                // Work that waits for the disk, on threads that may wait.
+                tokio::task::block_in_place(|| {
+                    let shelf = shelf::StoreShelf::new(session);
+                    act(&catalogue, policy, plan, Some(&shelf), &session.stop, context)
+                })
+            })?
+        } else {
+            act(&catalogue, policy, plan, None, &Stop::listen()?, context)?
+        };
+        if !matches!(ran, Outcome::Done) {
+            outcome = ran;
+        }
+    }
+    if !is_any_due && !context.json {
+        writeln!(context.out, "no policy is due: name one to run it now")?;
+    }
+    Ok(outcome)
+}
+
+/// Lines shown of files that were not acted upon; all are in the log.
+const LINES_MAX: usize = 20;
+
+fn act(
+    catalogue: &Arc<Catalogue>,
+    policy: &Policy,
+    plan: Plan,
+    shelf: Option<&dyn Shelf>,
+    stop: &Stop,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    if !plan.grown.is_empty() || matches!(policy.action, policy::Action::Report) {
+        show::plan(policy, &plan, LINES_MAX, context)?;
+    }
+    let has_grown = !plan.grown.is_empty();
+    // Nothing to do is nothing to write down, unless a trigger counts from it.
+    if plan.items.is_empty() && plan.grown.is_empty() && policy.trigger.every_ms.is_none() {
+        if !context.json {
+            writeln!(context.out, "{}: nothing to do ({})", policy.name, plan.cause)?;
+        }
+        return Ok(Outcome::Done);
+    }
+    let flag = AtomicBool::new(false);
+    let (sender, acts) = std::sync::mpsc::channel::<ActRow>();
+    let mut lines = 0usize;
+    let ran = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let mut each = |act: &ActRow| {
+                // Whoever listens may have ended.
+                let _ = sender.send(act.clone());
+            };
+            let mut settings = RunSettings {
+                shelf,
+                stop: &flag,
+                each: &mut each,
+            };
+            policy::run(catalogue, policy, plan, &mut settings)
+        });
+        let mut printed = Ok(());
+        while !worker.is_finished() {
+            if stop.asked() || printed.is_err() {
+                flag.store(true, Ordering::Relaxed);
+            }
+            if let Ok(act) = acts.recv_timeout(Duration::from_millis(20))
+                && printed.is_ok()
+            {
+                printed = show::act(&act, &mut lines, LINES_MAX, context);
+            }
+        }
+        for act in acts.try_iter() {
+            printed = printed.and_then(|()| show::act(&act, &mut lines, LINES_MAX, context));
+        }
+        printed.map(|()| worker.join())
+    })?;
+    let ran = match ran {
+        Ok(ran) => ran?,
+        Err(_) => anyhow::bail!("the run ended with a bug of Weft"),
+    };
+    show::ran(&ran, lines.saturating_sub(LINES_MAX), context)?;
+    if ran.row.state == ActState::Begun {
+        anyhow::bail!("stopped; run it again to go on");
+    }
+    Ok(if ran.row.failed > 0 || has_grown {
+        Outcome::Losses
+    } else {
+        Outcome::Done
+    })
+}
+
+const UNDO_EXAMPLES: &str = "\
+Examples:
+  weft files undo 12                  takes back all that run 12 moved, deleted or released
+  weft files undo 12 --act 3          only action 3 of it
+  weft files undo 12 --volume /disks/a --volume /disks/b
+                                      released files come back from the store
+
+weft files policy log lists runs; with --run their actions. A file that is in the place of one by now is never replaced.";
+
+/// Flags of `weft files undo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = UNDO_EXAMPLES)]
+pub(super) struct UndoArgs {
+    /// The run
+    #[arg(value_name = "RUN")]
+    run: u64,
+    /// Only this action of it
+    #[arg(long, value_name = "N")]
+    act: Option<u64>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Runs `weft files undo`.
+pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    if context.read_only {
+        return Err(WrongUse("undo writes: leave --read-only out".to_owned()).into());
+    }
+    let catalogue = open(context)?;
+    let runs = catalogue.runs()?;
+    let run = runs.iter().find(|(number, _)| *number == args.run);
+    let (_, row) = run.ok_or_else(|| NotFound(RunError::NoRun { run: args.run }.to_string()))?;
+    let undone = if row.action == "release" {
+        with_store(place(&args.store)?, Begin::Refused, async |session: &Session| {
+            tokio::task::block_in_place(|| {
+                let shelf = shelf::StoreShelf::new(session);
+                Ok(policy::undo(&catalogue, args.run, args.act, Some(&shelf))?)
+            })
+        })?
+    } else {
+        policy::undo(&catalogue, args.run, args.act, None)?
+    };
+    let failed = undone.iter().filter(|undone| undone.error.is_some()).count();
+    for undone in &undone {
+        if context.json {
+            context.out.json(&serde_json::json!({
+                "run": args.run, "act": undone.act, "path": JsonPath::new(&undone.path), "error": undone.error,
+            }))?;
+        } else if let Some(error) = &undone.error {
+            let error = context.out.style.bad(error);
+            writeln!(context.out, "{}: {error}", shown(&undone.path))?;
+        }
+    }
+    if !context.json {
+        let back = counted((undone.len() - failed) as u64, "file is back", "files are back");
+        writeln!(
+            context.out,
+            "run {}: {back} where they were, {failed} are not",
+            args.run
+        )?;
+        if undone.is_empty() {
+            writeln!(
+                context.out,
+                "it did nothing that can be taken back, or that was done already"
+            )?;
+        }
+    }
+    Ok(if failed > 0 {
+        Outcome::Losses
+    } else {
+        Outcome::Done
+    })
+}
+
+fn sum((files, size): (u64, u64)) -> String {
+    format!("{}, {}", counted(files, "file", "files"), bytes(size))
+}

@@ -1,0 +1,114 @@
+//! The replicated store, as policies use it.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use futures_util::{StreamExt, stream};
+use policy::{Shelf, Shelved};
+use store::upkeep::right_replicas;
+use store::{ByteStream, Condition, Key, Meta, Put, Store, StoreError, Topology};
+use tokio::io::AsyncReadExt;
+use tokio::runtime::Handle;
+
+use crate::commands::store::key;
+use crate::commands::store::session::Session;
+
+/// A store that is open for one command. Its methods wait, so they are called on threads that may wait.
+pub(crate) struct StoreShelf {
+    store: Store,
+    topology: Arc<Topology>,
+    runtime: Handle,
+}
+
+impl StoreShelf {
+    /// Must be made on a thread of the runtime.
+    pub(crate) fn new(session: &Session) -> StoreShelf {
+        StoreShelf {
+            store: session.store(),
+            topology: session.topology(),
+            runtime: Handle::current(),
+        }
+    }
+
+    async fn meta(&self, key: &Key) -> Result<Option<Meta>, String> {
+        match self.store.head(key).await {
+            Ok(meta) => Ok(Some(meta)),
+            Err(StoreError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+fn key_of(address: &str) -> Result<Key, String> {
+    key::object(address).map_err(|error| error.to_string())
+}
+
+/// Bytes read from a file at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+fn body(file: File) -> ByteStream {
+    let file = Some(tokio::fs::File::from_std(file));
+    Box::pin(stream::unfold(file, |file| async move {
+        let mut file = file?;
+        let mut piece = BytesMut::with_capacity(PIECE_BYTES);
+        match file.read_buf(&mut piece).await {
+            Ok(0) => None,
+            Ok(_) => Some((Ok(piece.freeze()), Some(file))),
+            Err(error) => Some((Err(error), None)),
+        }
+    }))
+}
+
+impl Shelf for StoreShelf {
+    fn find(&self, address: &str) -> Result<Option<[u8; 32]>, String> {
+        let key = key_of(address)?;
+        let meta = self.runtime.block_on(self.meta(&key))?;
+        Ok(meta.map(|meta| meta.digests.sha256))
+    }
+
+    fn put(&self, address: &str, file: File) -> Result<[u8; 32], String> {
+        let key = key_of(address)?;
+        let put = Put {
+            size: Some(file.metadata().map_err(|error| error.to_string())?.len()),
+            condition: Condition::Absent,
+            ..Put::default()
+        };
+        self.runtime.block_on(async {
+            let made = key::make_bucket(&self.store, key.bucket()).await;
+            made.map_err(|error| format!("{error:#}"))?;
+            let meta = self.store.put(&key, body(file), put).await;
+            Ok(meta.map_err(|error| error.to_string())?.digests.sha256)
+        })
+    }
+
+    fn verify(&self, address: &str) -> Result<Option<Shelved>, String> {
+        let key = key_of(address)?;
+        self.runtime.block_on(async {
+            let Some(meta) = self.meta(&key).await? else {
+                return Ok(None);
+            };
+            Ok(Some(Shelved {
+                sha256: meta.digests.sha256,
+                replicas: right_replicas(&self.topology, &meta).await,
+            }))
+        })
+    }
+
+    fn get(&self, address: &str, mut into: File) -> Result<(), String> {
+        let key = key_of(address)?;
+        self.runtime.block_on(async {
+            let mut object = self
+                .store
+                .get(&key, None)
+                .await
+                .map_err(|error| error.to_string())?;
+            while let Some(piece) = object.body.next().await {
+                let piece = piece.map_err(|error| error.to_string())?;
+                into.write_all(&piece).map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        })
+    }
+}

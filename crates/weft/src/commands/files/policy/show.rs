@@ -1,0 +1,161 @@
+//! Plans and runs, as they are printed.
+
+use std::io::Write;
+
+use ::files::{ActRow, ActState};
+use policy::{Plan, Policy, Ran};
+
+use super::sum;
+use crate::commands::files::when::shown_ms;
+use crate::commands::files::{JsonPath, number, shown};
+use crate::context::Context;
+use crate::units::{bytes, count};
+
+/// Prints what a policy would do.
+pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Context) -> anyhow::Result<()> {
+    if context.json {
+        for item in &plan.items {
+            context.out.json(&serde_json::json!({
+                "policy": policy.name,
+                "action": policy.action.name(),
+                "path": JsonPath::new(&item.path),
+                "size_bytes": item.file.size_bytes,
+            }))?;
+        }
+        for grown in &plan.grown {
+            context.out.json(&serde_json::json!({
+                "policy": policy.name,
+                "action": policy.action.name(),
+                "path": JsonPath::new(&grown.path),
+                "size_bytes": grown.size_bytes,
+                "before_size_bytes": grown.before.0,
+                "before_ms": grown.before.1,
+                "percent": grown.percent,
+            }))?;
+        }
+        return Ok(());
+    }
+    let out = &mut context.out;
+    let name = out.style.bold(&policy.name);
+    if matches!(policy.action, policy::Action::Growth { .. }) {
+        writeln!(
+            out,
+            "{name}: {} trees grew by more than it allows",
+            plan.grown.len()
+        )?;
+        for grown in &plan.grown {
+            let percent = out.style.warn(&format!("{:+.1}%", grown.percent));
+            writeln!(
+                out,
+                "  {percent}  {}: {} on {}, {} now",
+                shown(&grown.path),
+                bytes(number(grown.before.0)),
+                shown_ms(grown.before.1),
+                bytes(number(grown.size_bytes)),
+            )?;
+        }
+        return Ok(());
+    }
+    let planned = sum((plan.items.len() as u64, plan.size_bytes()));
+    let matched = sum(plan.matched);
+    let rest = if planned == matched {
+        String::new()
+    } else {
+        format!(" of {matched} that match")
+    };
+    writeln!(
+        out,
+        "{name}: {} {planned}{rest} ({})",
+        policy.action.name(),
+        plan.cause
+    )?;
+    for item in plan.items.iter().take(limit) {
+        writeln!(
+            out,
+            "  {:>10}  {}",
+            bytes(item.file.size_bytes),
+            shown(&item.path)
+        )?;
+    }
+    if plan.items.len() > limit {
+        writeln!(out, "  and {} more", count((plan.items.len() - limit) as u64))?;
+    }
+    Ok(())
+}
+
+/// Prints what became of a file, unless all is well; with `-v` always.
+pub(super) fn act(act: &ActRow, lines: &mut usize, most: usize, context: &mut Context) -> anyhow::Result<()> {
+    if context.json {
+        return Ok(());
+    }
+    let is_well = act.state == ActState::Done;
+    if is_well && context.verbose == 0 {
+        return Ok(());
+    }
+    *lines += 1;
+    if *lines > most && context.verbose == 0 {
+        return Ok(());
+    }
+    let state = match act.state {
+        ActState::Failed => context.out.style.bad(act.state.name()),
+        _ => act.state.name().to_owned(),
+    };
+    writeln!(
+        context.out,
+        "  {state} {}: {}",
+        shown(&act.path),
+        crate::style::clean(&act.why)
+    )?;
+    Ok(())
+}
+
+/// Prints how a run ended.
+pub(super) fn ran(ran: &Ran, unshown: usize, context: &mut Context) -> anyhow::Result<()> {
+    let row = &ran.row;
+    if context.json {
+        return Ok(context.out.json(&json(ran.number, row))?);
+    }
+    let out = &mut context.out;
+    if unshown > 0 && context.verbose == 0 {
+        writeln!(
+            out,
+            "  and {} more: weft files policy log --run {}",
+            count(unshown as u64),
+            ran.number
+        )?;
+    }
+    let name = out.style.bold(&row.policy);
+    writeln!(
+        out,
+        "{name}: run {}: {} {} done, {} skipped, {} failed",
+        ran.number,
+        row.action,
+        sum(row.done),
+        count(row.skipped),
+        count(row.failed),
+    )?;
+    if !row.end.is_empty() {
+        writeln!(out, "it ended before all was done: {}", row.end)?;
+    }
+    Ok(())
+}
+
+/// A run, as `--json` has it.
+pub(super) fn json(number: u64, row: &::files::RunRow) -> serde_json::Value {
+    serde_json::json!({
+        "run": number,
+        "policy": row.policy,
+        "action": row.action,
+        "cause": row.cause,
+        "state": row.state,
+        "begun_ms": row.begun_ms,
+        "ended_ms": row.ended_ms,
+        "planned_files": row.planned.0,
+        "planned_bytes": row.planned.1,
+        "done_files": row.done.0,
+        "done_bytes": row.done.1,
+        "skipped": row.skipped,
+        "failed": row.failed,
+        "end": row.end,
+    })
+}

@@ -1,0 +1,374 @@
+//! `weft files policy` and `weft files undo`: what they do, what they leave alone, and what they say.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::support::{Place, json_lines};
+
+/// Where the program keeps an archive unless it is told otherwise.
+const ARCHIVE: &str = "weft-archive";
+
+/// Standard output of a command that ends with code 0, whatever it says beside it: a store says that it was made.
+fn done(place: &Place, arguments: &[&str]) -> String {
+    let run = place.run(arguments);
+    assert_eq!(run.code, Some(0), "weft {}: {run:?}", arguments.join(" "));
+    run.stdout
+}
+
+/// Every file below a directory with what it holds; the trash and what is in it left out.
+fn contents(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut contents = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                if path.file_name().unwrap() != ".weft-trash" {
+                    open.push(path);
+                }
+            } else {
+                contents.insert(path.clone(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    contents
+}
+
+/// Every byte of a directory, the trash and all.
+fn bytes(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut contents = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => {
+                    contents.insert(path.clone(), fs::read(&path).unwrap());
+                }
+            }
+        }
+    }
+    contents
+}
+
+fn age(path: &Path, days: u64) {
+    let time = SystemTime::now() - Duration::from_secs(86_400 * days + 3600);
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_modified(time).unwrap();
+}
+
+/// A tree with crawls of several ages, and what crawlers left.
+fn tree(place: &Place) -> PathBuf {
+    let root = place.path("tree");
+    for n in 0..12u64 {
+        let dir = root.join(["2024", "2025/deep"][n as usize % 2]);
+        fs::create_dir_all(&dir).unwrap();
+        let path = dir.join(format!(
+            "crawl {n}.{}",
+            ["warc.gz", "open", "txt"][n as usize % 3]
+        ));
+        fs::write(&path, format!("content of {n} ").repeat(1000)).unwrap();
+        age(&path, n * 10);
+    }
+    root
+}
+
+fn rules(place: &Place, text: &str) -> String {
+    let path = place.path("rules.toml");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_ready_made_rules_run_on_a_tree() {
+    let place = Place::new();
+    let root = tree(&place);
+    let root = root.to_str().unwrap();
+    let example = place.good(&["files", "policy", "example"]);
+    let rules = rules(&place, &example);
+    assert!(
+        place
+            .good(&["files", "policy", "check", &rules])
+            .contains("nothing wrong")
+    );
+    place.good(&["files", "scan", root]);
+    let before = contents(Path::new(root));
+    let (a, b) = (place.path("a"), place.path("b"));
+    let store = ["--volume", a.to_str().unwrap(), "--volume", b.to_str().unwrap()];
+    let run = |names: &[&str]| {
+        done(
+            &place,
+            &[&["files", "policy", "run", "--rules", &rules], names, &store[..]].concat(),
+        )
+    };
+    // What was copied was verified with that. All that are due: all but the one that waits for a full disk.
+    let said = run(&[]);
+    for expected in [
+        "two-replicas: run 1: copy 4 files",
+        "verify: run 2: verify 8 files",
+        "leftovers: run 3: delete 3 files",
+        "growth: run 5",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    assert_eq!(contents(Path::new(root)).len(), 9);
+    // Nothing is due any more, and named, nothing is left to do.
+    assert!(run(&[]).contains("less is used") || run(&[]).contains("no policy is due"));
+    assert!(run(&["two-replicas"]).contains("copy 0 files"));
+    let listed = done(&place, &[&["store", "ls", "crawls/"], &store[..]].concat());
+    assert_eq!(
+        listed.lines().filter(|line| line.contains("warc.gz")).count(),
+        4,
+        "{listed}"
+    );
+    // What is in the trash is young.
+    assert!(run(&["empty-trash"]).contains("empty-trash 0 files"));
+    place.good(&["files", "undo", "3"]);
+    assert!(contents(Path::new(root)) == before);
+}
+
+#[test]
+fn a_dry_run_leaves_every_byte_as_it_was() {
+    let place = Place::new();
+    let root = tree(&place);
+    let rules = rules(
+        &place,
+        "[policy.all]\naction = 'delete'\ncondition = 'size > 0'\n",
+    );
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let archive = place.path(ARCHIVE);
+    let before = (bytes(&archive), bytes(&root));
+    for _ in 0..3 {
+        let said = place.good(&["files", "policy", "run", "--dry-run", "--rules", &rules]);
+        assert!(said.contains("all: delete 12 files"), "{said}");
+        place.good(&["files", "policy", "plan", "--rules", &rules, "--json"]);
+    }
+    let after = (bytes(&archive), bytes(&root));
+    let names = |side: &BTreeMap<PathBuf, Vec<u8>>| side.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&before.0), names(&after.0));
+    for (path, bytes) in &before.0 {
+        assert!(after.0[path] == *bytes, "{} changed", path.display());
+    }
+    assert!(before.1 == after.1);
+}
+
+#[test]
+fn a_released_file_comes_back_from_the_store() {
+    let place = Place::new();
+    let root = tree(&place);
+    let rules = rules(
+        &place,
+        "[policy.keep]\naction = 'copy'\ncondition = 'format == \"warc\" and replicas < 2'\nto = 'store://crawls/'\nreplicas = 2\n\
+         [policy.free]\naction = 'release'\nreplicas = 2\ncondition = 'replicas >= 2 and last_modified > 35 d'\n",
+    );
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let (a, b) = (place.path("a"), place.path("b"));
+    let store = ["--volume", a.to_str().unwrap(), "--volume", b.to_str().unwrap()];
+    let run =
+        |name: &'static str| [&["files", "policy", "run", name, "--rules", &rules], &store[..]].concat();
+    let before = contents(&root);
+    // Nothing was copied yet.
+    assert!(done(&place, &run("free")).contains("nothing to do"));
+    assert!(done(&place, &run("keep")).contains("copy 4 files"));
+    // One is written to after it was copied: it is not what was copied.
+    let changed = root.join("2024/crawl 6.warc.gz");
+    let modified = fs::metadata(&changed).unwrap().modified().unwrap();
+    fs::write(&changed, "another").unwrap();
+    let file = fs::File::options().write(true).open(&changed).unwrap();
+    file.set_modified(modified + Duration::from_secs(1)).unwrap();
+    let said = done(&place, &run("free"));
+    assert!(said.contains("release 1 file"), "{said}");
+    assert!(said.contains("1 skipped"), "{said}");
+    let released = root.join("2025/deep/crawl 9.warc.gz");
+    assert!(!released.exists() && changed.exists());
+    assert!(!root.join(".weft-trash").exists());
+    done(&place, &[&["files", "undo", "2"], &store[..]].concat());
+    assert!(fs::read(&released).unwrap() == before[&released]);
+    let restored = fs::metadata(&released).unwrap().modified().unwrap();
+    assert!(SystemTime::now().duration_since(restored).unwrap() > Duration::from_secs(86_400 * 90));
+    // One replica is damaged: nothing is released.
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    for (path, mut bytes) in bytes(&a) {
+        if bytes.windows(12).any(|part| part == b"content of 9") {
+            let at = bytes.len() / 2;
+            bytes[at] ^= 1;
+            fs::write(path, bytes).unwrap();
+        }
+    }
+    let output = place.command(&run("free")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1 right replicas of 2"), "{said}");
+    assert!(released.exists());
+}
+
+#[test]
+fn a_file_that_changed_since_the_scan_stays() {
+    let place = Place::new();
+    let root = tree(&place);
+    let rules = rules(
+        &place,
+        "[policy.old]\naction = 'delete'\ncondition = 'last_modified > 55 d'\n",
+    );
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let written = root.join("2024/crawl 6.warc.gz");
+    fs::write(&written, "new").unwrap();
+    let replaced = root.join("2024/crawl 8.txt");
+    fs::rename(root.join("2024/crawl 0.warc.gz"), &replaced).unwrap();
+    fs::remove_file(root.join("2024/crawl 10.open")).unwrap();
+    let said = place.good(&["files", "policy", "run", "old", "--rules", &rules]);
+    assert!(said.contains("delete 3 files"), "{said}");
+    assert!(said.contains("the condition holds no more"), "{said}");
+    assert!(said.contains("another file has its name"), "{said}");
+    assert!(said.contains("it is not there any more"), "{said}");
+    assert!(written.exists() && replaced.exists());
+    // The catalogue does not know of it yet, the log does.
+    let again = place.good(&["files", "policy", "plan", "--rules", &rules]);
+    assert!(again.contains("delete 3 files"), "{again}");
+    // A file that is in the place of a deleted one is not replaced when that is taken back.
+    fs::write(root.join("2025/deep/crawl 7.open"), "by now").unwrap();
+    let output = place.command(&["files", "undo", "1"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.contains("another file has its name by now") && said.contains("2 files are back"),
+        "{said}"
+    );
+    assert_eq!(fs::read(root.join("2025/deep/crawl 7.open")).unwrap(), b"by now");
+    let acts = json_lines(&place.good(&["files", "policy", "log", "--run", "1", "--json"]));
+    let states: Vec<&str> = acts.iter().map(|act| act["state"].as_str().unwrap()).collect();
+    assert_eq!(
+        states.iter().filter(|state| **state == "undone").count(),
+        2,
+        "{states:?}"
+    );
+}
+
+#[test]
+fn damage_is_told_from_a_change() {
+    let place = Place::new();
+    let root = tree(&place);
+    let rules = rules(&place, "[policy.check]\naction = 'verify'\n");
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let run = || {
+        place
+            .command(&["files", "policy", "run", "check", "--rules", &rules])
+            .output()
+            .unwrap()
+    };
+    assert!(run().status.success());
+    let rewritten = root.join("2024/crawl 0.warc.gz");
+    fs::write(&rewritten, "rewritten").unwrap();
+    let damaged = root.join("2025/deep/crawl 3.warc.gz");
+    let modified = fs::metadata(&damaged).unwrap().modified().unwrap();
+    let mut content = fs::read(&damaged).unwrap();
+    content[77] ^= 4;
+    fs::write(&damaged, content).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&damaged)
+        .unwrap()
+        .set_modified(modified)
+        .unwrap();
+    let output = run();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("11 files") && said.contains("1 failed"), "{said}");
+    assert!(said.contains("crawl 3.warc.gz: DAMAGED"), "{said}");
+}
+
+#[test]
+fn a_part_of_a_tree_or_an_old_scan_is_not_enough_to_remove() {
+    let place = Place::new();
+    let root = tree(&place);
+    let write = |rules_text: &str| rules(&place, rules_text);
+    let rules = write("[policy.old]\naction = 'delete'\ncondition = 'size > 0'\nstale_max = '0 s'\n");
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    std::thread::sleep(Duration::from_millis(20));
+    let output = place
+        .command(&["files", "policy", "run", "old", "--rules", &rules])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains("the last whole scan of") && said.contains("stale_max"),
+        "{said}"
+    );
+    assert_eq!(contents(&root).len(), 12);
+    let rules = write("[policy.old]\naction = 'delete'\ncondition = 'size > 0'\nscope = ['/not/there']\n");
+    let output = place
+        .command(&["files", "policy", "run", "old", "--rules", &rules])
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is not catalogued"));
+}
+
+#[test]
+fn limits_moves_commands_and_wrong_rules() {
+    let place = Place::new();
+    let root = tree(&place);
+    let to = place.path("elsewhere");
+    fs::create_dir(&to).unwrap();
+    let text = format!(
+        "[policy.some]\naction = 'move'\nto = '{}'\ncondition = 'format == \"warc\"'\nlimits.count = 2\norder = 'oldest-modified'\n\
+         [policy.each]\naction = 'command'\ncommand = ['sh', '-c', 'echo \"$1\" >> {}/list; test \"$2\" -gt 0', 'sh', '{{path}}', '{{size}}']\n\
+         condition = 'format == \"text\"'\n\
+         [policy.many]\naction = 'report'\ncondition = 'size > 0'\ntrigger = {{ usage_of = 'count', high = '10', low = '10' }}\n",
+        to.display(),
+        to.display()
+    );
+    let rules = rules(&place, &text);
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let before = contents(&root);
+    let said = place.good(&["files", "policy", "run", "some", "--rules", &rules]);
+    assert!(said.contains("move 2 files"), "{said}");
+    assert!(to.join("2025/deep/crawl 9.warc.gz").exists() && to.join("2024/crawl 6.warc.gz").exists());
+    place.good(&["files", "undo", "1"]);
+    assert!(contents(&root) == before);
+    assert!(
+        place
+            .good(&["files", "policy", "run", "each", "--rules", &rules])
+            .contains("command 4 files")
+    );
+    assert_eq!(fs::read_to_string(to.join("list")).unwrap().lines().count(), 4);
+    let said = place.good(&["files", "policy", "plan", "many", "--rules", &rules]);
+    assert!(
+        said.contains("there are 16 entries") && said.contains("report 6 files"),
+        "{said}"
+    );
+    let wrong = place.path("wrong.toml");
+    fs::write(
+        &wrong,
+        "[policy.a]\naction = 'delete'\ncondition = 'size > 1 lb'\n",
+    )
+    .unwrap();
+    let output = place
+        .command(&["files", "policy", "check", wrong.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("wrong.toml:3:21: "));
+    let output = place.command(&["files", "policy", "check"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("weft files policy example"));
+    let output = place.command(&["files", "undo", "99"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("there is no run 99"));
+}
+
+#[test]
+fn the_archive_keeps_its_own_files() {
+    let place = Place::new();
+    let root = place.path(ARCHIVE).parent().unwrap().to_owned();
+    fs::create_dir_all(root.join("beside")).unwrap();
+    fs::write(root.join("beside/x"), "1").unwrap();
+    let rules = rules(
+        &place,
+        "[policy.all]\naction = 'delete'\ncondition = 'size > 0 and not name == \"*.toml\"'\n",
+    );
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let said = place.good(&["files", "policy", "run", "all", "--rules", &rules]);
+    assert!(said.contains("delete 1 file,"), "{said}");
+    place.good(&["files", "status", "--recompute"]);
+}
