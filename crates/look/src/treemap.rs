@@ -58,12 +58,13 @@ struct Place {
 const WIDE: (f64, f64) = (1160.0, 520.0);
 const NARROW: (f64, f64) = (358.0, 440.0);
 
-/// Draws tiles, the heaviest first. `label` says what they are parts of.
-pub fn treemap(label: &str, tiles: &[Tile]) -> Markup {
+/// Draws tiles, the heaviest first: those for wide screens, and those for narrow ones, which should be fewer. `label` says what they
+/// are parts of.
+pub fn treemap(label: &str, wide: &[Tile], narrow: &[Tile]) -> Markup {
     html! {
         div.treemap {
-            (drawing(label, tiles, WIDE, "wide"))
-            (drawing(label, tiles, NARROW, "narrow"))
+            (drawing(label, wide, WIDE, "wide"))
+            (drawing(label, narrow, NARROW, "narrow"))
         }
     }
 }
@@ -101,7 +102,7 @@ fn drawn(tile: &Tile, place: Place) -> Markup {
             rect class=(tile.tint.class()) width="100%" height="100%" rx="3" {}
             @if let Some(name) = fitting(&tile.name, width, height) {
                 text x="7" y="19" { (name) }
-                @if height >= LINES_2_MIN && letters(&tile.amount) * LETTER <= width - 2.0 * MARGIN {
+                @if height >= LINES_2_MIN && letters(&tile.amount) * AMOUNT_LETTER <= width - 2.0 * MARGIN {
                     text.amount x="7" y="36" { (tile.amount) }
                 }
             }
@@ -109,8 +110,9 @@ fn drawn(tile: &Tile, place: Place) -> Markup {
     }
 }
 
-/// Width of a letter, about, with the size of words that the styles give.
+/// Width of a letter of a name and of an amount, about, with the sizes of words that the styles give.
 const LETTER: f64 = 7.4;
+const AMOUNT_LETTER: f64 = 6.4;
 const MARGIN: f64 = 7.0;
 const LINE_MIN: f64 = 25.0;
 const LINES_2_MIN: f64 = 43.0;
@@ -281,7 +283,8 @@ mod tests {
             tint: Tint::Inner,
         };
         let long = "x".repeat(500);
-        let drawn = treemap("of <b>", &[tile("<script>", 99.0), tile(&long, 1.0)]).into_string();
+        let tiles = [tile("<script>", 99.0), tile(&long, 1.0)];
+        let drawn = treemap("of <b>", &tiles, &tiles).into_string();
         assert!(
             drawn.contains("&lt;script&gt;") && !drawn.contains("<script>"),
             "{drawn}"

@@ -1,7 +1,7 @@
 //! What is directly in a directory: the heaviest names, and what the others hold together.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use super::Found;
 use crate::attributes::Kind;
@@ -60,9 +60,8 @@ impl Catalogue {
             return Ok(children);
         }
         let id = dir.attributes.id;
-        // The lightest of the first on top. No two have the same name, so the child itself is never compared.
-        let mut heap: BinaryHeap<Reverse<(i64, Reverse<Box<[u8]>>)>> = BinaryHeap::new();
-        let mut kept = std::collections::HashMap::new();
+        // The lightest first, and of those that weigh the same the last name, which goes first where there are too many.
+        let mut kept = BTreeMap::<_, Child>::new();
         self.each_entry(id, |name, file| {
             let mut usage = match file.kind {
                 Kind::Directory => self.tree_head(file.id)?.0,
@@ -71,23 +70,21 @@ impl Catalogue {
             if !file.is_linked() || self.is_first_name(file.id, id, name)? {
                 usage.count(file, 1);
             }
-            let name: Box<[u8]> = name.into();
-            heap.push(Reverse((by.of(&usage), Reverse(name.clone()))));
-            let kind = file.kind;
-            kept.insert(name.clone(), Child { name, kind, usage });
-            if heap.len() > count
-                && let Some(Reverse((_, Reverse(name)))) = heap.pop()
-                && let Some(child) = kept.remove(&name)
+            let child = Child {
+                name: name.into(),
+                kind: file.kind,
+                usage,
+            };
+            kept.insert((by.of(&child.usage), Reverse(child.name.clone())), child);
+            if kept.len() > count
+                && let Some((_, child)) = kept.pop_first()
             {
                 children.others += 1;
                 children.others_usage.merge(&child.usage);
             }
             Ok(())
         })?;
-        let sorted = heap.into_sorted_vec().into_iter();
-        children.first = sorted
-            .filter_map(|Reverse((_, Reverse(name)))| kept.remove(&name))
-            .collect();
+        children.first = kept.into_values().rev().collect();
         Ok(children)
     }
 }

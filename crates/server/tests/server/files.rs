@@ -63,9 +63,7 @@ impl Scanned {
         files.push((b"reports/caf\xe9 \xff.pdf".to_vec(), 300_000));
         files.push(("reports/\u{5831}\u{544a}\u{66f8}.html".into(), 120_000));
         files.push((
-            "reports/<script>alert(1)</script>\"&.txt"
-                .replace('/', ":")
-                .into_bytes(),
+            "reports/<script>alert(1)<:script>\"&.txt".to_owned().into_bytes(),
             50_000,
         ));
         files.push((

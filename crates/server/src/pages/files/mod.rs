@@ -81,7 +81,6 @@ fn figures(overview: &Overview) -> Markup {
         ("Directories", figure(total.directories)),
         ("Size", size(total.size_bytes)),
         ("On disk", size(total.disk_bytes)),
-        ("Trees", figure(overview.trees.len() as u64)),
     ])
 }
 
@@ -206,7 +205,7 @@ fn growth(days: &[FilesDay]) -> Markup {
 
 fn scans(scans: &[FilesScan]) -> Markup {
     const COLUMNS: [Column; 8] = [
-        Column("Scan", Align::Number),
+        Column("Scan", Align::Text),
         Column("Of", Align::Text),
         Column("Begun (UTC)", Align::Text),
         Column("Took", Align::Number),

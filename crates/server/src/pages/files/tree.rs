@@ -20,8 +20,9 @@ const BY_ENTRIES: &str = "entries";
 /// Names in the table.
 const ROWS_MAX: usize = 200;
 
-/// Rectangles of the treemap; what more there is has one together.
+/// Rectangles of the treemap on wide screens and on narrow ones; what more there is has one together.
 const TILES_MAX: usize = 60;
+const TILES_NARROW_MAX: usize = 24;
 
 pub(in crate::pages) async fn show(Shared(context): Context, RawQuery(asked): RawQuery) -> Shown {
     let path = asked.as_deref().and_then(path_in_query).unwrap_or_default();
@@ -39,7 +40,7 @@ pub(in crate::pages) async fn show(Shared(context): Context, RawQuery(asked): Ra
     let content = html! {
         header.page-head {
             (breadcrumbs(&listing, by))
-            h1 { @match listing.way.last() { Some(here) => (parts::url_text(&here.path)), None => "What takes the space" } }
+            h1 { (heading(&listing)) }
             (facts(&listing))
         }
         (orders(&listing, by))
@@ -97,6 +98,15 @@ fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
     }
 }
 
+/// The root of a tree by its path, what is below it by its name: the way there is above it.
+fn heading(listing: &Listing) -> Markup {
+    match listing.way.as_slice() {
+        [] => html! { "What takes the space" },
+        [root] => parts::url_text(&root.path),
+        [.., here] => parts::url_text(name(here)),
+    }
+}
+
 fn facts(listing: &Listing) -> Markup {
     let usage = &listing.usage;
     parts::facts(&[
@@ -134,35 +144,31 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 fn map(listing: &Listing, by: Weight) -> Markup {
-    let whole = whole(listing, by);
-    let tile = |row: &FilesEntry| {
-        let weight = weight(&row.usage, by);
-        let is_inner = row.is_directory();
-        let said = format!(
-            "{}: {}, {}, {}",
-            row.name,
-            present::size(row.usage.size_bytes),
-            percent(weight, whole),
-            present::counted(row.usage.entries, "entry", "entries")
-        );
-        Tile {
-            name: row.name.clone(),
-            weight: weight as f64,
-            amount: amount(weight, by),
-            title: said,
-            link: is_inner
-                .then(|| address(&row.at, value(by)))
-                .and_then(link::if_short),
-            tint: if is_inner { Tint::Inner } else { Tint::Leaf },
-        }
+    let of = match by {
+        Weight::Size => "bytes",
+        Weight::Entries => "entries",
     };
+    let label = format!("Shares of {of}; the table below has the same");
+    let wide = tiles(listing, by, TILES_MAX);
+    html! {
+        @if !wide.is_empty() {
+            (treemap(&label, &wide, &tiles(listing, by, TILES_NARROW_MAX)))
+            p.legend.soft aria-hidden="true" {
+                span.key.inner { "directory" } " " span.key.leaf { "file" } " " span.key.rest { "many together" }
+            }
+        }
+    }
+}
+
+/// The heaviest rows as tiles, and one for all others.
+fn tiles(listing: &Listing, by: Weight, most: usize) -> Vec<Tile> {
+    let whole = whole(listing, by);
     let heavy = listing.rows.iter().filter(|row| weight(&row.usage, by) > 0);
-    let mut tiles: Vec<Tile> = heavy.clone().take(TILES_MAX).map(tile).collect();
-    let small = heavy.skip(TILES_MAX);
-    let (count, rest) = small.fold(
-        (listing.others, weight(&listing.others_usage, by)),
-        |(count, sum), row| (count + 1, sum.saturating_add(weight(&row.usage, by))),
-    );
+    let mut tiles: Vec<Tile> = heavy.clone().take(most).map(|row| tile(row, by, whole)).collect();
+    let others = (listing.others, weight(&listing.others_usage, by));
+    let (count, rest) = heavy.skip(most).fold(others, |(count, sum), row| {
+        (count + 1, sum.saturating_add(weight(&row.usage, by)))
+    });
     if rest > 0 {
         let name = present::counted(count, "other", "others");
         tiles.push(Tile {
@@ -176,17 +182,28 @@ fn map(listing: &Listing, by: Weight) -> Markup {
         // The drawing lays the heaviest first.
         tiles.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     }
-    let of = match by {
-        Weight::Size => "bytes",
-        Weight::Entries => "entries",
-    };
-    html! {
-        @if !tiles.is_empty() {
-            (treemap(&format!("Shares of {of}; the table below has the same"), &tiles))
-            p.legend.soft aria-hidden="true" {
-                span.key.inner { "directory" } " " span.key.leaf { "file" } " " span.key.rest { "many together" }
-            }
-        }
+    tiles
+}
+
+fn tile(row: &FilesEntry, by: Weight, whole: u64) -> Tile {
+    let weight = weight(&row.usage, by);
+    let is_inner = row.is_directory();
+    let title = format!(
+        "{}: {}, {}, {}",
+        row.name,
+        present::size(row.usage.size_bytes),
+        percent(weight, whole),
+        present::counted(row.usage.entries, "entry", "entries")
+    );
+    Tile {
+        name: row.name.clone(),
+        weight: weight as f64,
+        amount: amount(weight, by),
+        title,
+        link: is_inner
+            .then(|| address(&row.at, value(by)))
+            .and_then(link::if_short),
+        tint: if is_inner { Tint::Inner } else { Tint::Leaf },
     }
 }
 
@@ -207,7 +224,7 @@ fn table(listing: &Listing, by: Weight) -> Markup {
                 tbody {
                     @for row in &listing.rows {
                         tr {
-                            th scope="row" { (named(row, by)) }
+                            th scope="row" { div.clamped { (named(row, by)) } }
                             td.number { (present::count(row.usage.entries)) }
                             td.number { (present::size(row.usage.size_bytes)) }
                             td.number { (percent(weight(&row.usage, by), whole)) (chart::bar(weight(&row.usage, by), whole)) }
