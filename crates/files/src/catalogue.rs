@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fjall::PersistMode;
 use parking_lot::Mutex;
@@ -50,7 +51,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::InUse`] while another process has it open; the engine's and the system's.
     pub fn create(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
-        if !is_catalogue(dir) {
+        if !Catalogue::is_in(dir) {
             make(dir, settings)?;
         }
         Catalogue::at(dir, settings)
@@ -61,10 +62,16 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::Missing`] if there is none; else as [`Catalogue::create`].
     pub fn open(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
-        if !is_catalogue(dir) {
+        if !Catalogue::is_in(dir) {
             return Err(CatalogueError::Missing { dir: dir.to_owned() });
         }
         Catalogue::at(dir, settings)
+    }
+
+    /// Whether there is a catalogue in a directory, which somebody may have open.
+    pub fn is_in(dir: &Path) -> bool {
+        // The engine writes this file last.
+        dir.join("version").is_file()
     }
 
     fn at(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
@@ -282,9 +289,24 @@ impl Catalogue {
     }
 }
 
-/// Whether the engine has a database there: it writes this file last.
-fn is_catalogue(dir: &Path) -> bool {
-    dir.join("version").is_file()
+/// Opens a catalogue as `open` does it, and tries again for a time while another process has it open: those that only ask
+/// have it for some milliseconds.
+///
+/// # Errors
+/// Those of `open`; [`CatalogueError::InUse`] when the time is over.
+pub fn when_free(
+    wait_max: Duration,
+    open: impl Fn() -> Result<Catalogue, CatalogueError>,
+) -> Result<Catalogue, CatalogueError> {
+    let begun = ambient::now();
+    loop {
+        match open() {
+            Err(CatalogueError::InUse { .. }) if ambient::since(begun) < wait_max => {
+                ambient::pause(Duration::from_millis(20));
+            }
+            opened => return opened,
+        }
+    }
 }
 
 /// Makes an empty catalogue aside, and gives it its name when it is whole: the engine does not open what a full disk or a kill
@@ -297,7 +319,7 @@ fn make(dir: &Path, settings: &CatalogueSettings) -> Result<(), CatalogueError> 
     let parent = File::open(parent).map_err(failed)?;
     // One at a time; the lock ends with the process, however that ends.
     parent.lock().map_err(failed)?;
-    if is_catalogue(dir) {
+    if Catalogue::is_in(dir) {
         return Ok(());
     }
     let mut making = dir.file_name().unwrap_or_default().to_owned();

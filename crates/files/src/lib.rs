@@ -26,9 +26,9 @@ mod usage;
 mod varint;
 mod walk;
 
-pub use ask::{Changed, Fault, FirstBy, Found, Go, Heaviest, Root};
+pub use ask::{Changed, Child, Children, Fault, FirstBy, Found, Go, Heaviest, Root, Weight};
 pub use attributes::{Attributes, Entry, FileId, Kind};
-pub use catalogue::{Catalogue, CatalogueSettings, join};
+pub use catalogue::{Catalogue, CatalogueSettings, join, when_free};
 pub use change::CRASH_POINTS;
 pub use error::{CatalogueError, ScanError};
 pub use format::Format;

@@ -110,6 +110,84 @@ pub fn columns(name: &str, bars: &[Bar]) -> Markup {
     }
 }
 
+/// A value and the day that it is of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayValue {
+    /// Number of the day, from any first one.
+    pub day: u32,
+    /// The day as people read it.
+    pub name: String,
+    /// From 0 up.
+    pub value: f64,
+}
+
+/// A line over days, which may be missing: days are as far apart as they are in time.
+pub fn days(name: &str, values: &[DayValue], scale: Scale, shown: impl Fn(f64) -> String) -> Markup {
+    let now = values.last().map_or(0.0, |last| last.value);
+    let top = scale.end(values.iter().map(|value| value.value).fold(0.0, f64::max));
+    let (line, area) = day_paths(values, top);
+    let span = match values {
+        [first, .., last] => format!("from {} to {}", first.name, last.name),
+        [only] => format!("on {}", only.name),
+        [] => "no day".to_owned(),
+    };
+    html! {
+        figure.chart {
+            figcaption { span.name { (clean(name)) } strong { (shown(now)) } }
+            div.plot {
+                div.y-axis aria-hidden="true" { span { (shown(top)) } span { (shown(top / 2.0)) } span { "0" } }
+                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
+                    aria-label=(format!("{name}: {} at the end, {span}", shown(now))) {
+                    @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
+                    line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
+                    @if !values.is_empty() { path.area d=(area) {} path.line d=(line) {} }
+                }
+                div.x-axis aria-hidden="true" {
+                    @match values {
+                        [first, .., last] => { span { (clean(&first.name)) } span { (clean(&last.name)) } }
+                        [only] => { span { (clean(&only.name)) } }
+                        [] => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn day_paths(values: &[DayValue], top: f64) -> (String, String) {
+    let first = values.first().map_or(0, |value| value.day);
+    let days = values.last().map_or(0, |value| value.day.saturating_sub(first));
+    let scale = (HEIGHT - 1.0) / top;
+    let y = |value: &DayValue| HEIGHT - 1.0 - value.value * scale;
+    let mut points: Vec<String> = values
+        .iter()
+        .map(|value| {
+            let x = f64::from(value.day.saturating_sub(first)) / f64::from(days.max(1)) * WIDTH;
+            format!("{x:.1} {:.1}", y(value))
+        })
+        .collect();
+    // The value of one day alone is a level.
+    if let [only] = values {
+        points.push(format!("{WIDTH:.1} {:.1}", y(only)));
+    }
+    let line = format!("M{}", points.join("L"));
+    let area = format!("{line}L{WIDTH} {HEIGHT}L0 {HEIGHT}Z");
+    (line, area)
+}
+
+/// A bar for a cell of a table that says its value: how much of `most` the value is.
+pub fn bar(value: u64, most: u64) -> Markup {
+    let share = value as f64 / most.max(1) as f64 * 100.0;
+    // What is there is seen.
+    let width = if value > 0 { share.max(0.6) } else { 0.0 };
+    html! {
+        svg.bar-in-cell viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
+            rect.ground width="100" height="4" {}
+            rect.column width=(format!("{width:.1}")) height="4" {}
+        }
+    }
+}
+
 /// Longest name of a bar, in characters.
 const NAME_CHARS_MAX: usize = 80;
 
@@ -173,6 +251,20 @@ mod tests {
         let (line, _) = paths(&[0.0, 5.0, 10.0], 10.0);
         assert_eq!(line, "M0.0 79.0L300.0 39.5L600.0 0.0");
         assert_eq!(paths(&[0.0, 0.0], 1.0).0, "M0.0 79.0L600.0 79.0");
+    }
+
+    #[test]
+    fn days_are_as_far_apart_as_in_time() {
+        let value = |day, value| DayValue {
+            day,
+            name: format!("day {day}"),
+            value,
+        };
+        let (line, _) = day_paths(&[value(10, 0.0), value(11, 5.0), value(14, 10.0)], 10.0);
+        assert_eq!(line, "M0.0 79.0L150.0 39.5L600.0 0.0");
+        assert_eq!(day_paths(&[value(10, 1.0)], 1.0).0, "M0.0 0.0L600.0 0.0");
+        let drawn = days("size", &[value(3, 2.0)], Scale::Decimal, human::rate).into_string();
+        assert!(drawn.contains("size: 2.0 at the end, on day 3"), "{drawn}");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Parts {
     pub store: bool,
     /// That of SQL.
     pub sql: bool,
+    /// Those of a catalogue of files.
+    pub files: bool,
 }
 
 impl Parts {
@@ -35,6 +37,7 @@ impl Parts {
         match section {
             Section::Store => self.store,
             Section::Sql => self.sql,
+            Section::Files => self.files,
             _ => self.archive,
         }
     }
@@ -53,11 +56,12 @@ pub enum Section {
     Loads,
     Statistics,
     Store,
+    Files,
     About,
     None,
 }
 
-const NAVIGATION: [(Section, &str, &str); 8] = [
+const NAVIGATION: [(Section, &str, &str); 9] = [
     (Section::Ranking, "/ranking", "Ranking"),
     (Section::Domains, "/domains", "Domains"),
     (Section::Captures, "/captures", "Captures"),
@@ -65,6 +69,7 @@ const NAVIGATION: [(Section, &str, &str); 8] = [
     (Section::Loads, "/loads", "Loads"),
     (Section::Statistics, "/statistics", "Statistics"),
     (Section::Store, "/store", "Store"),
+    (Section::Files, "/files", "Files"),
     (Section::About, "/about", "About"),
 ];
 

@@ -11,6 +11,7 @@ mod assets;
 pub mod chart;
 mod frame;
 mod text;
+pub mod treemap;
 
 pub use assets::{ASSETS, Asset, CACHE_CONTROL};
 pub use frame::{Frame, Parts, Section, search_box};

@@ -89,6 +89,11 @@ impl Failure {
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
     }
 
+    /// Whether asking again later may help.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        self.code == Code::Unavailable
+    }
+
     pub(crate) fn internal() -> Failure {
         Failure::new(
             StatusCode::INTERNAL_SERVER_ERROR,

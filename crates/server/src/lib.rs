@@ -20,6 +20,7 @@ use axum::Router;
 mod api;
 mod arguments;
 mod ask;
+mod catalogue;
 mod cdx_pages;
 mod counters;
 mod failure;
@@ -41,6 +42,7 @@ pub mod storage;
 mod stream;
 
 pub use ask::Answers;
+pub use catalogue::FilesPlace;
 pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;
 pub use sql::SqlServer;

@@ -8,6 +8,7 @@ use door::{Door, Hosts, Limits, Places};
 use look::Parts;
 
 use crate::ask::{Answers, Asker};
+use crate::catalogue::{Files, FilesPlace};
 use crate::cdx_pages::PageLists;
 use crate::counters::Counters;
 use crate::failure::Failure;
@@ -31,6 +32,8 @@ pub struct Served {
     pub store: Option<Arc<dyn Storage>>,
     /// Answers statements in SQL, if the program for it is there.
     pub sql: Option<Arc<dyn SqlServer>>,
+    /// Where a catalogue of files is, as soon as there is one.
+    pub files: Option<FilesPlace>,
 }
 
 impl From<Arc<dyn Answers>> for Served {
@@ -39,6 +42,7 @@ impl From<Arc<dyn Answers>> for Served {
             archive,
             store: None,
             sql: None,
+            files: None,
         }
     }
 }
@@ -49,6 +53,7 @@ impl From<Archive> for Served {
             archive: Arc::new(archive),
             store: None,
             sql: None,
+            files: None,
         }
     }
 }
@@ -74,6 +79,8 @@ pub(crate) struct State {
     pub(crate) store: Option<Watch>,
     /// Where statements in SQL go, if anywhere.
     pub(crate) sql: Option<Arc<dyn SqlServer>>,
+    /// The catalogue of files, if it may have one.
+    files: Option<Files>,
 }
 
 impl State {
@@ -94,6 +101,7 @@ impl State {
             history: History::new(),
             store: served.store.map(Watch::new),
             sql: served.sql,
+            files: served.files.map(Files::new),
             settings,
         })
     }
@@ -107,12 +115,22 @@ impl State {
         })
     }
 
+    /// The catalogue of files to show.
+    pub(crate) fn catalogued_files(&self) -> Result<&Files, Failure> {
+        let files = self.files.as_ref().filter(|files| files.is_there());
+        files.ok_or_else(|| {
+            Failure::not_found("this archive has no catalogue of files: weft files scan DIR makes one")
+        })
+    }
+
     /// What the navigation leads to.
     pub(crate) fn parts(&self) -> Parts {
         Parts {
             archive: true,
             store: self.store.is_some(),
             sql: self.sql.is_some(),
+            // Asked each time: the first scan may end while the server runs.
+            files: self.files.as_ref().is_some_and(Files::is_there),
         }
     }
 }

@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::commands::files;
 use crate::sql_program::SqlProgram;
 use crate::threads;
 
@@ -41,6 +42,7 @@ impl WebServer {
         let served = |sql: Option<Arc<SqlProgram>>| Served {
             store: store.clone(),
             sql: sql.map(|sql| -> Arc<dyn SqlServer> { sql }),
+            files: Some(files::shown_in(archive.dir())),
             ..Served::from(archive.clone())
         };
         let server = runtime.block_on(bind(|| served(sql.clone()), settings))?;

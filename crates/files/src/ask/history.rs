@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::attributes::Kind;
-use crate::catalogue::{Catalogue, join};
+use crate::catalogue::{Catalogue, join, number_of_key};
 use crate::error::CatalogueError;
-use crate::rows::{ChangesRow, Group, What};
+use crate::rows::{ChangesRow, Group, ScanRow, What};
 use crate::tables::Table;
 use crate::usage::Usage;
 
@@ -71,5 +71,33 @@ impl Catalogue {
             days.entry(u32::from_be_bytes(*day)).or_default().push(row);
         }
         Ok(days)
+    }
+
+    /// Sums over everything at the end of each day on which a scan ended, from a day on: days since 1970. They are without the
+    /// days on which files changed, so that a year of them takes little memory.
+    pub fn growth(&self, since_day: u32) -> Result<BTreeMap<u32, Usage>, CatalogueError> {
+        let mut growth: BTreeMap<u32, Usage> = BTreeMap::new();
+        for row in self.tables.space(Table::Days).range(since_day.to_be_bytes()..) {
+            let (key, value) = row.into_inner()?;
+            let Some((day, _)) = key.split_first_chunk::<4>() else {
+                return Err(crate::Corrupt {
+                    what: "the key of a day",
+                }
+                .into());
+            };
+            let (usage, _) = Usage::head_of_bytes(&value)?;
+            growth.entry(u32::from_be_bytes(*day)).or_default().merge(&usage);
+        }
+        Ok(growth)
+    }
+
+    /// The last scans, with their numbers, the last one first.
+    pub fn last_scans(&self, count: usize) -> Result<Vec<(u64, ScanRow)>, CatalogueError> {
+        let rows = self.tables.space(Table::Scans).iter().rev().take(count);
+        rows.map(|row| {
+            let (key, value) = row.into_inner()?;
+            Ok((number_of_key(&key)?, ScanRow::of_bytes(&value)?))
+        })
+        .collect()
     }
 }

@@ -1,10 +1,12 @@
 //! What the catalogue answers.
 
+mod children;
 mod heaviest;
 mod history;
 
 use std::path::Path;
 
+pub use children::{Child, Children, Weight};
 pub use heaviest::{FirstBy, Heaviest};
 pub use history::Changed;
 
@@ -105,6 +107,11 @@ impl Catalogue {
         Ok(trees)
     }
 
+    /// Paths of all trees, in order.
+    pub fn tree_paths(&self) -> Result<Vec<Vec<u8>>, CatalogueError> {
+        Ok(self.roots()?.into_iter().map(|(path, _)| path).collect())
+    }
+
     /// The tree that a path is in, and the way from there.
     fn root_of(&self, path: &[u8]) -> Result<Option<(RootRow, Vec<u8>)>, CatalogueError> {
         let containing = self
@@ -117,8 +124,12 @@ impl Catalogue {
 
     /// The entry of a path, if the catalogue has it.
     pub fn locate(&self, path: &Path) -> Result<Option<Found>, CatalogueError> {
-        let path = absolute(path)?;
-        let Some((root, rest)) = self.root_of(&path)? else {
+        self.locate_exactly(&absolute(path)?)
+    }
+
+    /// As [`Catalogue::locate`], of an absolute path as the catalogue has it: the disk is not asked where links lead.
+    pub fn locate_exactly(&self, path: &[u8]) -> Result<Option<Found>, CatalogueError> {
+        let Some((root, rest)) = self.root_of(path)? else {
             return Ok(None);
         };
         let mut attributes = root.attributes;
@@ -128,7 +139,7 @@ impl Catalogue {
                 None => return Ok(None),
             }
         }
-        Ok(Some(self.found(path, attributes, 0)?))
+        Ok(Some(self.found(path.to_vec(), attributes, 0)?))
     }
 
     fn found(&self, path: Vec<u8>, attributes: Attributes, depth: usize) -> Result<Found, CatalogueError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use files::{FirstBy, Found, Go, Kind, Usage, What};
+use files::{FirstBy, Found, Go, Kind, Usage, Weight, What};
 
 use crate::model::{Mutator, Rig, is_dir};
 
@@ -146,4 +146,74 @@ fn what_changed_since_is_told() {
         .sum();
     // The root counts too.
     assert_eq!(last, 4);
+}
+
+/// The names of each directory, the heaviest first, beside a look at all of them; what is left out is in the sum of the others.
+#[test]
+fn names_in_a_directory_are_the_heaviest_and_the_sum_of_the_others() {
+    for seed in 0..3 {
+        println!("seed {seed}");
+        let rig = Rig::new();
+        Mutator::new(&rig.path(), seed).steps(400);
+        rig.scan();
+        let dirs = all(&rig);
+        for dir in dirs
+            .iter()
+            .filter(|found| found.attributes.kind == Kind::Directory)
+        {
+            let whole = rig.catalogue.usage(dir).unwrap();
+            for by in [Weight::Size, Weight::Entries] {
+                let weight = |usage: &Usage| match by {
+                    Weight::Size => usage.size_bytes,
+                    Weight::Entries => usage.entries,
+                };
+                let every = rig.catalogue.children(dir, by, usize::MAX).unwrap();
+                assert_eq!(every.others, 0);
+                let entries: i64 = every.first.iter().map(|child| child.usage.entries).sum();
+                assert_eq!(entries + 1, whole.entries, "{dir:?}");
+                assert!(
+                    every
+                        .first
+                        .is_sorted_by(|a, b| { (weight(&b.usage), &a.name) < (weight(&a.usage), &b.name) })
+                );
+                for count in [0, 1, 3] {
+                    let some = rig.catalogue.children(dir, by, count).unwrap();
+                    let kept = count.min(every.first.len());
+                    assert_eq!(some.first, every.first[..kept]);
+                    assert_eq!(some.others, (every.first.len() - kept) as u64);
+                    let rest: i64 = every.first[kept..]
+                        .iter()
+                        .map(|child| child.usage.size_bytes)
+                        .sum();
+                    assert_eq!(some.others_usage.size_bytes, rest);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn growth_and_the_last_scans_are_those_of_a_look_at_all() {
+    let rig = Rig::new();
+    for seed in 0..3 {
+        Mutator::new(&rig.path(), seed).steps(100);
+        rig.scan();
+    }
+    let days = rig.catalogue.days().unwrap();
+    let growth = rig.catalogue.growth(0).unwrap();
+    assert_eq!(days.len(), growth.len());
+    for (day, groups) in days {
+        let mut sum = Usage::default();
+        groups.iter().for_each(|(_, usage)| sum.merge(usage));
+        let found = &growth[&day];
+        assert_eq!(
+            (found.entries, found.size_bytes, found.size_profile()),
+            (sum.entries, sum.size_bytes, sum.size_profile())
+        );
+        assert!(rig.catalogue.growth(day + 1).unwrap().is_empty());
+    }
+    let mut scans = rig.catalogue.scans().unwrap();
+    scans.reverse();
+    scans.truncate(2);
+    assert_eq!(rig.catalogue.last_scans(2).unwrap(), scans);
 }

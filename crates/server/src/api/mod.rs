@@ -1,6 +1,7 @@
 //! The JSON API: each route asks its question and returns the answer unchanged.
 
 pub(crate) mod cdx;
+mod files;
 pub(crate) mod loads;
 mod openapi;
 mod schemas;
@@ -63,6 +64,19 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
                 arguments(query, path)?;
                 store::answer(&state).await
+            },
+        ),
+        Serves::Files => get(
+            move |state: Context, path: RawPathParams, query: RawQuery| async move {
+                arguments(query, path)?;
+                files::overview(&state).await
+            },
+        ),
+        Serves::FilesTree => get(
+            move |state: Context, path: RawPathParams, RawQuery(query): RawQuery| async move {
+                let query = query.unwrap_or_default();
+                let arguments = arguments(RawQuery(Some(query.clone())), path)?;
+                files::tree(&state, &arguments, &query).await
             },
         ),
         Serves::Load => on(

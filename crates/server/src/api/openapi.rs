@@ -78,6 +78,16 @@ fn success(serves: &Serves) -> Value {
             reference(&answer_name(answer)),
         ),
         Serves::Store => ("The store", &["application/json"][..], reference("StoreAnswer")),
+        Serves::Files => (
+            "The catalogue of files",
+            &["application/json"][..],
+            reference("FilesAnswer"),
+        ),
+        Serves::FilesTree => (
+            "The directory",
+            &["application/json"][..],
+            reference("FilesTreeAnswer"),
+        ),
         Serves::Load | Serves::Cancel => ("The job", &["application/json"][..], reference("JobAnswer")),
         Serves::Cdx(_) => return captures(),
         // As its input is stored.

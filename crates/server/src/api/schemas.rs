@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use super::files::{FilesAnswer, FilesTreeAnswer};
 use super::store::StoreAnswer;
 use crate::failure::Failed;
 
@@ -55,6 +56,8 @@ fn known() -> Map<String, Value> {
 
     let load = schema::<LoadRequest>(&mut asked);
     let store = schema::<StoreAnswer<'_>>(&mut sent);
+    let files = schema::<FilesAnswer<'_>>(&mut sent);
+    let files_tree = schema::<FilesTreeAnswer<'_>>(&mut sent);
     let failed = schema::<Failed<'_>>(&mut sent);
     let any = schema::<Answer>(&mut sent);
     let mut known = asked.take_definitions(false);
@@ -66,6 +69,8 @@ fn known() -> Map<String, Value> {
         }
     }
     known.insert(answer_name("store"), store);
+    known.insert("FilesAnswer".to_owned(), files);
+    known.insert("FilesTreeAnswer".to_owned(), files_tree);
     known.insert("LoadRequest".to_owned(), load);
     known.insert("Error".to_owned(), failed);
     known

@@ -7,6 +7,7 @@ use archive::question::{
 };
 
 use super::cdx::LAST_MAX;
+use super::files::ORDERS;
 use crate::arguments::{Arguments, Kind, Parameter, Place};
 use crate::failure::Failure;
 
@@ -35,6 +36,10 @@ pub(crate) enum Serves {
     Record,
     /// How the attached store is doing.
     Store,
+    /// What the catalogue of files holds.
+    Files,
+    /// A directory of the catalogue of files.
+    FilesTree,
     /// Metrics in Prometheus text.
     Metrics,
     /// The job begun by a load (only from this machine, and only if the settings say so).
@@ -80,6 +85,19 @@ const JOB: Parameter = Parameter {
     required: true,
     about: "the job's number",
 };
+const FILES_TREE: &[Parameter] = &[
+    query(
+        "path",
+        Kind::Text,
+        "an absolute path, its bytes escaped, UTF-8 or not; the trees themselves where none is given",
+    ),
+    query(
+        "by",
+        Kind::OneOf(ORDERS),
+        "what the heaviest is; `size` where nothing is said",
+    ),
+    limit(200),
+];
 const CDX: &[Parameter] = &[
     required(
         "url",
@@ -457,6 +475,20 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The replicated store: nodes, volumes, workers, the last census; only where one is attached",
         parameters: &[],
         serves: Serves::Store,
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/files",
+        summary: "The catalogue of files: trees, sizes, ages, owners, formats, growth, scans; only where there is one",
+        parameters: &[],
+        serves: Serves::Files,
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/files/tree",
+        summary: "What is directly below a directory of the catalogue of files, the heaviest first",
+        parameters: FILES_TREE,
+        serves: Serves::FilesTree,
     },
     Endpoint {
         method: "get",

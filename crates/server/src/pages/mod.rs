@@ -10,6 +10,7 @@ mod captures;
 mod dated;
 mod domain;
 pub(crate) mod failure;
+mod files;
 mod home;
 mod html;
 mod links;
@@ -50,6 +51,8 @@ pub(crate) fn routes() -> Router<Arc<State>> {
         .route("/statistics/live", get(statistics::live))
         .route("/store", get(store::show))
         .route("/store/live", get(store::live))
+        .route("/files", get(files::show))
+        .route("/files/tree", get(files::tree::show))
         .route("/about", get(about::show))
         .merge(assets::routes())
 }

@@ -7,6 +7,7 @@ use axum::http::Request;
 use serde_json::Value;
 
 use crate::fake::{error, get, router, sample, send};
+use crate::files::Scanned;
 
 /// An address for a documented path, with every required parameter given.
 pub(crate) fn address(path: &str, operation: &Value) -> String {
@@ -34,7 +35,8 @@ pub(crate) fn schema<'a>(document: &'a Value, operation: &Value) -> Option<&'a V
 
 #[tokio::test]
 async fn every_documented_route_answers_with_the_documented_fields() {
-    let router = router(sample);
+    let scanned = Scanned::sample();
+    let router = scanned.router();
     let document = get(&router, "/api/v1/openapi.json").await.json();
     assert_eq!(document["openapi"], "3.1.0");
     let mut checked = 0;

@@ -43,6 +43,7 @@ impl Scene {
             Served {
                 store: Some(Arc::new(FakeStore(crate::sample::store()))),
                 sql: None,
+                files: None,
                 ..Served::from(loaded.archive.clone())
             },
             ServerSettings::default(),

@@ -92,6 +92,7 @@ fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
         let served = Served {
             store: Some(Arc::new(FakeStore(filled_store(&text)))),
             sql: None,
+            files: None,
             ..served(move |question| filled(question, &text))
         };
         let router = server::router(served, ServerSettings::default());

@@ -87,6 +87,7 @@ pub(crate) fn served(
         archive: Arc::new(Fake(answers)),
         store: Some(Arc::new(FakeStore(crate::sample::store()))),
         sql: None,
+        files: None,
     }
 }
 

@@ -8,6 +8,7 @@ mod driver;
 mod escaping;
 mod fake;
 mod field;
+mod files;
 mod loaded;
 mod metrics;
 mod pages;

@@ -1,10 +1,11 @@
 //! What routes answer agrees with the schemas of the OpenAPI document, down to the last field.
 
-use archive::question::{Body, SearchNoteKind};
+use archive::question::{Body, Question, SearchNoteKind};
 use serde_json::{Value, json};
 
 use crate::api::{address, schema};
 use crate::fake::{get, router, sample};
+use crate::files::Scanned;
 use crate::loaded::load;
 
 /// Compares values with schemas. It knows the keywords that our document has, and no others.
@@ -154,7 +155,8 @@ async fn ask_all(router: &axum::Router, arguments: impl Fn(&str, &Value) -> Stri
 
 #[tokio::test]
 async fn complete_answers_have_their_schema() {
-    let answers = ask_all(&router(sample), address).await;
+    let scanned = Scanned::sample();
+    let answers = ask_all(&scanned.router(), address).await;
     assert!(answers.len() >= 16, "{} routes", answers.len());
 }
 
@@ -164,8 +166,10 @@ async fn answers_of_a_real_archive_have_their_schema() {
         return;
     };
     let loaded = load(&[folder.join("crawls/iana.warc.gz")], Some("news"));
+    let scanned = Scanned::sample();
     let served = server::Served {
         archive: std::sync::Arc::new(loaded.archive.clone()),
+        files: Some(scanned.place()),
         ..crate::fake::served(sample)
     };
     let router = server::router(served, server::ServerSettings::default());
@@ -190,7 +194,8 @@ async fn answers_of_a_real_archive_have_their_schema() {
 /// Fields that may be null are so in an answer without them.
 #[tokio::test]
 async fn answers_with_nothing_in_them_have_their_schema() {
-    let router = router(|question| {
+    let scanned = Scanned::of(&[]);
+    let answers = |question: &Question| {
         let mut answer = sample(question)?;
         match &mut answer.body {
             Body::Status(body) => *body = Default::default(),
@@ -202,7 +207,12 @@ async fn answers_with_nothing_in_them_have_their_schema() {
             _ => {}
         }
         Ok(answer)
-    });
+    };
+    let served = server::Served {
+        files: Some(scanned.place()),
+        ..crate::fake::served(answers)
+    };
+    let router = server::router(served, server::ServerSettings::default());
     ask_all(&router, address).await;
 }
 

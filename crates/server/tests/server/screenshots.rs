@@ -15,11 +15,12 @@ use tokio::net::UnixStream;
 
 use crate::driver::Browser;
 use crate::fake::FakeStore;
+use crate::files::Scanned;
 use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 29] = [
+const PAGES: [(&str, &str); 30] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -53,6 +54,7 @@ const PAGES: [(&str, &str); 29] = [
         "sql",
         "/sql?q=select+url_host_registered_domain%2C+count%28*%29+as+captures+from+captures+group+by+1+order+by+2+desc%2C+1+limit+12",
     ),
+    ("files", "/files"),
     ("about", "/about"),
     ("nowhere", "/nowhere"),
 ];
@@ -82,9 +84,11 @@ fn screenshots() {
         files.push(data.join("edge/chatnoir-clipped.warc.gz"));
     }
     let loaded = load(&files, Some("Test crawls"));
+    let scanned = Scanned::sample();
     let running = Running::start_over(
         Served {
             store: Some(Arc::new(FakeStore(crate::sample::store()))),
+            files: Some(scanned.place()),
             sql: Sql::start(loaded.dir()).map(|sql| Arc::new(sql) as Arc<dyn SqlServer>),
             ..Served::from(loaded.archive.clone())
         },
@@ -98,6 +102,16 @@ fn screenshots() {
             name,
             &format!("http://{}{path}", running.address),
         );
+    }
+    let below = |name: &str| scanned.tree().join(name).display().to_string();
+    for (name, path) in [
+        ("files-tree", below("")),
+        ("files-tree-crawl", below("crawls/2021-all")),
+        ("files-tree-names", below("reports")),
+        ("files-tree-many", below("exports/tables")),
+    ] {
+        let address = format!("http://{}/files/tree?path={path}", running.address);
+        take(&browser, &folder, name, &address);
     }
     browser.size(390, 844);
     browser.dark(false);

@@ -160,6 +160,8 @@ pub(crate) async fn run(
                 archive: true,
                 store: args.beside_store,
                 sql: true,
+                // A catalogue that a first scan makes later is led to from here when this program starts anew.
+                files: database.dir().join("files").is_dir(),
             };
             let shared = Shared {
                 answers,
@@ -191,6 +193,7 @@ pub(crate) async fn run(
                 archive: false,
                 store: false,
                 sql: true,
+                files: false,
             };
             announce(database.dir(), port.address(), flight_address, json)?;
             let routes = TowerToHyperService::new(http::routes(Shared {

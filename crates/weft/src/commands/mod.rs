@@ -10,7 +10,7 @@ mod completions;
 mod demo;
 mod domain;
 mod dump;
-mod files;
+pub(crate) mod files;
 mod forget;
 mod inspect;
 mod links;

@@ -279,3 +279,55 @@ fn a_port_that_is_taken_is_told() {
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains(&served.address), "{}", run.stderr);
 }
+
+/// Status of an answer, and what follows its head.
+fn parts(answer: &str) -> (&str, &str) {
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    (head.split(' ').nth(1).expect("a status"), body)
+}
+
+/// A page has the catalogue of files open for a moment, a scan as long as it runs: neither makes the other fail.
+#[test]
+fn files_are_scanned_while_their_pages_are_read() {
+    let place = Place::new();
+    for n in 0..3_000 {
+        place.write(&format!("data/{}/{n}.warc.gz", n % 40), &[b'x'; 100]);
+    }
+    let served = Served::start(&place);
+    let answer = served.get("/files");
+    assert_eq!(parts(&answer).0, "404");
+    assert!(answer.contains("weft files scan DIR"), "{answer}");
+    for round in 0..3 {
+        place.write(&format!("data/{round}.new"), b"new");
+        let scans = place.start(&["files", "scan", "data", "--anew", "--json"]);
+        let mut statuses = Vec::new();
+        let scanned = std::thread::spawn(|| scans.wait_with_output().expect("it ends"));
+        while !scanned.is_finished() {
+            statuses.push(parts(&served.get("/files")).0.to_owned());
+        }
+        let output = scanned.join().expect("no panic");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(
+            statuses
+                .iter()
+                .all(|status| ["200", "404", "503"].contains(&&**status)),
+            "{statuses:?}"
+        );
+        // What everybody is given without another look is older by then.
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        let answer = served.get("/api/v1/files");
+        let (status, body) = parts(&answer);
+        assert_eq!(status, "200", "{answer}");
+        let answer: Value = serde_json::from_str(body).expect("JSON");
+        // With the tree itself and its directories.
+        assert_eq!(answer["total"]["entries"], 3_000 + 40 + 1 + round + 1);
+        assert_eq!(answer["total"]["files"], 3_000 + round + 1);
+        let told = place.json(&["files", "status"]);
+        assert_eq!(answer["trees"][0]["usage"], told["trees"][0]["usage"]);
+    }
+    assert!(parts(&served.get("/about")).1.contains("href=\"/files\""));
+}

@@ -1,9 +1,11 @@
 //! `weft files`: what file systems hold, from a catalogue that scans keep.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::files::{Catalogue, CatalogueSettings, Progress, ScanError};
+use ::files::{Catalogue, CatalogueSettings, Progress, ScanError, when_free};
+use server::FilesPlace;
 
 use crate::context::Context;
 use crate::exit::Outcome;
@@ -78,9 +80,21 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 /// The folder of the catalogue in an archive's directory.
 const CATALOGUE: &str = "files";
 
+/// How long a command waits for the catalogue: a server that shows its pages has it open for a moment at a time.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+
 fn open(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
     let dir = context.archive.join(CATALOGUE);
-    Ok(Arc::new(Catalogue::open(&dir, &CatalogueSettings::default())?))
+    let opened = when_free(WAIT_MAX, || Catalogue::open(&dir, &CatalogueSettings::default()));
+    Ok(Arc::new(opened?))
+}
+
+/// What the pages of a server show of the catalogue in an archive's directory.
+pub(crate) fn shown_in(archive: &Path) -> FilesPlace {
+    FilesPlace {
+        dir: archive.join(CATALOGUE),
+        user_name: names::user_name,
+    }
 }
 
 fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
@@ -88,7 +102,10 @@ fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
         return Err(crate::exit::WrongUse("a scan writes: leave --read-only out".to_owned()).into());
     }
     let dir = context.archive.join(CATALOGUE);
-    Ok(Arc::new(Catalogue::create(&dir, &CatalogueSettings::default())?))
+    let opened = when_free(WAIT_MAX, || {
+        Catalogue::create(&dir, &CatalogueSettings::default())
+    });
+    Ok(Arc::new(opened?))
 }
 
 /// A path of the catalogue in JSON: as text, and as bytes where it is none.

@@ -16,10 +16,7 @@ impl Names {
     pub(super) fn user(&mut self, uid: u32) -> &str {
         self.users
             .entry(uid)
-            .or_insert_with(|| match User::from_uid(Uid::from_raw(uid)) {
-                Ok(Some(user)) => user.name,
-                _ => uid.to_string(),
-            })
+            .or_insert_with(|| user_name(uid).unwrap_or_else(|| uid.to_string()))
     }
 
     /// The name of a group, or the number where there is none.
@@ -31,6 +28,14 @@ impl Names {
                 _ => gid.to_string(),
             })
     }
+}
+
+/// The name of a user, if the system knows one.
+pub(super) fn user_name(uid: u32) -> Option<String> {
+    User::from_uid(Uid::from_raw(uid))
+        .ok()
+        .flatten()
+        .map(|user| user.name)
 }
 
 /// The number of a user by name or number.

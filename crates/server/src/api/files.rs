@@ -1,0 +1,76 @@
+//! `GET /api/v1/files` and `GET /api/v1/files/tree`: the catalogue of files, with the epoch of the archive that every answer names.
+
+use ::files::Weight;
+use archive::question::Status;
+use axum::Json;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::arguments::{Arguments, LIMIT_MAX};
+use crate::catalogue::{Listing, Overview, path_in_query, tidy};
+use crate::failure::Failure;
+use crate::state::State;
+
+/// Values of `by`, the first where none is given.
+pub(super) const ORDERS: &[&str] = &["size", "entries"];
+
+/// The catalogue of files: its trees, sums over all of them, growth, and the last scans.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FilesAnswer<'a> {
+    /// Number of the archive's epoch.
+    epoch: u64,
+    #[schemars(extend("const" = "files"))]
+    answer: &'static str,
+    /// Whether the catalogue was in use (a scan writes it), so that these are the figures that were read last, at `time_ms`.
+    in_use: bool,
+    #[serde(flatten)]
+    overview: &'a Overview,
+}
+
+/// A directory of the catalogue, and what is directly below it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FilesTreeAnswer<'a> {
+    /// Number of the archive's epoch.
+    epoch: u64,
+    #[schemars(extend("const" = "files_tree"))]
+    answer: &'static str,
+    #[serde(flatten)]
+    listing: &'a Listing,
+}
+
+pub(super) async fn overview(state: &State) -> Result<Response, Failure> {
+    let files = state.catalogued_files()?;
+    let epoch = state.asker.ask(Status {}).await?.epoch;
+    let latest = files.overview().await?;
+    Ok(json(&FilesAnswer {
+        epoch,
+        answer: "files",
+        in_use: latest.in_use,
+        overview: &latest.overview,
+    }))
+}
+
+/// `query` is that of the address: a path is bytes, and need not be text as other arguments are.
+pub(super) async fn tree(state: &State, arguments: &Arguments, query: &str) -> Result<Response, Failure> {
+    let files = state.catalogued_files()?;
+    let path = tidy(&path_in_query(query).unwrap_or_default());
+    let by = match arguments.text("by") {
+        Some("entries") => Weight::Entries,
+        _ => Weight::Size,
+    };
+    let count = arguments.limit("limit").unwrap_or(LIMIT_MAX);
+    let epoch = state.asker.ask(Status {}).await?.epoch;
+    let listing = files.listing(path, by, count).await?;
+    Ok(json(&FilesTreeAnswer {
+        epoch,
+        answer: "files_tree",
+        listing: &listing,
+    }))
+}
+
+fn json(answer: &impl Serialize) -> Response {
+    let headers = [(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
+    (headers, Json(answer)).into_response()
+}

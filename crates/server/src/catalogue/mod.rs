@@ -1,0 +1,165 @@
+//! The catalogue of files in the archive's directory, for the pages and the API.
+//!
+//! One process at a time may have a catalogue open, and a scan has it open as long as it runs. Invariants: the server opens it
+//! for one request at a time, on a blocking thread, and closes it with the answer; no request waits longer than [`WAIT_MAX`] for
+//! it; the last overview is kept in memory, and shown with its time while another process has the catalogue.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ::files::{Catalogue, CatalogueError, CatalogueSettings, Weight, when_free};
+
+mod listing;
+mod overview;
+mod path;
+
+pub(crate) use listing::{FilesEntry, Listing};
+pub(crate) use overview::{FilesClass, FilesDay, FilesGroup, FilesScan, FilesTree, FilesUsage, Overview};
+pub(crate) use path::{FilesPath, path_in_query, tidy};
+
+use crate::failure::Failure;
+
+/// Longest wait for the catalogue, be it for another request or for another process.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// Every client that asks within this time gets the same overview.
+const OVERVIEW_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// Memory for rows that were read: the catalogue is closed too soon for more to be of use.
+const CACHE_SIZE_BYTES: u64 = 16 << 20;
+
+/// Where a catalogue of files is, and what the program knows besides.
+#[derive(Debug, Clone)]
+pub struct FilesPlace {
+    /// Directory of the catalogue. It may be missing: a first scan makes it.
+    pub dir: PathBuf,
+    /// The name of a user, if the system knows one.
+    pub user_name: fn(u32) -> Option<String>,
+}
+
+/// The catalogue that a server shows.
+pub(crate) struct Files {
+    place: FilesPlace,
+    /// Held while the catalogue is open in this process.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    last: Mutex<Option<(Instant, Arc<Overview>)>>,
+}
+
+/// An overview, and whether it is of now.
+pub(crate) struct Latest {
+    pub(crate) overview: Arc<Overview>,
+    /// Another process has the catalogue, so this is what was read last.
+    pub(crate) in_use: bool,
+}
+
+impl Files {
+    pub(crate) fn new(place: FilesPlace) -> Files {
+        Files {
+            place,
+            turn: Arc::default(),
+            last: Mutex::new(None),
+        }
+    }
+
+    /// Whether there is a catalogue now. One look at the disk.
+    pub(crate) fn is_there(&self) -> bool {
+        Catalogue::is_in(&self.place.dir)
+    }
+
+    /// What is catalogued, in figures.
+    pub(crate) async fn overview(&self) -> Result<Latest, Failure> {
+        let kept = self.kept();
+        if let Some((at, overview)) = &kept
+            && ambient::since(*at) < OVERVIEW_AGE_MAX
+        {
+            let overview = Arc::clone(overview);
+            return Ok(Latest {
+                overview,
+                in_use: false,
+            });
+        }
+        let user_name = self.place.user_name;
+        match self
+            .read(move |catalogue| Overview::of(catalogue, user_name))
+            .await
+        {
+            Ok(overview) => {
+                let overview = Arc::new(overview);
+                let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+                *last = Some((ambient::now(), Arc::clone(&overview)));
+                Ok(Latest {
+                    overview,
+                    in_use: false,
+                })
+            }
+            Err(failure) => match kept.filter(|_| failure.is_unavailable()) {
+                Some((_, overview)) => Ok(Latest {
+                    overview,
+                    in_use: true,
+                }),
+                None => Err(failure),
+            },
+        }
+    }
+
+    /// What is directly below a directory, at most `count` names of it. Of the empty path: the trees.
+    pub(crate) async fn listing(&self, path: Vec<u8>, by: Weight, count: usize) -> Result<Listing, Failure> {
+        let found = self
+            .read(move |catalogue| Listing::of(catalogue, path, by, count))
+            .await?;
+        found.ok_or_else(|| {
+            Failure::not_found("this path is not in the catalogue: weft files scan DIR reads a directory in")
+        })
+    }
+
+    fn kept(&self) -> Option<(Instant, Arc<Overview>)> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens the catalogue, asks, and closes it.
+    async fn read<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Catalogue) -> Result<T, CatalogueError> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let begun = ambient::now();
+        let turn = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.turn).lock_owned());
+        let turn = turn.await.map_err(|_| busy())?;
+        let dir = self.place.dir.clone();
+        let task = ambient::blocking(move || {
+            // Held until the catalogue is closed, even if the request has been dropped by then.
+            let _turn = turn;
+            let settings = CatalogueSettings {
+                cache_size_bytes: CACHE_SIZE_BYTES,
+            };
+            let left = WAIT_MAX.saturating_sub(ambient::since(begun));
+            let catalogue = when_free(left, || Catalogue::open(&dir, &settings))?;
+            question(&catalogue)
+        });
+        match task.await {
+            Ok(answer) => answer.map_err(failure_of),
+            Err(error) => {
+                tracing::error!(%error, "a question to the catalogue of files did not come to its end");
+                Err(Failure::internal())
+            }
+        }
+    }
+}
+
+fn busy() -> Failure {
+    Failure::unavailable(
+        "the catalogue of files is in use: a scan is writing it, or another question is read from it; try again",
+    )
+}
+
+fn failure_of(error: CatalogueError) -> Failure {
+    match error {
+        CatalogueError::InUse { .. } => busy(),
+        // It went away since it was looked for.
+        CatalogueError::Missing { .. } => Failure::not_found("the catalogue of files is gone"),
+        error => {
+            tracing::error!(%error, "the catalogue of files failed to answer");
+            Failure::internal()
+        }
+    }
+}

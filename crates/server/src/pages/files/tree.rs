@@ -1,0 +1,259 @@
+//! The page of a directory: what is directly below it, as a treemap and as a table.
+
+use ::files::Weight;
+use axum::extract::{RawQuery, State as Shared};
+use look::chart;
+use look::treemap::{Tile, Tint, treemap};
+use maud::{Markup, html};
+
+use super::super::html::{Context, Html, Shown};
+use super::super::parts;
+use super::{address, frame};
+use crate::catalogue::{FilesEntry, FilesPath, FilesUsage, Listing, path_in_query, tidy};
+use crate::query::Query;
+use crate::{link, present};
+
+/// Values of `by` in addresses, the first where none is given.
+pub(super) const BY_SIZE: &str = "size";
+const BY_ENTRIES: &str = "entries";
+
+/// Names in the table.
+const ROWS_MAX: usize = 200;
+
+/// Rectangles of the treemap on wide screens and on narrow ones; what more there is has one together.
+const TILES_MAX: usize = 60;
+const TILES_NARROW_MAX: usize = 24;
+
+pub(in crate::pages) async fn show(Shared(context): Context, RawQuery(asked): RawQuery) -> Shown {
+    let path = asked.as_deref().and_then(path_in_query).unwrap_or_default();
+    let path = tidy(&path);
+    let by = match Query::of(asked.as_deref()).get("by") {
+        Some(BY_ENTRIES) => Weight::Entries,
+        _ => Weight::Size,
+    };
+    let files = context.catalogued_files()?;
+    let listing = files.listing(path, by, ROWS_MAX).await?;
+    let title = match listing.way.last() {
+        Some(here) => format!("Files in {}", here.path),
+        None => "Files by directory".to_owned(),
+    };
+    let content = html! {
+        header.page-head {
+            (breadcrumbs(&listing, by))
+            h1 { (heading(&listing)) }
+            (facts(&listing))
+        }
+        (orders(&listing, by))
+        (map(&listing, by))
+        (table(&listing, by))
+    };
+    Ok(Html::ok(frame(&context, &title).around(content)))
+}
+
+fn value(by: Weight) -> &'static str {
+    match by {
+        Weight::Size => BY_SIZE,
+        Weight::Entries => BY_ENTRIES,
+    }
+}
+
+fn weight(usage: &FilesUsage, by: Weight) -> u64 {
+    match by {
+        Weight::Size => usage.size_bytes,
+        Weight::Entries => usage.entries,
+    }
+}
+
+fn amount(weight: u64, by: Weight) -> String {
+    match by {
+        Weight::Size => present::size(weight),
+        Weight::Entries => present::counted(weight, "entry", "entries"),
+    }
+}
+
+/// The last name of a path.
+fn name(path: &FilesPath) -> &str {
+    path.path.rsplit('/').next().unwrap_or_default()
+}
+
+fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
+    let above = listing.way.split_last().map_or(&[][..], |(_, above)| above);
+    html! {
+        nav.breadcrumbs aria-label="Directories above" {
+            ol {
+                li { a href="/files" { "Files" } }
+                @if !listing.way.is_empty() { li { a href=(address(&FilesPath::new(Vec::new()), value(by))) { "Trees" } } }
+                @for (place, step) in above.iter().enumerate() {
+                    li {
+                        // The root of a tree is known by its path.
+                        @let shown = if place == 0 { &step.path } else { name(step) };
+                        @match link::if_short(address(step, value(by))) {
+                            Some(address) => a href=(address) { (parts::url_text(shown)) },
+                            None => (parts::url_text(shown)),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The root of a tree by its path, what is below it by its name: the way there is above it.
+fn heading(listing: &Listing) -> Markup {
+    match listing.way.as_slice() {
+        [] => html! { "What takes the space" },
+        [root] => parts::url_text(&root.path),
+        [.., here] => parts::url_text(name(here)),
+    }
+}
+
+fn facts(listing: &Listing) -> Markup {
+    let usage = &listing.usage;
+    parts::facts(&[
+        html! { (present::size(usage.size_bytes)) },
+        html! { (present::size(usage.disk_bytes)) " on disk" },
+        html! { (present::counted(usage.entries, "entry", "entries")) },
+        html! { (present::counted(usage.directories, "directory", "directories")) },
+        html! { (present::counted(usage.files, "file", "files")) },
+    ])
+}
+
+/// Links to the other order.
+fn orders(listing: &Listing, by: Weight) -> Markup {
+    html! {
+        nav aria-label="Order" {
+            ul.chips {
+                @for (order, shown) in [(Weight::Size, "By size"), (Weight::Entries, "By entries")] {
+                    @if let Some(address) = link::if_short(address(&listing.at, value(order))) {
+                        li { a href=(address) aria-current=[(order == by).then_some("true")] { (shown) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What everything directly below weighs together: shares are of that.
+fn whole(listing: &Listing, by: Weight) -> u64 {
+    let rows = listing.rows.iter().map(|row| weight(&row.usage, by));
+    rows.fold(weight(&listing.others_usage, by), u64::saturating_add)
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", part as f64 / whole.max(1) as f64 * 100.0)
+}
+
+fn map(listing: &Listing, by: Weight) -> Markup {
+    let of = match by {
+        Weight::Size => "bytes",
+        Weight::Entries => "entries",
+    };
+    let label = format!("Shares of {of}; the table below has the same");
+    let wide = tiles(listing, by, TILES_MAX);
+    html! {
+        @if !wide.is_empty() {
+            (treemap(&label, &wide, &tiles(listing, by, TILES_NARROW_MAX)))
+            p.legend.soft aria-hidden="true" {
+                span.key.inner { "directory" } " " span.key.leaf { "file" } " " span.key.rest { "many together" }
+            }
+        }
+    }
+}
+
+/// The heaviest rows as tiles, and one for all others.
+fn tiles(listing: &Listing, by: Weight, most: usize) -> Vec<Tile> {
+    let whole = whole(listing, by);
+    let heavy = listing.rows.iter().filter(|row| weight(&row.usage, by) > 0);
+    let mut tiles: Vec<Tile> = heavy.clone().take(most).map(|row| tile(row, by, whole)).collect();
+    let others = (listing.others, weight(&listing.others_usage, by));
+    let (count, rest) = heavy.skip(most).fold(others, |(count, sum), row| {
+        (count + 1, sum.saturating_add(weight(&row.usage, by)))
+    });
+    if rest > 0 {
+        let name = present::counted(count, "other", "others");
+        tiles.push(Tile {
+            title: format!("{name}: {}, {}", amount(rest, by), percent(rest, whole)),
+            name,
+            weight: rest as f64,
+            amount: amount(rest, by),
+            link: None,
+            tint: Tint::Rest,
+        });
+        // The drawing lays the heaviest first.
+        tiles.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    }
+    tiles
+}
+
+fn tile(row: &FilesEntry, by: Weight, whole: u64) -> Tile {
+    let weight = weight(&row.usage, by);
+    let is_inner = row.is_directory();
+    let title = format!(
+        "{}: {}, {}, {}",
+        row.name,
+        present::size(row.usage.size_bytes),
+        percent(weight, whole),
+        present::counted(row.usage.entries, "entry", "entries")
+    );
+    Tile {
+        name: row.name.clone(),
+        weight: weight as f64,
+        amount: amount(weight, by),
+        title,
+        link: is_inner
+            .then(|| address(&row.at, value(by)))
+            .and_then(link::if_short),
+        tint: if is_inner { Tint::Inner } else { Tint::Leaf },
+    }
+}
+
+fn table(listing: &Listing, by: Weight) -> Markup {
+    let whole = whole(listing, by);
+    html! {
+        @if listing.rows.is_empty() {
+            p.soft {
+                @match listing.kind {
+                    "directory" => "Nothing is catalogued in it.",
+                    kind => { "Nothing is below it: this is of kind " (kind) "." }
+                }
+            }
+        } @else {
+            table.measures.listing {
+                caption.hidden { "What is directly below, the heaviest first" }
+                thead { tr { th scope="col" { "Name" } th.number scope="col" { "Entries" } th.number scope="col" { "Size" } th.number scope="col" { "Share" } } }
+                tbody {
+                    @for row in &listing.rows {
+                        tr {
+                            th scope="row" { div.clamped { (named(row, by)) } }
+                            td.number { (present::count(row.usage.entries)) }
+                            td.number { (present::size(row.usage.size_bytes)) }
+                            td.number { (percent(weight(&row.usage, by), whole)) (chart::bar(weight(&row.usage, by), whole)) }
+                        }
+                    }
+                    @if listing.others > 0 {
+                        tr {
+                            th scope="row" { span.soft { (present::counted(listing.others, "other", "others")) } }
+                            td.number { (present::count(listing.others_usage.entries)) }
+                            td.number { (present::size(listing.others_usage.size_bytes)) }
+                            td.number { (percent(weight(&listing.others_usage, by), whole)) (chart::bar(weight(&listing.others_usage, by), whole)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn named(row: &FilesEntry, by: Weight) -> Markup {
+    let link = row.is_directory().then(|| address(&row.at, value(by)));
+    html! {
+        @match link.and_then(link::if_short) {
+            Some(address) => a href=(address) { (parts::url_text(&row.name)) @if !row.name.ends_with('/') { "/" } },
+            None => {
+                (parts::url_text(&row.name))
+                @if row.kind != "file" { " " span.badge.plain { (row.kind) } }
+                @if row.usage.entries == 0 { " " span.badge.plain title="A file with several names counts with the first of them" { "counted elsewhere" } }
+            }
+        }
+    }
+}
