@@ -33,10 +33,12 @@ pub(crate) enum Table {
     Days,
     /// Name -> epoch, format, numbers of file systems.
     Meta,
+    /// Path of a root -> how far a watch keeps it current.
+    Watches,
 }
 
 impl Table {
-    const ALL: [(Table, &'static str); 12] = [
+    const ALL: [(Table, &'static str); 13] = [
         (Table::Packs, "packs"),
         (Table::Dirs, "dirs"),
         (Table::Trees, "trees"),
@@ -49,6 +51,7 @@ impl Table {
         (Table::Changes, "changes"),
         (Table::Days, "days"),
         (Table::Meta, "meta"),
+        (Table::Watches, "watches"),
     ];
 
     fn options(self) -> KeyspaceCreateOptions {
