@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::files::{Catalogue, CatalogueSettings, Progress, ScanError};
+use ::files::{Catalogue, CatalogueError, CatalogueSettings, Progress, ScanError, Watch};
 
 use crate::context::Context;
 use crate::exit::Outcome;
@@ -16,11 +16,13 @@ mod names;
 mod report;
 mod scan;
 mod status;
+mod watch;
 mod when;
 
 const EXAMPLES: &str = "\
 Examples:
   weft files scan /data/crawls            read a tree in, or bring it up to date
+  weft files watch /data/crawls           keep it up to date, as it changes
   weft files status                       what is catalogued, how fresh it is
   weft files du /data/crawls              what takes the space
   weft files find --format warc --size +1G --modified +30d
@@ -28,7 +30,8 @@ Examples:
   weft files diff 7d                      what scans found changed in seven days
   weft files diff                         what the disk holds otherwise than the catalogue
 
-The catalogue is in the archive's directory (docs/files.md). One process at a time opens it.";
+The catalogue is in the archive's directory (docs/files.md). One process at a time opens it; a watch does so for
+a moment at a time.";
 
 /// Flags of `weft files`.
 #[derive(Debug, clap::Args)]
@@ -43,6 +46,8 @@ pub(crate) struct Args {
 enum Command {
     /// Walk directories, and bring the catalogue up to date
     Scan(scan::Args),
+    /// Keep trees current as they change, until Ctrl-C
+    Watch(watch::Args),
     /// Trees that are catalogued, scans, and what could not be read
     Status(status::Args),
     /// Entries by name, type, size, owner, time, format
@@ -59,6 +64,7 @@ enum Command {
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     match args.command {
         Command::Scan(args) => scan::run(&args, context),
+        Command::Watch(args) => watch::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Find(args) => find::run(&args, context),
         Command::Du(args) => du::run(&args, context),
@@ -72,7 +78,7 @@ const CATALOGUE: &str = "files";
 
 fn open(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
     let dir = context.archive.join(CATALOGUE);
-    Ok(Arc::new(Catalogue::open(&dir, &CatalogueSettings::default())?))
+    opened(|| Catalogue::open(&dir, &CatalogueSettings::default()))
 }
 
 fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
@@ -80,7 +86,25 @@ fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
         return Err(crate::exit::WrongUse("a scan writes: leave --read-only out".to_owned()).into());
     }
     let dir = context.archive.join(CATALOGUE);
-    Ok(Arc::new(Catalogue::create(&dir, &CatalogueSettings::default())?))
+    opened(|| Catalogue::create(&dir, &CatalogueSettings::default()))
+}
+
+/// A watch has the catalogue open for a moment at a time, but for a while if it scans.
+const WAIT_FOR_WATCH: Duration = Duration::from_secs(5);
+
+/// Opens the catalogue; while a watch runs, between two of its commits.
+fn opened(open: impl Fn() -> Result<Catalogue, CatalogueError>) -> anyhow::Result<Arc<Catalogue>> {
+    let begun = ambient::now();
+    loop {
+        match open() {
+            Err(CatalogueError::InUse { dir })
+                if Watch::is_running(&dir) && ambient::since(begun) < WAIT_FOR_WATCH =>
+            {
+                ambient::pause(Duration::from_millis(5));
+            }
+            opened => return Ok(Arc::new(opened?)),
+        }
+    }
 }
 
 /// A path of the catalogue in JSON: as text, and as bytes where it is none.
