@@ -302,7 +302,7 @@ pub fn when_free(
     loop {
         match open() {
             Err(CatalogueError::InUse { .. }) if ambient::since(begun) < wait_max => {
-                ambient::pause(Duration::from_millis(20));
+                ambient::pause(Duration::from_millis(5));
             }
             opened => return opened,
         }

@@ -19,6 +19,7 @@ use crate::pack;
 use crate::rows::{ChangesRow, DirRow, FaultRow, Group, LinkedName, LinkedRow, RootRow, ScanRow};
 use crate::tables::Table;
 use crate::usage::Usage;
+use crate::watch::WatchRow;
 
 /// Points at which a test ends the process.
 pub const CRASH_POINTS: [&str; 4] = [
@@ -222,6 +223,11 @@ impl Change {
         })
     }
 
+    /// The names of a file that has several, as this change leaves them.
+    pub(crate) fn names_of_linked(&mut self, id: FileId) -> Result<&[LinkedName], CatalogueError> {
+        Ok(&self.linked(id)?.names)
+    }
+
     fn count_linked(&mut self, name: Option<LinkedName>, sign: i64) -> Result<(), CatalogueError> {
         let Some(name) = name else { return Ok(()) };
         let mut usage = Usage::default();
@@ -299,6 +305,10 @@ impl Change {
             Some(root) => self.insert(Table::Roots, path, root.to_bytes()),
             None => self.remove(Table::Roots, path),
         }
+    }
+
+    pub(crate) fn watched(&mut self, path: &[u8], row: &WatchRow) {
+        self.insert(Table::Watches, path, row.to_bytes());
     }
 
     pub(crate) fn scan(&mut self, number: u64, scan: &ScanRow) {

@@ -87,6 +87,15 @@ pub enum ScanError {
         /// The path.
         path: PathBuf,
     },
+    /// A tree that is watched has another directory in its place: what was mounted there is not any more, perhaps.
+    #[error(
+        "{} is not the directory that was catalogued: mount it again, or let `weft files scan` read in what is there now",
+        path.display()
+    )]
+    Away {
+        /// The path.
+        path: PathBuf,
+    },
     /// It is in no tree that is catalogued.
     #[error("{} is not catalogued: `weft files scan` reads it in", path.display())]
     Unknown {

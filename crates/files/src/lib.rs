@@ -25,6 +25,7 @@ mod tables;
 mod usage;
 mod varint;
 mod walk;
+mod watch;
 
 pub use ask::{Changed, Child, Children, Fault, FirstBy, Found, Go, Heaviest, Root, Weight};
 pub use attributes::{Attributes, Entry, FileId, Kind};
@@ -38,3 +39,4 @@ pub use rows::{Group, ScanCounts, ScanRow, ScanState, What};
 pub use scan::{Progress, ScanSettings, Scanned, Until};
 pub use usage::{SIZE_CLASSES, Share, Usage};
 pub use varint::Corrupt;
+pub use watch::{Freshness, Note, Stale, StaleReason, Watch, WatchError, WatchSettings};

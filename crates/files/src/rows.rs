@@ -28,6 +28,11 @@ pub(crate) struct Stamp {
 }
 
 impl DirRow {
+    /// Whether all of it could be read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole_scan > 0 && self.faults == 0
+    }
+
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(40 + self.name.len());
         match self.parent {

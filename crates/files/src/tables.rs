@@ -39,10 +39,12 @@ pub(crate) enum Table {
     Acts,
     /// Name -> epoch, format, numbers of file systems.
     Meta,
+    /// Path of a root -> how far a watch keeps it current.
+    Watches,
 }
 
 impl Table {
-    const ALL: [(Table, &'static str); 15] = [
+    const ALL: [(Table, &'static str); 16] = [
         (Table::Packs, "packs"),
         (Table::Dirs, "dirs"),
         (Table::Trees, "trees"),
@@ -58,6 +60,7 @@ impl Table {
         (Table::Runs, "runs"),
         (Table::Acts, "acts"),
         (Table::Meta, "meta"),
+        (Table::Watches, "watches"),
     ];
 
     fn options(self) -> KeyspaceCreateOptions {

@@ -16,7 +16,7 @@ use crate::walk::Dir;
 impl Scan {
     pub(super) fn differ(&self, up: LookedUp, out: &mut Out<'_, Differs>) -> StageResult {
         let LookedUp { dir, is_known, found } = up;
-        let (entries, faults, stamp) = match found {
+        let (entries, read) = match found {
             Gathered::Known => {
                 let end = Some(End::Known);
                 return out.send(Differs {
@@ -29,9 +29,10 @@ impl Scan {
                 entries,
                 faults,
                 stamp,
-            } => (entries, faults, stamp),
+            } => (entries, Some((faults, stamp))),
+            Gathered::Some(entries) => (Sorted::InMemory(entries), None),
         };
-        let is_whole = faults.is_empty();
+        let is_whole = read.as_ref().is_some_and(|(faults, _)| faults.is_empty());
         let compare = Compare {
             dir: dir.id,
             is_whole,
@@ -72,11 +73,14 @@ impl Scan {
             }
             Ok(())
         })?;
-        let end = Some(End::Read {
-            is_whole,
-            stamp,
-            entries,
-            faults,
+        let end = Some(match read {
+            Some((faults, stamp)) => End::Read {
+                is_whole,
+                stamp,
+                entries,
+                faults,
+            },
+            None => End::Some { entries },
         });
         out.send(Differs {
             dir,
@@ -124,13 +128,15 @@ impl Scan {
             row.counts.add(differs.difference.counts);
             if differs.end.is_some() {
                 landed.push(differs.dir.id);
-                row.counts.directories += u64::from(!matches!(differs.end, Some(End::Known)));
+                row.counts.directories += u64::from(matches!(differs.end, Some(End::Read { .. })));
             }
             self.apply_one(&mut change, differs)?;
         }
         row.ended_ms = super::wall_ms();
         row.spent_ms = self.spent_ms();
-        change.scan(self.number, &row);
+        if self.is_scan {
+            change.scan(self.number, &row);
+        }
         drop(row);
         change.commit()?;
         self.shared.land(landed.into_iter());
@@ -148,6 +154,10 @@ impl Scan {
         }
         for (id, name, attributes) in difference.linked {
             change.linked_name(id, dir.id, &name, attributes.as_ref())?;
+            if let Some(observer) = &self.observer {
+                let names = change.names_of_linked(id)?;
+                observer.linked(id, dir.id, attributes.as_ref(), names);
+            }
         }
         if !difference.lost.is_empty() || !difference.changes.is_empty() {
             let path = self.path_of(&dir);
@@ -168,14 +178,18 @@ impl Scan {
         if let Some(parent) = &dir.parent {
             change.attach(dir.id, parent.id, &dir.name)?;
         }
-        let End::Read {
-            is_whole,
-            stamp,
-            entries,
-            faults,
-        } = end
-        else {
-            return Ok(());
+        let (is_whole, stamp, entries, faults) = match end {
+            End::Known => return Ok(()),
+            End::Some { entries } => {
+                change.dir(dir.id)?.get_or_insert_default().entries = entries;
+                return Ok(());
+            }
+            End::Read {
+                is_whole,
+                stamp,
+                entries,
+                faults,
+            } => (is_whole, stamp, entries, faults),
         };
         if change.dir(dir.id)?.as_ref().is_some_and(|row| row.faults > 0) {
             change.clear_faults(dir.id)?;

@@ -23,6 +23,8 @@ pub(super) enum Gathered {
         /// is resumed reads it again.
         stamp: Stamp,
     },
+    /// Some directories in it, in order of name.
+    Some(Vec<Entry>),
     Known,
 }
 
@@ -43,6 +45,7 @@ impl Gathered {
                 entries: Sorted::OnDisk(_, count),
                 ..
             } => *count,
+            Gathered::Some(entries) => entries.len() as u64,
             Gathered::Known => 1,
         }
     }
@@ -79,13 +82,18 @@ impl Gatherer {
 
     pub(super) fn take(&mut self, looked: LookedAt, out: &mut Out<'_, LookedUp>) -> StageResult {
         let LookedAt { dir, number, found } = looked;
-        if matches!(found, LookedFound::Known) {
-            return self.send(dir, Gathered::Known, out);
-        }
+        let found = match found {
+            LookedFound::Known => return self.send(dir, Gathered::Known, out),
+            LookedFound::Some(mut entries) => {
+                entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+                return self.send(dir, Gathered::Some(entries), out);
+            }
+            found => found,
+        };
         let mut gathering = self.gatherings.remove(&dir.visit).unwrap_or_default();
         gathering.pieces += 1;
         match found {
-            LookedFound::Known => {}
+            LookedFound::Known | LookedFound::Some(_) => {}
             LookedFound::Fault(errno) => {
                 gathering.all = Some(number + 1);
                 gathering.faults.push((Box::default(), errno));

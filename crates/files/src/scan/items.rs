@@ -17,14 +17,14 @@ pub(super) struct Work(pub(super) Piece);
 impl Item for Work {
     fn count(&self) -> u64 {
         match &self.0.found {
-            Found::Names { names, .. } => names.len() as u64,
+            Found::Names { names, .. } | Found::Some { names, .. } => names.len() as u64,
             _ => 1,
         }
     }
 
     fn bytes(&self) -> u64 {
         match &self.0.found {
-            Found::Names { names, .. } => names.bytes() as u64 + 64,
+            Found::Names { names, .. } | Found::Some { names, .. } => names.bytes() as u64 + 64,
             _ => 64,
         }
     }
@@ -45,13 +45,15 @@ pub(super) enum LookedFound {
         is_last: bool,
     },
     Fault(Errno),
+    /// Those of some directories in it.
+    Some(Vec<Entry>),
     Known,
 }
 
 impl Item for LookedAt {
     fn count(&self) -> u64 {
         match &self.found {
-            LookedFound::Entries { entries, .. } => entries.len() as u64,
+            LookedFound::Entries { entries, .. } | LookedFound::Some(entries) => entries.len() as u64,
             _ => 1,
         }
     }
@@ -92,6 +94,10 @@ pub(super) enum End {
         stamp: Stamp,
         entries: u64,
         faults: Vec<(Box<[u8]>, Errno)>,
+    },
+    /// Only some of its names were looked at.
+    Some {
+        entries: u64,
     },
     Known,
 }

@@ -16,6 +16,11 @@ impl Scan {
         let found = match found {
             Found::Fault(errno) => LookedFound::Fault(errno),
             Found::Known => LookedFound::Known,
+            Found::Some { handle, names } => {
+                // One that is gone was noted as gone by its directory, or will be.
+                let looked = names.iter().map(|listed| self.entry(&dir, &handle, &listed));
+                LookedFound::Some(looked.filter_map(Result::ok).collect())
+            }
             Found::Names {
                 handle,
                 names,

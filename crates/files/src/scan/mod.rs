@@ -9,6 +9,7 @@
 //!  - a scan that was stopped goes on: directories that it has read whole, and that have the same times, are not read again.
 
 mod apply;
+mod follow;
 mod gather;
 mod items;
 mod look;
@@ -26,12 +27,12 @@ use rustc_hash::FxHashSet;
 use rustix::io::Errno;
 
 use crate::ask::Changed;
-use crate::attributes::{FileId, Kind};
+use crate::attributes::{Attributes, FileId, Kind};
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
-use crate::rows::{ScanCounts, ScanRow, ScanState, Stamp};
-use crate::tables::Table;
-use crate::walk::{Handle, Handles, Mounts, Piece, Visitor, Walk, WalkSettings};
+use crate::rows::{DirRow, LinkedName, ScanCounts, ScanRow, ScanState, Stamp};
+use crate::walk::{Handle, Handles, Known, Mounts, Piece, Visitor, Walk, WalkSettings};
+pub(crate) use follow::Plan;
 use items::{LookedAt, Work};
 use roots::RootError;
 pub(crate) use roots::volume_name;
@@ -104,6 +105,11 @@ impl Progress {
         self.shared.stop.store(true, Relaxed);
     }
 
+    /// Whether it was told to end.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.stop.load(Relaxed)
+    }
+
     /// Names looked at so far in this run.
     pub fn entries(&self) -> u64 {
         self.shared.entries.load(Relaxed)
@@ -152,17 +158,47 @@ const COMMIT_BYTES: u64 = 8 << 20;
 
 /// Where a scan goes.
 #[derive(Debug)]
-struct Target {
+pub(crate) struct Target {
     /// Path of the catalogued tree.
-    root: Vec<u8>,
+    pub(crate) root: Vec<u8>,
     /// Names that lead from there to the directory that alone is walked.
     only: Vec<Box<[u8]>>,
 }
 
 impl Target {
+    /// Whether it is all of the tree.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.only.is_empty()
+    }
+
     fn below(&self) -> Box<[u8]> {
         self.only.join(&b'/').into()
     }
+}
+
+/// Which directories a walk reads.
+#[derive(Debug, Clone)]
+pub(crate) enum Which {
+    /// All.
+    All,
+    /// Those that this scan has not read whole, or that have other times since.
+    NotRead,
+    /// Those that have other times than the catalogue knows.
+    Changed,
+    /// Those of a plan, and those that the catalogue does not have.
+    Planned(Arc<Plan>),
+}
+
+/// Is told what a scan does on its way, by several threads.
+pub(crate) trait Observer: Send + Sync {
+    /// A directory was opened, and nothing of it was read yet. Returns whether its changes are known from now on, not before.
+    fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool;
+
+    /// A name in `dir` of a file with several names has new attributes, or is gone; `names` are all that are known.
+    fn linked(&self, file: FileId, dir: FileId, now: Option<&Attributes>, names: &[LinkedName]);
+
+    /// A directory is in the catalogue no more.
+    fn forgotten(&self, id: FileId);
 }
 
 /// Everything that the stages share.
@@ -170,7 +206,10 @@ struct Scan {
     catalogue: Arc<Catalogue>,
     number: u64,
     /// Whether directories may have been read in this scan before.
-    is_resumed: AtomicBool,
+    is_resumed: bool,
+    /// Whether it has a row of its own: what a watch reads between scans has none.
+    is_scan: bool,
+    observer: Option<Arc<dyn Observer>>,
     keeps_changes: bool,
     root_path: Vec<u8>,
     row: Mutex<ScanRow>,
@@ -194,14 +233,30 @@ impl Catalogue {
         settings: &ScanSettings,
         progress: &Progress,
     ) -> Result<Scanned, ScanError> {
+        self.scan_observed(dir, settings, progress, None)
+    }
+
+    /// The same, told to an observer on the way.
+    pub(crate) fn scan_observed(
+        self: &Arc<Self>,
+        dir: &Path,
+        settings: &ScanSettings,
+        progress: &Progress,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Result<Scanned, ScanError> {
         let target = self.target(dir)?;
-        let scan = Arc::new(self.begin(&target, settings, progress, None)?);
-        let mut stages = scan.pass(&target, settings)?;
+        let mut scan = self.begin(&target, settings, progress, None)?;
+        scan.observer = observer;
+        let scan = Arc::new(scan);
+        let which = match scan.is_resumed {
+            true => Which::NotRead,
+            false => Which::All,
+        };
+        let mut stages = scan.pass(&target, settings, &which)?;
         if settings.until == Until::Apply {
             // A directory may have moved to one that had been read before: those that changed since are read again.
-            if scan.has_orphans()? {
-                scan.is_resumed.store(true, Relaxed);
-                scan.pass(&target, settings)?;
+            if self.has_orphans()? {
+                scan.pass(&target, settings, &Which::NotRead)?;
             }
             stages.push(scan.remove_old()?);
             scan.end(&target)?;
@@ -232,13 +287,13 @@ impl Catalogue {
             return Err(ScanError::Unknown { path: dir.to_owned() });
         }
         let scan = Arc::new(self.begin(&target, settings, progress, Some(Arc::new(each)))?);
-        scan.pass(&target, settings)?;
+        scan.pass(&target, settings, &Which::All)?;
         let counts = scan.row.lock().counts;
         Ok(counts)
     }
 
     /// The tree that a directory is in, and the way from there.
-    fn target(&self, dir: &Path) -> Result<Target, ScanError> {
+    pub(crate) fn target(&self, dir: &Path) -> Result<Target, ScanError> {
         use std::os::unix::ffi::OsStrExt;
         let path = dir.canonicalize().map_err(|source| ScanError::Root {
             path: dir.to_owned(),
@@ -305,7 +360,9 @@ impl Catalogue {
         Ok(Scan {
             catalogue: self.clone(),
             number,
-            is_resumed: AtomicBool::new(is_resumed),
+            is_resumed,
+            is_scan: true,
+            observer: None,
             // In a first scan everything is new.
             keeps_changes: listener.is_some()
                 || self.root(&target.root)?.is_some_and(|root| root.whole_scan > 0),
@@ -341,6 +398,7 @@ impl Scan {
         self: &Arc<Self>,
         target: &Target,
         settings: &ScanSettings,
+        which: &Which,
     ) -> Result<Vec<StageReport>, ScanError> {
         let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
             &target.root,
@@ -360,6 +418,7 @@ impl Scan {
             scan: self,
             feeder,
             until: settings.until,
+            which,
         };
         // Without these everything that is mounted is entered, whatever it is.
         let mounts = match settings.cross_devices {
@@ -368,11 +427,15 @@ impl Scan {
         };
         let mut walk = Walk::new(settings_of_walk, mounts, &visitor, &self.shared.stop);
         let root = walk.open_root(&path).map_err(cannot_read)?;
+        let of_root = |error| match error {
+            RootError::Read(errno) => cannot_read(errno),
+            RootError::Catalogue(error) => error.into(),
+        };
+        if self.observer.is_some() && !self.is_root(target, &root).map_err(of_root)? {
+            return Err(ScanError::Away { path: path.clone() });
+        }
         if settings.until == Until::Apply && self.listener.is_none() {
-            self.note_root(target, &root).map_err(|error| match error {
-                RootError::Read(errno) => cannot_read(errno),
-                RootError::Catalogue(error) => error.into(),
-            })?;
+            self.note_root(target, &root).map_err(of_root)?;
         }
         let walked = walk.run(root);
         let read = walk.report();
@@ -452,10 +515,6 @@ impl Scan {
         })
     }
 
-    fn has_orphans(&self) -> Result<bool, CatalogueError> {
-        Ok(!self.catalogue.tables.space(Table::Orphans).is_empty()?)
-    }
-
     fn spent_ms(&self) -> u64 {
         self.spent_before_ms + u64::try_from(wall_ms() - self.since_ms).unwrap_or(0)
     }
@@ -466,6 +525,29 @@ struct Visits<'a> {
     scan: &'a Scan,
     feeder: Feeder<Work>,
     until: Until,
+    which: &'a Which,
+}
+
+impl Visits<'_> {
+    /// What is known of a directory, if it need not be read.
+    fn not_read(&self, id: FileId, is_as_before: impl Fn(&DirRow) -> bool) -> Option<Known> {
+        let row = self.scan.catalogue.dir_row(id).ok()??;
+        if !is_as_before(&row) {
+            return None;
+        }
+        let mut enter = Vec::new();
+        let read = self.scan.catalogue.each_entry(id, |name, file| {
+            if file.kind == Kind::Directory {
+                enter.push(name.into());
+            }
+            Ok(())
+        });
+        // What cannot be read here is read from the disk.
+        read.ok().map(|()| Known {
+            enter,
+            look: Vec::new(),
+        })
+    }
 }
 
 impl Visitor for Visits<'_> {
@@ -473,23 +555,19 @@ impl Visitor for Visits<'_> {
         self.scan.volume(device, handle)
     }
 
-    fn known(&self, id: FileId, stamp: Stamp) -> Option<Vec<Box<[u8]>>> {
-        if !self.scan.is_resumed.load(Relaxed) {
-            return None;
+    fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool {
+        let observer = self.scan.observer.as_ref();
+        observer.is_some_and(|observer| observer.opened(parent, id, handle))
+    }
+
+    fn known(&self, id: FileId, stamp: Stamp) -> Option<Known> {
+        let number = self.scan.number;
+        match self.which {
+            Which::All => None,
+            Which::NotRead => self.not_read(id, |row| row.whole_scan == number && row.stamp == stamp),
+            Which::Changed => self.not_read(id, |row| row.is_whole() && row.stamp == stamp),
+            Which::Planned(plan) => plan.known(&self.scan.catalogue, id),
         }
-        let row = self.scan.catalogue.dir_row(id).ok()??;
-        if row.whole_scan != self.scan.number || row.stamp != stamp {
-            return None;
-        }
-        let mut names = Vec::new();
-        let read = self.scan.catalogue.each_entry(id, |name, file| {
-            if file.kind == Kind::Directory {
-                names.push(name.into());
-            }
-            Ok(())
-        });
-        // What cannot be read here is read from the disk.
-        read.ok().map(|()| names)
     }
 
     fn piece(&self, piece: Piece) -> Result<(), Stopped> {

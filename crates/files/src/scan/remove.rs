@@ -114,6 +114,9 @@ impl Scan {
             }
             for (id, name, _) in &difference.linked {
                 change.linked_name(*id, orphan.id, name, None)?;
+                if let Some(observer) = &self.observer {
+                    observer.linked(*id, orphan.id, None, change.names_of_linked(*id)?);
+                }
             }
             for (id, name) in &difference.lost {
                 let mut path = orphan.path.clone();
@@ -135,6 +138,9 @@ impl Scan {
             }
             change.commit()?;
             if is_last {
+                if let Some(observer) = &self.observer {
+                    observer.forgotten(orphan.id);
+                }
                 return Ok(());
             }
         }

@@ -36,6 +36,13 @@ impl Scan {
             _ => self.catalogue.volume(&name)?,
         };
         let attributes = looked.attributes(volume, b"", None);
+        if !self.is_scan
+            && before
+                .as_ref()
+                .is_some_and(|before| before.attributes == attributes)
+        {
+            return Ok(());
+        }
         let mut change = Change::new(&self.catalogue)?;
         for (path, other) in self.catalogue.roots()? {
             // It was called otherwise before.
@@ -66,9 +73,20 @@ impl Scan {
         row.attributes = attributes.clone();
         change.root(&target.root, Some(&row));
         change.attach(attributes.id, attributes.id, &target.root)?;
-        change.scan(self.number, &self.row.lock());
+        if self.is_scan {
+            change.scan(self.number, &self.row.lock());
+        }
         change.commit()?;
         Ok(())
+    }
+
+    /// Whether an open directory is the one that the catalogue has of a tree, or it has none of it.
+    pub(super) fn is_root(&self, target: &Target, root: &Handle) -> Result<bool, RootError> {
+        let Some(before) = self.catalogue.root(&target.root)? else {
+            return Ok(true);
+        };
+        let looked = look_at(root, b"").map_err(RootError::Read)?;
+        Ok(looked.id(before.attributes.id.volume) == before.attributes.id)
     }
 
     /// Writes how it ended.

@@ -150,8 +150,19 @@ pub(crate) enum Found {
     },
     /// It could not be opened, or reading stopped before its end.
     Fault(Errno),
+    /// Some of its directories alone, which were not listed but known before.
+    Some { handle: Handle, names: Names },
     /// It was read before in this scan, and is as it was.
     Known,
+}
+
+/// A directory that is not read.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Directories in it that are entered.
+    pub(crate) enter: Vec<Box<[u8]>>,
+    /// Directories in it that are looked at, because their own attributes may have changed.
+    pub(crate) look: Vec<Box<[u8]>>,
 }
 
 /// What a walk needs to be told, and to whom it tells.
@@ -159,8 +170,12 @@ pub(crate) trait Visitor: Sync {
     /// The number of a file system.
     fn volume(&self, device: u64, handle: &Handle) -> Result<u32, rustix::io::Errno>;
 
-    /// The directories in a directory that need not be read again.
-    fn known(&self, id: FileId, stamp: Stamp) -> Option<Vec<Box<[u8]>>>;
+    /// A directory was opened, and nothing of it was read yet. Returns whether its times must be looked at again, because
+    /// only from now on it is told when they change.
+    fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool;
+
+    /// What is to be done in a directory that need not be read again; `None` if it must be.
+    fn known(&self, id: FileId, stamp: Stamp) -> Option<Known>;
 
     /// Takes a piece; an error ends the walk.
     fn piece(&self, piece: Piece) -> Result<(), flow::Stopped>;
@@ -254,8 +269,11 @@ impl<'a> Walk<'a> {
     /// # Errors
     /// The system's, about the root.
     pub(crate) fn run(&mut self, root: Handle) -> Result<(), Errno> {
-        let looked = look_at(&root, b"")?;
+        let mut looked = look_at(&root, b"")?;
         let volume = self.visitor.volume(looked.device, &root)?;
+        if self.visitor.opened(None, looked.id(volume), &root) {
+            looked = look_at(&root, b"")?;
+        }
         let dir = Dir {
             parent: None,
             name: Box::default(),
@@ -270,7 +288,7 @@ impl<'a> Walk<'a> {
         self.stealers = workers.iter().map(Worker::stealer).collect();
         self.pending.store(1, SeqCst);
         let dir = Arc::new(dir);
-        match self.children_if_known(&dir) {
+        match self.children_if_known(&dir, &root) {
             true => self.pending.store(self.injector.len() as u64, SeqCst),
             false => self.injector.push(Task::Read {
                 dir,
@@ -298,19 +316,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Puts the directories of a root that need not be read into the queue.
-    fn children_if_known(&self, dir: &Arc<Dir>) -> bool {
-        let Some(names) = self.visitor.known(dir.id, dir.stamp) else {
+    fn children_if_known(&self, dir: &Arc<Dir>, root: &Handle) -> bool {
+        let Some(known) = self.visitor.known(dir.id, dir.stamp) else {
             return false;
         };
-        let known = Piece {
-            dir: dir.clone(),
-            number: 0,
-            found: Found::Known,
-        };
-        if self.visitor.piece(known).is_err() {
-            self.stop.store(true, Relaxed);
-        }
-        for name in names {
+        self.send(self.piece_of_known(dir, root, known.look));
+        for name in known.enter {
             if self.is_on_the_way(dir, &name) {
                 self.injector.push(Task::Open {
                     parent: dir.clone(),
@@ -320,6 +331,25 @@ impl<'a> Walk<'a> {
             }
         }
         true
+    }
+
+    fn piece_of_known(&self, dir: &Arc<Dir>, handle: &Handle, look: Vec<Box<[u8]>>) -> Piece {
+        let mut names = Names::default();
+        for name in &look {
+            names.push(name, Kind::Directory, 0);
+        }
+        self.mounts.mark(dir, &mut names);
+        Piece {
+            dir: dir.clone(),
+            number: 0,
+            found: match look.is_empty() {
+                true => Found::Known,
+                false => Found::Some {
+                    handle: handle.clone(),
+                    names,
+                },
+            },
+        }
     }
 
     pub(crate) fn report(&self) -> StageReport {
@@ -448,7 +478,7 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         let handle = self.handles.open(&handle, name)?;
-        let looked = look_at(&handle, b"")?;
+        let mut looked = look_at(&handle, b"")?;
         if looked.device != parent.device && !self.settings.cross_devices {
             return Ok(None);
         }
@@ -456,6 +486,9 @@ impl<'a> Walk<'a> {
             true => parent.id.volume,
             false => self.visitor.volume(looked.device, &handle)?,
         };
+        if self.visitor.opened(Some(parent.id), looked.id(volume), &handle) {
+            looked = look_at(&handle, b"")?;
+        }
         Ok(Some((self.dir(parent, name.into(), &looked, volume), handle)))
     }
 
@@ -500,15 +533,11 @@ impl<'a> Walk<'a> {
         worker: &Worker<Task>,
         buffer: &mut system::Buffer,
     ) -> Duration {
-        let Some(names) = self.visitor.known(dir.id, dir.stamp) else {
+        let Some(known) = self.visitor.known(dir.id, dir.stamp) else {
             return self.read(dir, handle, 0, worker, buffer);
         };
-        let blocked = self.send(Piece {
-            dir: dir.clone(),
-            number: 0,
-            found: Found::Known,
-        });
-        for name in names {
+        let blocked = self.send(self.piece_of_known(&dir, &handle, known.look));
+        for name in known.enter {
             if self.is_on_the_way(&dir, &name) {
                 self.push_open(worker, &dir, &handle, name);
             }

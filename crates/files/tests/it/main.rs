@@ -4,3 +4,5 @@ mod ask;
 mod deep;
 mod model;
 mod scan;
+#[cfg(target_os = "linux")]
+mod watch;

@@ -146,7 +146,13 @@ impl Rig {
     /// The catalogue has what the disk has, and its sums are those of its entries.
     #[track_caller]
     pub(crate) fn check(&self) {
-        let (expected, found) = (listed(&self.path()), catalogued(&self.catalogue, &self.path()));
+        Rig::check_beside(&self.catalogue, &self.path());
+    }
+
+    /// The same for a catalogue and a tree of others.
+    #[track_caller]
+    pub(crate) fn check_beside(catalogue: &Catalogue, root: &Path) {
+        let (expected, found) = (listed(root), catalogued(catalogue, root));
         let differing: Vec<_> = expected
             .keys()
             .chain(found.keys())
@@ -163,9 +169,9 @@ impl Rig {
             .take(5)
             .collect();
         assert!(differing.is_empty(), "on disk, in the catalogue: {differing:#?}");
-        self.check_sums();
-        let top = self.catalogue.locate(&self.path()).unwrap().unwrap();
-        let usage = self.catalogue.usage(&top).unwrap();
+        assert_eq!(catalogue.check().unwrap(), Vec::<String>::new());
+        let top = catalogue.locate(root).unwrap().unwrap();
+        let usage = catalogue.usage(&top).unwrap();
         let mut inodes = BTreeSet::new();
         let counted: Vec<_> = expected.values().filter(|row| inodes.insert(row.1)).collect();
         assert_eq!(usage.entries as usize, counted.len());

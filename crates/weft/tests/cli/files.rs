@@ -409,3 +409,75 @@ fn an_archive_may_begin_with_its_catalogue() {
     place.good(&["files", "status"]);
     place.good(&["status"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
+    let place = Place::new();
+    tree(&place);
+    place.check(
+        &["files", "watch", "no-such-dir"],
+        &expect![[r#"
+            exit code 1
+            2> error: cannot read no-such-dir: No such file or directory (os error 2)
+        "#]],
+    );
+    place.check(
+        &["files", "watch", "tree/a/nothing"],
+        &expect![[r#"
+            exit code 1
+            2> error: PLACE/tree/a/nothing is not a directory
+        "#]],
+    );
+    let read_only = place.run(&["files", "watch", "tree", "--read-only"]);
+    assert_eq!(read_only.code, Some(2), "{read_only:?}");
+    place.check(
+        &["files", "watch", "tree", "tree/a"],
+        &expect![[r#"
+            exit code 1
+            2> error: tree/a is in PLACE/tree, which is watched too: leave it out
+        "#]],
+    );
+    let limited = place.start(&["files", "watch", "tree", "--max-watches", "2"]);
+    let is_watched = || {
+        let status = place.run(&["files", "status", "--json"]).stdout;
+        status.contains("\"reason\":\"limit\"")
+    };
+    let end = std::time::Instant::now() + Duration::from_secs(30);
+    while !is_watched() {
+        assert!(std::time::Instant::now() < end, "the watch does not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    place.check(
+        &["files", "watch", "tree"],
+        &expect![[r#"
+            exit code 1
+            2> error: the catalogue of files in ./weft-archive/files is kept current by another watch: end that, and give this one all directories
+        "#]],
+    );
+    assert!(
+        place
+            .good(&["files", "find", "tree", "--name", "nothing"])
+            .contains("a/nothing")
+    );
+    let killed = Command::new("kill")
+        .args(["-INT", &limited.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let ended = limited.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.success(), "{said}");
+    assert!(
+        said.contains("only 2 directories can be watched: raise fs.inotify.max_user_watches"),
+        "{said}"
+    );
+    assert!(place.good(&["files", "status"]).contains("the watch ended"));
+    place.check(
+        &["files", "watch", "tree/a"],
+        &expect![[r#"
+            exit code 1
+            2> error: tree/a is in PLACE/tree, which is catalogued: watch that
+        "#]],
+    );
+}

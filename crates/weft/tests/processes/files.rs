@@ -2,9 +2,10 @@
 //! tells the catalogue from one that was made in peace.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
+use std::process::{Child, ChildStdout, Command};
+use std::time::{Duration, Instant};
 
 use crate::program::{run, said, weft};
 
@@ -146,4 +147,79 @@ fn a_scan_without_room_says_so_and_goes_on_when_there_is_some() {
     assert!(message.contains("file too large"), "{message}");
     run(scan(archive.path(), made.path()), &[0]);
     assert!(all(archive.path()) == expected);
+}
+
+/// A watch that runs, and what it prints.
+#[cfg(target_os = "linux")]
+struct Watching {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+#[cfg(target_os = "linux")]
+impl Watching {
+    fn start(archive: &Path, tree: &Path) -> Watching {
+        let mut command = files(archive, &["watch", tree.to_str().unwrap(), "--json"]);
+        let mut child = command.args(["--scan-after", "1"]).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Watching { child, lines }
+    }
+
+    #[track_caller]
+    fn wait_for(&mut self, what: &str) {
+        let what = format!("\"what\":\"{what}\"");
+        let found = self.lines.find(|line| line.as_ref().unwrap().contains(&what));
+        assert!(found.is_some(), "the watch ended before {what}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn wait_until(archive: &Path, tree: &Path) {
+    let expected = undisturbed(tree);
+    let end = Instant::now() + Duration::from_secs(60);
+    while all(archive) != expected {
+        assert!(Instant::now() < end, "the catalogue differs from the disk");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// A watch is killed. Who asks how fresh the tree is learns that it is not watched, and since when; the next watch finds
+/// what changed meanwhile, also where the times of directories do not show it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_watch_that_was_killed_is_told_from_one_that_runs_and_the_next_one_finds_the_rest() {
+    let (made, archive) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (tree_path, archive) = (made.path(), archive.path());
+    tree(tree_path);
+    let status = |archive: &Path| run(files(archive, &["status"]), &[0]);
+    let mut watching = Watching::start(archive, tree_path);
+    watching.wait_for("current");
+    fs::write(tree_path.join("1/1/new"), b"new").unwrap();
+    watching.wait_for("committed");
+    wait_until(archive, tree_path);
+    let said = status(archive);
+    assert!(said.contains("current (watched, last event"), "{said}");
+
+    watching.child.kill().unwrap();
+    watching.child.wait().unwrap();
+    let said = status(archive);
+    assert!(
+        said.contains("stale since") && said.contains("the watch was killed"),
+        "{said}"
+    );
+    fs::rename(tree_path.join("1/1"), tree_path.join("2/moved")).unwrap();
+    fs::remove_dir_all(tree_path.join("3")).unwrap();
+    // No directory has other times after this.
+    let grown = fs::OpenOptions::new()
+        .append(true)
+        .open(tree_path.join("5/5/file 3"));
+    std::io::Write::write_all(&mut grown.unwrap(), b"more").unwrap();
+
+    let mut again = Watching::start(archive, tree_path);
+    again.wait_for("current");
+    wait_until(archive, tree_path);
+    let said = status(archive);
+    assert!(said.contains("current (watched"), "{said}");
+    again.child.kill().unwrap();
+    again.child.wait().unwrap();
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::files::{Catalogue, CatalogueSettings, Progress, ScanError, when_free};
+use ::files::{Catalogue, CatalogueError, CatalogueSettings, Progress, ScanError, Watch, when_free};
 use server::FilesPlace;
 
 use crate::context::Context;
@@ -19,11 +19,13 @@ mod policy;
 mod report;
 mod scan;
 mod status;
+mod watch;
 mod when;
 
 const EXAMPLES: &str = "\
 Examples:
   weft files scan /data/crawls            read a tree in, or bring it up to date
+  weft files watch /data/crawls           keep it up to date, as it changes
   weft files status                       what is catalogued, how fresh it is
   weft files du /data/crawls              what takes the space
   weft files find --format warc --size +1G --modified +30d
@@ -32,7 +34,8 @@ Examples:
   weft files policy plan                  what policies would do with files now
   weft files diff                         what the disk holds otherwise than the catalogue
 
-The catalogue is in the archive's directory (docs/files.md). One process at a time opens it.";
+The catalogue is in the archive's directory (docs/files.md). One process at a time opens it; a watch does so for
+a moment at a time.";
 
 /// Flags of `weft files`.
 #[derive(Debug, clap::Args)]
@@ -47,6 +50,8 @@ pub(crate) struct Args {
 enum Command {
     /// Walk directories, and bring the catalogue up to date
     Scan(scan::Args),
+    /// Keep trees current as they change, until Ctrl-C
+    Watch(watch::Args),
     /// Trees that are catalogued, scans, and what could not be read
     Status(status::Args),
     /// Entries by name, type, size, owner, time, format
@@ -67,6 +72,7 @@ enum Command {
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     match args.command {
         Command::Scan(args) => scan::run(&args, context),
+        Command::Watch(args) => watch::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Find(args) => find::run(&args, context),
         Command::Du(args) => du::run(&args, context),
@@ -85,8 +91,7 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 
 fn open(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
     let dir = context.archive.join(CATALOGUE);
-    let opened = when_free(WAIT_MAX, || Catalogue::open(&dir, &CatalogueSettings::default()));
-    Ok(Arc::new(opened?))
+    opened(&dir, || Catalogue::open(&dir, &CatalogueSettings::default()))
 }
 
 /// What the pages of a server show of the catalogue in an archive's directory.
@@ -102,10 +107,21 @@ fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
         return Err(crate::exit::WrongUse("a scan writes: leave --read-only out".to_owned()).into());
     }
     let dir = context.archive.join(CATALOGUE);
-    let opened = when_free(WAIT_MAX, || {
-        Catalogue::create(&dir, &CatalogueSettings::default())
-    });
-    Ok(Arc::new(opened?))
+    opened(&dir, || Catalogue::create(&dir, &CatalogueSettings::default()))
+}
+
+/// A watch also has it open for a moment at a time, but for a while if it scans.
+const WAIT_FOR_WATCH: Duration = Duration::from_secs(5);
+
+fn opened(
+    dir: &Path,
+    open: impl Fn() -> Result<Catalogue, CatalogueError>,
+) -> anyhow::Result<Arc<Catalogue>> {
+    let wait_max = match Watch::is_running(dir) {
+        true => WAIT_FOR_WATCH,
+        false => WAIT_MAX,
+    };
+    Ok(Arc::new(when_free(wait_max, open)?))
 }
 
 /// A path of the catalogue in JSON: as text, and as bytes where it is none.

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use ::files::{Catalogue, ScanState};
+use ::files::{Catalogue, Freshness, ScanState};
 
+use super::watch::because;
 use super::when::{ago, shown_ms};
 use super::{JsonPath, JsonUsage, number, open, shown};
 use crate::context::Context;
@@ -45,7 +46,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 }
 
 fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome> {
-    let trees = catalogue.trees()?;
+    let trees = catalogue
+        .trees()?
+        .into_iter()
+        .map(|tree| Ok((catalogue.freshness(&tree.path)?, tree)))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let begun: Vec<_> = catalogue
         .scans()?
         .into_iter()
@@ -54,13 +59,14 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
     if context.json {
         let trees: Vec<_> = trees
             .iter()
-            .map(|tree| {
+            .map(|(fresh, tree)| {
                 serde_json::json!({
                     "dir": JsonPath::new(&tree.path),
                     "usage": JsonUsage::new(&tree.usage),
                     "whole_scan": tree.whole_scan,
                     "whole_ended_ms": tree.whole_ended_ms,
                     "faults": tree.faults,
+                    "fresh": fresh.as_ref().map(json_fresh),
                 })
             })
             .collect();
@@ -84,7 +90,7 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         ("scanned whole", Column::Left),
         ("unreadable", Column::Right),
     ]);
-    for tree in &trees {
+    for (_, tree) in &trees {
         table.row([
             shown(&tree.path),
             count(number(tree.usage.entries)),
@@ -100,6 +106,11 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         ]);
     }
     table.print(&mut context.out)?;
+    for (fresh, tree) in &trees {
+        if let Some(fresh) = fresh {
+            writeln!(context.out, "{}: {}", shown(&tree.path), shown_fresh(fresh))?;
+        }
+    }
     for (number, row) in begun {
         let out = &mut context.out;
         let line = out
@@ -108,6 +119,38 @@ fn trees(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome
         writeln!(out, "{line} {}: the next scan of it goes on", ago(row.ended_ms))?;
     }
     Ok(Outcome::Done)
+}
+
+/// How fresh a tree is that is or was watched, as people read it.
+fn shown_fresh(fresh: &Freshness) -> String {
+    let heard = match fresh.last_event_ms {
+        0 => "no event yet".to_owned(),
+        at_ms => format!("last event {}", ago(at_ms)),
+    };
+    match (fresh.stale, fresh.is_watched) {
+        (None, _) => format!("current (watched, {heard})"),
+        (Some(stale), is_watched) => {
+            let since = format!(
+                "stale since {}: {}",
+                shown_ms(stale.since_ms),
+                because(stale.reason)
+            );
+            match (is_watched, stale.has_names) {
+                (false, _) => since,
+                (true, false) => format!("{since} (watched, {heard})"),
+                (true, true) => format!("{since}; names were compared since (watched, {heard})"),
+            }
+        }
+    }
+}
+
+fn json_fresh(fresh: &Freshness) -> serde_json::Value {
+    serde_json::json!({
+        "is_watched": fresh.is_watched,
+        "current_until_ms": fresh.current_until_ms,
+        "last_event_ms": fresh.last_event_ms,
+        "stale": fresh.stale,
+    })
 }
 
 fn scans(catalogue: &Catalogue, context: &mut Context) -> anyhow::Result<Outcome> {

@@ -1,0 +1,187 @@
+//! Watches of files: how many changes a second come into the catalogue without one being lost.
+//!
+//! `cargo run --release -p bench --bin watch -- [--files 200000]` makes directories, watches them, and then makes so many files
+//! in them, writes to each, and removes them, by several threads as fast as the system lets them. Each phase is measured
+//! from its first change to the last commit of the watch; after each the catalogue is compared with the disk.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use bench::process::{cpu_seconds, memory_bytes_max};
+use clap::Parser;
+
+/// Changes a second that a watch is to keep up with.
+const AIM: f64 = 50_000.0;
+
+/// Without a commit for so long, a phase has ended.
+const SILENCE: Duration = Duration::from_secs(4);
+
+/// Measures watches of files.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Files to make, to write to and to remove
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    files: usize,
+    /// Directories that they are in
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    directories: usize,
+    /// Threads that change them
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    threads: usize,
+    /// The program to measure [default: beside this one]
+    #[arg(long, value_name = "FILE", env = "WEFT")]
+    weft: Option<PathBuf>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let weft = bench::program::weft(args.weft.as_ref())?;
+    let work = tempfile::tempdir().context("make a temporary folder")?;
+    let (tree, archive) = (work.path().join("tree"), work.path().join("archive"));
+    for dir in 0..args.directories {
+        std::fs::create_dir_all(tree.join(dir_name(dir))).context("make a tree")?;
+    }
+    let mut watch = Watching::start(&weft, &archive, &tree)?;
+    watch.wait_for("current")?;
+    println!(
+        "{} files in {} directories, {} threads; to the last commit of the watch (aim: {AIM:.0} changes/s)\n",
+        args.files, args.directories, args.threads
+    );
+    println!(
+        "{:<10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>9}",
+        "", "made in", "in catalogue", "changes/s", "commits", "CPU us", "memory"
+    );
+    let path = |file: usize| {
+        tree.join(dir_name(file % args.directories))
+            .join(format!("file {file}"))
+    };
+    let phases: [(&str, &(dyn Fn(usize) -> std::io::Result<()> + Sync)); 3] = [
+        ("create", &|file| std::fs::write(path(file), b"x")),
+        ("modify", &|file| std::fs::write(path(file), b"more")),
+        ("remove", &|file| std::fs::remove_file(path(file))),
+    ];
+    for (name, change) in phases {
+        let (begun, cpu_s) = (Instant::now(), cpu_seconds(watch.child.id())?);
+        std::thread::scope(|scope| -> anyhow::Result<()> {
+            let changers: Vec<_> = (0..args.threads)
+                .map(|thread| {
+                    scope.spawn(move || (thread..args.files).step_by(args.threads).try_for_each(change))
+                })
+                .collect();
+            for changer in changers {
+                let Ok(changed) = changer.join() else {
+                    bail!("a thread that changes files ended early")
+                };
+                changed.context("change a file")?;
+            }
+            Ok(())
+        })?;
+        let made_s = begun.elapsed().as_secs_f64();
+        let (ended, commits) = watch.wait_for_silence()?;
+        let s = ended.duration_since(begun).as_secs_f64();
+        let cpu_us = (cpu_seconds(watch.child.id())? - cpu_s) * 1e6 / args.files as f64;
+        let memory = memory_bytes_max(watch.child.id()).unwrap_or(0) as f64 / f64::from(1 << 20);
+        println!(
+            "{name:<10} {made_s:>10.2} s {s:>10.2} s {:>12.0} {commits:>10} {cpu_us:>10.1} {memory:>5.0} MiB",
+            args.files as f64 / s
+        );
+        compare(&weft, &archive, &tree)?;
+    }
+    watch.end()
+}
+
+fn dir_name(dir: usize) -> String {
+    format!("{:02}/{dir:05}", dir % 50)
+}
+
+fn command(weft: &Path, archive: &Path, arguments: &[&str], tree: &Path) -> Command {
+    let mut command = Command::new(weft);
+    command.arg("files").args(arguments).arg(tree);
+    command.arg("--archive").arg(archive).arg("--json");
+    command
+}
+
+/// A watch that runs, and the lines that it prints, each with the time at which it came.
+struct Watching {
+    child: Child,
+    lines: Receiver<(Instant, serde_json::Value)>,
+}
+
+impl Watching {
+    fn start(weft: &Path, archive: &Path, tree: &Path) -> anyhow::Result<Watching> {
+        let mut child = command(weft, archive, &["watch"], tree)
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("start the watch")?;
+        let stdout = child.stdout.take().context("the watch has an output")?;
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let Ok(line) = serde_json::from_str(&line) else {
+                    return;
+                };
+                if sender.send((Instant::now(), line)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Watching { child, lines })
+    }
+
+    fn wait_for(&self, what: &str) -> anyhow::Result<()> {
+        loop {
+            let (_, line) = self
+                .lines
+                .recv_timeout(Duration::from_secs(60))
+                .context("the watch says nothing")?;
+            if line["what"] == what {
+                return Ok(());
+            }
+        }
+    }
+
+    /// When the last commit came, and how many did.
+    fn wait_for_silence(&self) -> anyhow::Result<(Instant, usize)> {
+        let (mut last, mut commits) = (None, 0);
+        loop {
+            match self.lines.recv_timeout(SILENCE) {
+                Ok((at, line)) if line["what"] == "committed" => {
+                    last = Some(at);
+                    commits += 1;
+                }
+                Ok((_, line)) => ensure!(line["what"] != "stale", "events were lost: {line}"),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Ok((last.context("nothing was committed")?, commits));
+                }
+                Err(error) => return Err(error).context("the watch ended"),
+            }
+        }
+    }
+
+    fn end(&mut self) -> anyhow::Result<()> {
+        let status = Command::new("kill")
+            .args(["-INT", &self.child.id().to_string()])
+            .status()
+            .context("run kill")?;
+        ensure!(
+            status.success() && self.child.wait()?.success(),
+            "the watch failed"
+        );
+        Ok(())
+    }
+}
+
+/// What the disk holds otherwise than the catalogue, of which there must be nothing.
+fn compare(weft: &Path, archive: &Path, tree: &Path) -> anyhow::Result<()> {
+    let output = command(weft, archive, &["diff", "--path"], tree)
+        .output()
+        .context("compare")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    // Exit code 1 where anything differs.
+    ensure!(output.status.success(), "the catalogue differs: {text}");
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! What a watch reads between scans: some directories of a tree, compared and committed as a scan does.
+//!
+//! Invariants:
+//!  - a directory of the plan counts as read only once the walk has reached it, wherever it has found it;
+//!  - a directory that the catalogue does not have is read, and all below it;
+//!  - every directory of the plan is also looked at in the one that holds it: its own times are an entry there.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Observer, Progress, Scan, ScanSettings, Target, Which, wall_ms};
+use crate::attributes::FileId;
+use crate::catalogue::Catalogue;
+use crate::error::{CatalogueError, ScanError};
+use crate::rows::{ScanCounts, ScanRow, ScanState};
+use crate::walk::{Handles, Known};
+
+/// Directories to read, and the ways to them.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// Those that were not reached yet.
+    read: Mutex<FxHashSet<FileId>>,
+    ways: FxHashMap<FileId, Way>,
+    /// Directories that the catalogue does not have.
+    pub(crate) unknown: Vec<FileId>,
+}
+
+/// What is to be done in a directory on the way to others.
+#[derive(Debug, Default)]
+struct Way {
+    enter: FxHashSet<Box<[u8]>>,
+    look: FxHashSet<Box<[u8]>>,
+}
+
+impl Plan {
+    /// Finds the ways to directories, as the catalogue knows them.
+    pub(crate) fn new(
+        catalogue: &Catalogue,
+        dirs: impl Iterator<Item = FileId>,
+    ) -> Result<Plan, CatalogueError> {
+        let mut plan = Plan::default();
+        let mut read = FxHashSet::default();
+        for dir in dirs {
+            let Some(mut row) = catalogue.dir_row(dir)? else {
+                plan.unknown.push(dir);
+                continue;
+            };
+            read.insert(dir);
+            let mut at = dir;
+            while let Some(parent) = row.parent.filter(|parent| *parent != at) {
+                let way = plan.ways.entry(parent).or_default();
+                if at == dir {
+                    way.look.insert(row.name.clone());
+                }
+                // From there on the way is known.
+                if !way.enter.insert(row.name) {
+                    break;
+                }
+                match catalogue.dir_row(parent)? {
+                    Some(above) => (row, at) = (above, parent),
+                    None => break,
+                }
+            }
+        }
+        plan.read = Mutex::new(read);
+        Ok(plan)
+    }
+
+    /// Whether anything is to be done in a tree.
+    pub(crate) fn concerns(&self, root: FileId) -> bool {
+        self.ways.contains_key(&root) || self.read.lock().contains(&root)
+    }
+
+    /// The directories that no walk has reached.
+    pub(crate) fn not_reached(&self) -> Vec<FileId> {
+        self.read.lock().iter().copied().collect()
+    }
+
+    pub(super) fn known(&self, catalogue: &Catalogue, id: FileId) -> Option<Known> {
+        if self.read.lock().remove(&id) {
+            return None;
+        }
+        let row = catalogue.dir_row(id).ok()??;
+        if !row.is_whole() {
+            return None;
+        }
+        Some(self.ways.get(&id).map_or_else(Known::default, |way| Known {
+            enter: way.enter.iter().cloned().collect(),
+            look: way.look.iter().cloned().collect(),
+        }))
+    }
+}
+
+impl Catalogue {
+    /// Reads some directories of a tree that was scanned whole. What lost its place stays until
+    /// [`Catalogue::remove_orphans`].
+    ///
+    /// # Errors
+    /// As [`Catalogue::scan`], and [`ScanError::Away`] if another directory is where the tree was.
+    pub(crate) fn follow(
+        self: &Arc<Self>,
+        root: &[u8],
+        which: &Which,
+        settings: &ScanSettings,
+        progress: &Progress,
+        observer: &Arc<dyn Observer>,
+    ) -> Result<ScanCounts, ScanError> {
+        let target = Target {
+            root: root.to_vec(),
+            only: Vec::new(),
+        };
+        let scan = Arc::new(self.between_scans(&target, progress, observer)?);
+        scan.pass(&target, settings, which)?;
+        let counts = scan.row.lock().counts;
+        Ok(counts)
+    }
+
+    /// Whether there are directories without a place.
+    pub(crate) fn has_orphans(&self) -> Result<bool, CatalogueError> {
+        Ok(!self.tables.space(crate::tables::Table::Orphans).is_empty()?)
+    }
+
+    /// Takes away every directory that has no place, and what is below it.
+    pub(crate) fn remove_orphans(
+        self: &Arc<Self>,
+        progress: &Progress,
+        observer: &Arc<dyn Observer>,
+    ) -> Result<ScanCounts, ScanError> {
+        let target = Target {
+            root: Vec::new(),
+            only: Vec::new(),
+        };
+        let scan = Arc::new(self.between_scans(&target, progress, observer)?);
+        scan.remove_old()?;
+        let counts = scan.row.lock().counts;
+        Ok(counts)
+    }
+
+    fn between_scans(
+        self: &Arc<Self>,
+        target: &Target,
+        progress: &Progress,
+        observer: &Arc<dyn Observer>,
+    ) -> Result<Scan, CatalogueError> {
+        let now_ms = wall_ms();
+        Ok(Scan {
+            catalogue: self.clone(),
+            // Directories count as read by the scan that it follows.
+            number: self.root(&target.root)?.map_or(0, |root| root.whole_scan),
+            is_resumed: false,
+            is_scan: false,
+            observer: Some(observer.clone()),
+            keeps_changes: true,
+            listener: None,
+            handles: Handles::new(),
+            root_path: target.root.clone(),
+            since_ms: now_ms,
+            spent_before_ms: 0,
+            row: Mutex::new(ScanRow {
+                state: ScanState::Begun,
+                root: target.root.clone().into(),
+                below: Box::default(),
+                begun_ms: now_ms,
+                ended_ms: now_ms,
+                spent_ms: 0,
+                resumed: 0,
+                counts: ScanCounts::default(),
+                total: Default::default(),
+            }),
+            shared: progress.shared.clone(),
+        })
+    }
+}

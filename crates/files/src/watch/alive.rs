@@ -1,0 +1,102 @@
+//! Whether a watch runs: a file in the catalogue's folder that is locked for as long as its process lives.
+//!
+//! The lock goes with the process, however that ends; the file says which watch it was, and until when what it watched was
+//! current. It is not synced: after a crash of the machine the rows of the catalogue, which are, say an earlier time.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::CatalogueError;
+
+const NAME: &str = "watching";
+
+/// The lock of the watch that runs.
+pub(crate) struct Alive {
+    file: File,
+    watch_ms: i64,
+}
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Beat {
+    /// Whether the process lives.
+    pub(crate) is_held: bool,
+    pub(crate) watch_ms: i64,
+    pub(crate) at_ms: i64,
+}
+
+/// Readers hold the lock for a moment, to see whether they can.
+const TRIES: u32 = 20;
+
+impl Alive {
+    /// Takes the lock; `None` while another process has it.
+    pub(crate) fn take(dir: &Path, watch_ms: i64) -> Result<Option<Alive>, CatalogueError> {
+        let path = dir.join(NAME);
+        let failed = |error| CatalogueError::io("lock", &path, error);
+        let mut options = File::options();
+        let file = options.read(true).write(true).create(true).truncate(false);
+        let file = file.open(&path).map_err(failed)?;
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Alive { file, watch_ms })),
+                Err(TryLockError::WouldBlock) => ambient::pause(Duration::from_millis(10)),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Notes until when everything is current.
+    pub(crate) fn beat(&mut self, at_ms: i64) {
+        // Always of the same length, so that one write replaces the one before.
+        let line = format!("{:020} {at_ms:020}\n", self.watch_ms);
+        let written = self
+            .file
+            .rewind()
+            .and_then(|()| self.file.write_all(line.as_bytes()));
+        if let Err(error) = written {
+            // Readers take an earlier time.
+            tracing::debug!(%error, "the time of the watch was not noted");
+        }
+    }
+
+    /// What the watch of a catalogue says, if there ever was one.
+    pub(crate) fn of(dir: &Path) -> Option<Beat> {
+        let mut file = File::open(dir.join(NAME)).ok()?;
+        let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        let mut line = String::new();
+        file.read_to_string(&mut line).ok()?;
+        let (watch, at) = line.trim_end().split_once(' ')?;
+        Some(Beat {
+            is_held,
+            watch_ms: watch.parse().ok()?,
+            at_ms: at.parse().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_says_whether_its_watch_lives() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Alive::of(dir.path()), None);
+        let mut alive = Alive::take(dir.path(), 5).unwrap().unwrap();
+        alive.beat(7);
+        assert!(Alive::take(dir.path(), 6).unwrap().is_none());
+        let beat = |is_held, at_ms| Beat {
+            is_held,
+            watch_ms: 5,
+            at_ms,
+        };
+        assert_eq!(Alive::of(dir.path()), Some(beat(true, 7)));
+        alive.beat(1_700_000_000_000);
+        drop(alive);
+        assert_eq!(Alive::of(dir.path()), Some(beat(false, 1_700_000_000_000)));
+        assert!(Alive::take(dir.path(), 6).unwrap().is_some());
+    }
+}

@@ -1,0 +1,355 @@
+//! Events of directories, by inotify(7): which directories changed since they were last asked for.
+//!
+//! Invariants:
+//!  - a watch is set before its directory is read, so what changes later is an event;
+//!  - an event is noted with the directory's identity, which it keeps when it is renamed, and not with a path;
+//!  - what cannot be noted, here or by the system, is counted: all is to be read again then.
+//!
+//! The catalogue's own folder is not watched: its changes would make others without end.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::io::Errno;
+
+use crate::attributes::{Attributes, FileId};
+use crate::rows::LinkedName;
+use crate::scan::Observer;
+use crate::walk::{Handle, Handles, look_at};
+
+/// The watches of all trees.
+pub(crate) struct Watches {
+    inotify: OwnedFd,
+    state: Mutex<State>,
+    dirty_max: usize,
+    watches_max: usize,
+}
+
+#[derive(Default)]
+struct State {
+    by_number: FxHashMap<i32, FileId>,
+    by_dir: FxHashMap<FileId, i32>,
+    /// Directories of the catalogue itself.
+    own: FxHashSet<FileId>,
+    roots: FxHashSet<FileId>,
+    dirty: FxHashSet<FileId>,
+    dirty_since: Option<Instant>,
+    /// Files that have more names than the catalogue knows of them.
+    incomplete: FxHashSet<FileId>,
+    heard: Heard,
+}
+
+/// What happened so far. Cheap to copy.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Heard {
+    pub(crate) last_event: Option<Instant>,
+    pub(crate) last_event_ms: i64,
+    /// How often events were lost.
+    pub(crate) overflows: u64,
+    /// Events that say that a file system went away.
+    pub(crate) unmounts: u64,
+    /// Directories for which the system refused a watch, and what it said.
+    pub(crate) refused: u64,
+    pub(crate) refusal: Option<Errno>,
+}
+
+/// An event, as far as it matters.
+struct Event {
+    number: i32,
+    what: What,
+    has_name: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Change,
+    Overflow,
+    Unmount,
+    /// The watch is gone.
+    Ignored,
+}
+
+impl Watches {
+    /// Begins to listen. `own` is the catalogue's folder.
+    pub(crate) fn new(own: &Path, dirty_max: usize, watches_max: usize) -> Result<Watches, Errno> {
+        let mut state = State::default();
+        let own = look_at(&Handles::new().open_root(own)?, b"")?;
+        // On whichever file system: an identity of its inode and time of birth is not met twice.
+        state.own.insert(own.id(0));
+        Ok(Watches {
+            inotify: system::new()?,
+            state: Mutex::new(state),
+            dirty_max,
+            watches_max,
+        })
+    }
+
+    /// Directories that are watched.
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().by_dir.len()
+    }
+
+    pub(crate) fn heard(&self) -> Heard {
+        self.state.lock().heard
+    }
+
+    /// Its own changes are events of no other directory.
+    pub(crate) fn add_root(&self, root: FileId) {
+        self.state.lock().roots.insert(root);
+    }
+
+    /// When the first of the directories that wait changed.
+    pub(crate) fn dirty_since(&self) -> Option<Instant> {
+        self.state.lock().dirty_since
+    }
+
+    /// The directories that changed; from now on they count as unchanged.
+    pub(crate) fn take_dirty(&self) -> FxHashSet<FileId> {
+        let mut state = self.state.lock();
+        state.dirty_since = None;
+        std::mem::take(&mut state.dirty)
+    }
+
+    /// Marks a directory as changed.
+    pub(crate) fn mark(&self, dir: FileId) {
+        self.state.lock().mark(dir, self.dirty_max);
+    }
+
+    /// Files that have more names than the catalogue knows of them.
+    pub(crate) fn take_incomplete(&self) -> FxHashSet<FileId> {
+        std::mem::take(&mut self.state.lock().incomplete)
+    }
+
+    /// Takes what the system has to tell, and returns whether it had anything.
+    pub(crate) fn listen(&self, buffer: &mut system::Buffer) -> Result<bool, Errno> {
+        let events = match system::events(&self.inotify, buffer) {
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
+            events => events?,
+        };
+        let mut state = self.state.lock();
+        let is_any = !events.is_empty();
+        if is_any {
+            state.heard.last_event = Some(ambient::now());
+            state.heard.last_event_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+        }
+        for event in events {
+            state.hear(event, self.dirty_max);
+        }
+        Ok(is_any)
+    }
+
+    /// No more watches of directories that the catalogue does not have.
+    pub(crate) fn drop_watches(&self, dirs: &[FileId]) {
+        let mut state = self.state.lock();
+        for dir in dirs {
+            if let Some(number) = state.by_dir.remove(dir) {
+                state.by_number.remove(&number);
+                // It fails where the directory is gone, and its watch with it.
+                let _ = system::remove(&self.inotify, number);
+            }
+        }
+    }
+}
+
+impl State {
+    fn mark(&mut self, dir: FileId, dirty_max: usize) {
+        if self.dirty.len() >= dirty_max && !self.dirty.contains(&dir) {
+            self.dirty.clear();
+            self.heard.overflows += 1;
+        }
+        self.dirty.insert(dir);
+        self.dirty_since.get_or_insert_with(ambient::now);
+    }
+
+    fn hear(&mut self, event: Event, dirty_max: usize) {
+        match event.what {
+            What::Overflow => self.heard.overflows += 1,
+            What::Unmount => self.heard.unmounts += 1,
+            What::Ignored => {
+                // The number of a directory whose inode was used again belongs to a newer watch.
+                if let Some(dir) = self.by_number.remove(&event.number)
+                    && self.by_dir.get(&dir) == Some(&event.number)
+                {
+                    self.by_dir.remove(&dir);
+                }
+            }
+            What::Change => {
+                let Some(&dir) = self.by_number.get(&event.number) else {
+                    return;
+                };
+                // What is new of the directory itself, the one that holds it was told too.
+                if event.has_name || self.roots.contains(&dir) {
+                    self.mark(dir, dirty_max);
+                }
+            }
+        }
+    }
+}
+
+impl Observer for Watches {
+    fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool {
+        // Locked until the number is noted, so that no event is met that has none.
+        let mut state = self.state.lock();
+        let is_own = state.own.contains(&FileId { volume: 0, ..id })
+            || parent.is_some_and(|parent| state.own.contains(&FileId { volume: 0, ..parent }));
+        if is_own {
+            state.own.insert(FileId { volume: 0, ..id });
+            return false;
+        }
+        let is_new = !state.by_dir.contains_key(&id);
+        let set = match is_new && state.by_dir.len() >= self.watches_max {
+            true => Err(Errno::NOSPC),
+            false => system::add(&self.inotify, handle.as_fd().as_raw_fd()),
+        };
+        match set {
+            Ok(number) => {
+                if let Some(before) = state.by_dir.insert(id, number)
+                    && before != number
+                {
+                    state.by_number.remove(&before);
+                }
+                state.by_number.insert(number, id);
+                true
+            }
+            Err(errno) => {
+                state.heard.refused += 1;
+                state.heard.refusal = Some(errno);
+                false
+            }
+        }
+    }
+
+    fn linked(&self, file: FileId, dir: FileId, now: Option<&Attributes>, names: &[LinkedName]) {
+        // Attributes belong to the file, but the system tells only the directory of the name by which they were changed.
+        let changed_ns = now.map(|file| file.changed_ns);
+        let others = names
+            .iter()
+            .filter(|name| name.dir != dir && Some(name.attributes.changed_ns) != changed_ns);
+        let mut state = self.state.lock();
+        for name in others {
+            state.mark(name.dir, self.dirty_max);
+        }
+        // A name that was the only one when it was read is not among them.
+        if now.is_some_and(|file| file.links as usize > names.len()) {
+            state.incomplete.insert(file);
+        }
+    }
+
+    fn forgotten(&self, id: FileId) {
+        self.drop_watches(&[id]);
+    }
+}
+
+pub(crate) use system::Buffer;
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::mem::MaybeUninit;
+    use std::os::fd::{OwnedFd, RawFd};
+
+    use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
+    use rustix::io::Errno;
+
+    use super::{Event, What};
+
+    /// Room for some thousands of events.
+    pub(crate) struct Buffer(Vec<MaybeUninit<u8>>);
+
+    impl Buffer {
+        pub(crate) fn new() -> Buffer {
+            Buffer(vec![MaybeUninit::uninit(); 256 << 10])
+        }
+    }
+
+    pub(super) fn new() -> Result<OwnedFd, Errno> {
+        init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
+    }
+
+    /// Watches an open directory. The path leads to what is open, whatever its name is by now.
+    pub(super) fn add(inotify: &OwnedFd, dir: RawFd) -> Result<i32, Errno> {
+        let wanted = WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::MODIFY
+            | WatchFlags::ATTRIB
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::EXCL_UNLINK
+            | WatchFlags::ONLYDIR;
+        add_watch(inotify, format!("/proc/self/fd/{dir}"), wanted)
+    }
+
+    pub(super) fn remove(inotify: &OwnedFd, number: i32) -> Result<(), Errno> {
+        remove_watch(inotify, number)
+    }
+
+    /// What one call for events returns.
+    pub(super) fn events(inotify: &OwnedFd, buffer: &mut Buffer) -> Result<Vec<Event>, Errno> {
+        let mut reader = Reader::new(inotify, &mut buffer.0);
+        let mut events: Vec<Event> = Vec::new();
+        loop {
+            let event = reader.next()?;
+            let flags = event.events();
+            let what = if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+                What::Overflow
+            } else if flags.contains(ReadFlags::UNMOUNT) {
+                What::Unmount
+            } else if flags.contains(ReadFlags::IGNORED) {
+                What::Ignored
+            } else {
+                What::Change
+            };
+            let (number, has_name) = (event.wd(), event.file_name().is_some());
+            // Many changes in one directory are one.
+            let is_same =
+                |last: &Event| last.number == number && last.what == what && last.has_name == has_name;
+            if !events.last().is_some_and(is_same) {
+                events.push(Event {
+                    number,
+                    what,
+                    has_name,
+                });
+            }
+            if reader.is_buffer_empty() {
+                return Ok(events);
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::os::fd::{OwnedFd, RawFd};
+
+    use rustix::io::Errno;
+
+    use super::Event;
+
+    pub(crate) struct Buffer;
+
+    impl Buffer {
+        pub(crate) fn new() -> Buffer {
+            Buffer
+        }
+    }
+
+    /// Other systems have no such events.
+    pub(super) fn new() -> Result<OwnedFd, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    pub(super) fn add(_: &OwnedFd, _: RawFd) -> Result<i32, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    pub(super) fn remove(_: &OwnedFd, _: i32) -> Result<(), Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    pub(super) fn events(_: &OwnedFd, _: &mut Buffer) -> Result<Vec<Event>, Errno> {
+        Err(Errno::NOSYS)
+    }
+}

@@ -1,0 +1,420 @@
+//! The watch: keeps catalogued trees current by events of their directories.
+//!
+//! Events say which directories changed. When it has been quiet for a moment those are read again, and compared and
+//! committed by the stages of a scan. What events cannot tell (changes while no watch ran, more events than the system
+//! keeps, directories that it does not watch) makes a tree stale: names are compared at once, all of it later.
+//!
+//! Invariants:
+//!  - the catalogue is open only while something is written, so that others can ask it in between;
+//!  - a tree is called current only after all of it was read with its watches set, and while every event since was heard;
+//!  - a tree whose directory is not the one that was catalogued is not read: what is unmounted is not gone.
+
+mod alive;
+mod events;
+mod round;
+mod row;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) use row::WatchRow;
+pub use row::{Freshness, Stale, StaleReason};
+
+use crate::attributes::FileId;
+use crate::catalogue::{Catalogue, CatalogueSettings};
+use crate::error::{CatalogueError, ScanError};
+use crate::rows::ScanCounts;
+use crate::scan::{Progress, ScanSettings, rest_below};
+use alive::Alive;
+use events::{Buffer, Heard, Watches};
+use tree::Tree;
+
+/// How to watch.
+#[derive(Debug, Clone)]
+pub struct WatchSettings {
+    /// How directories are read.
+    pub scan: ScanSettings,
+    /// How the catalogue is opened.
+    pub catalogue: CatalogueSettings,
+    /// So long nothing may change before what changed is read.
+    pub quiet: Duration,
+    /// What changed is read after this time at the latest.
+    pub wait_max: Duration,
+    /// Directories that may wait to be read; with more, all trees are swept.
+    pub dirty_max: usize,
+    /// Directories that are watched at most; the system has a limit of its own.
+    pub watches_max: usize,
+    /// After this time a stale tree is scanned, and after twice as long the next time ...
+    pub scan_after: Duration,
+    /// ... but at most after this.
+    pub scan_after_max: Duration,
+    /// After this time a tree that is current is scanned in any case.
+    pub scan_every: Duration,
+}
+
+impl Default for WatchSettings {
+    fn default() -> WatchSettings {
+        WatchSettings {
+            scan: ScanSettings::default(),
+            catalogue: CatalogueSettings::default(),
+            quiet: Duration::from_millis(200),
+            wait_max: Duration::from_secs(1),
+            dirty_max: 100_000,
+            watches_max: usize::MAX,
+            scan_after: Duration::from_secs(60),
+            scan_after_max: Duration::from_secs(3600),
+            scan_every: Duration::from_secs(86_400),
+        }
+    }
+}
+
+/// What a watch tells while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// All of a tree is being read.
+    Scanning {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// Changes were committed.
+    Committed {
+        /// What they were.
+        counts: ScanCounts,
+    },
+    /// A tree may differ from the catalogue.
+    Stale {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        reason: StaleReason,
+    },
+    /// A tree is as the catalogue has it, and every change since is heard.
+    Current {
+        /// Its path.
+        path: PathBuf,
+        /// Directories that are watched, of all trees.
+        watched: usize,
+    },
+    /// The system refuses to watch more directories.
+    Limit {
+        /// Those that it watches, of all trees.
+        watched: usize,
+        /// Whether its limit of watches is the reason, or what else it said.
+        error: Option<String>,
+    },
+    /// Another process has the catalogue open; changes wait.
+    Waiting,
+}
+
+/// Why a watch could not begin, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// Another one runs.
+    #[error(
+        "the catalogue of files in {} is kept current by another watch: end that, and give this one all directories",
+        dir.display()
+    )]
+    Watched {
+        /// Where it is.
+        dir: PathBuf,
+    },
+    /// The directory is a part of a tree.
+    #[error("{} is in {}, which is catalogued: watch that", path.display(), root.display())]
+    Within {
+        /// The directory.
+        path: PathBuf,
+        /// The tree.
+        root: PathBuf,
+    },
+    /// One directory is below another one.
+    #[error("{} is in {}, which is watched too: leave it out", path.display(), root.display())]
+    Twice {
+        /// The directory.
+        path: PathBuf,
+        /// The one above it.
+        root: PathBuf,
+    },
+    /// The system has no events, or gives no more.
+    #[error("cannot listen to changes of directories: {0}")]
+    System(std::io::Error),
+    /// What was to be read.
+    #[error(transparent)]
+    Scan(#[from] ScanError),
+}
+
+impl From<CatalogueError> for WatchError {
+    fn from(error: CatalogueError) -> WatchError {
+        WatchError::Scan(error.into())
+    }
+}
+
+/// A watch of some trees.
+pub struct Watch {
+    dir: PathBuf,
+    settings: WatchSettings,
+    trees: Vec<Tree>,
+    watches: Arc<Watches>,
+    alive: Alive,
+    /// When it began: its number.
+    watch_ms: i64,
+    /// What was heard and acted upon.
+    heard: Heard,
+    refused: u64,
+    /// Directories that were not reached, and how often.
+    tries: FxHashMap<FileId, u32>,
+    /// Files of which more names are looked for in the catalogue, once that is due.
+    sought: FxHashSet<FileId>,
+    search_due: Instant,
+    /// Files that had more names than were known, and how often their directories are read again.
+    suspects: FxHashMap<FileId, u32>,
+    busy: Busy,
+    /// The catalogue stays closed until then.
+    closed_until: Instant,
+    /// Whether it was stopped while directories that had changed were read.
+    is_cut_off: bool,
+}
+
+/// Waits for the catalogue, while another process has it.
+#[derive(Debug, Default)]
+struct Busy {
+    retry_at: Option<Instant>,
+    delay: Duration,
+    is_told: bool,
+}
+
+/// How often it is noted that all is current, and looked whether trees that are away are back.
+const BEAT: Duration = Duration::from_secs(2);
+/// Between looks for events.
+const PAUSE: Duration = Duration::from_millis(10);
+
+fn wall_ms() -> i64 {
+    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+}
+
+impl Watch {
+    /// Begins to watch directories: trees of the catalogue in `dir`, or such as become trees of it.
+    ///
+    /// # Errors
+    /// [`WatchError::Watched`] while another watch of the same catalogue runs; errors about the directories and the
+    /// catalogue.
+    pub fn begin(dir: &Path, dirs: &[PathBuf], settings: WatchSettings) -> Result<Watch, WatchError> {
+        let watch_ms = wall_ms();
+        let catalogue = match Catalogue::create(dir, &settings.catalogue) {
+            Err(CatalogueError::InUse { dir }) if Watch::is_running(&dir) => {
+                return Err(WatchError::Watched { dir });
+            }
+            catalogue => catalogue?,
+        };
+        let alive = Alive::take(dir, watch_ms)?.ok_or_else(|| WatchError::Watched { dir: dir.to_owned() })?;
+        let mut trees: Vec<Tree> = Vec::new();
+        let delays = (settings.scan_after, settings.scan_after_max);
+        for given in dirs {
+            let path = path_of_tree(&catalogue, given)?;
+            let tree = Tree::new(&catalogue, path, watch_ms, delays)?;
+            if let Some(above) = trees
+                .iter()
+                .find(|above| rest_below(&tree.path, &above.path).is_some())
+            {
+                return Err(WatchError::Twice {
+                    path: given.clone(),
+                    root: above.path_buf(),
+                });
+            }
+            // A directory above takes those below it in.
+            trees.retain(|below| rest_below(&below.path, &tree.path).is_none());
+            trees.push(tree);
+        }
+        let watches = Watches::new(dir, settings.dirty_max, settings.watches_max)
+            .map_err(|errno| WatchError::System(errno.into()))?;
+        Ok(Watch {
+            dir: dir.to_owned(),
+            settings,
+            trees,
+            watches: Arc::new(watches),
+            alive,
+            watch_ms,
+            heard: Heard::default(),
+            refused: 0,
+            tries: FxHashMap::default(),
+            sought: FxHashSet::default(),
+            search_due: ambient::now(),
+            suspects: FxHashMap::default(),
+            busy: Busy::default(),
+            closed_until: ambient::now(),
+            is_cut_off: false,
+        })
+    }
+
+    /// Whether a watch of the catalogue in `dir` runs, in this process or another one.
+    pub fn is_running(dir: &Path) -> bool {
+        Alive::of(dir).is_some_and(|beat| beat.is_held)
+    }
+
+    /// Keeps the trees current until `progress` is told to stop; then it notes until when they were.
+    ///
+    /// # Errors
+    /// The catalogue's. What cannot be read of a tree is noted there.
+    pub fn run(mut self, progress: &Progress, mut tell: impl FnMut(Note)) -> Result<(), WatchError> {
+        let watches = self.watches.clone();
+        let deaf = std::sync::atomic::AtomicBool::new(false);
+        let deaf_for = std::sync::atomic::Ordering::Relaxed;
+        let (result, heard) = std::thread::scope(|scope| {
+            let listener = std::thread::Builder::new()
+                .name("watch".into())
+                .spawn_scoped(scope, || {
+                    let mut buffer = Buffer::new();
+                    while !deaf.load(deaf_for) {
+                        if !watches.listen(&mut buffer)? {
+                            ambient::pause(PAUSE);
+                        }
+                    }
+                    Ok(())
+                });
+            let result = match &listener {
+                Ok(listener) => self.rounds(progress, &|| !listener.is_finished(), &mut tell),
+                Err(_) => Ok(()),
+            };
+            deaf.store(true, deaf_for);
+            let heard = listener.and_then(|listener| {
+                let ended: Result<(), rustix::io::Errno> = listener
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                Ok(ended?)
+            });
+            (result, heard)
+        });
+        result?;
+        heard.map_err(WatchError::System)?;
+        self.end()
+    }
+
+    fn rounds(
+        &mut self,
+        progress: &Progress,
+        can_hear: &dyn Fn() -> bool,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<(), WatchError> {
+        let mut beat_due = ambient::now();
+        while !progress.is_stopped() && can_hear() {
+            let now = ambient::now();
+            let mut looks_for_trees = self.note_losses(tell);
+            if now >= beat_due {
+                beat_due = now + BEAT;
+                looks_for_trees = true;
+                if self.watches.dirty_since().is_none() {
+                    self.is_current_at(wall_ms());
+                }
+            }
+            match self.round(looks_for_trees, progress, tell) {
+                Err(WatchError::Scan(ScanError::Stopped)) => {
+                    self.is_cut_off = true;
+                    return Ok(());
+                }
+                result => result?,
+            }
+            ambient::pause(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// All that changed before is in the catalogue.
+    fn is_current_at(&mut self, at_ms: i64) {
+        // Events that were not taken from the system yet are of this time at most.
+        let at_ms = at_ms - i64::try_from(2 * PAUSE.as_millis()).unwrap_or(0);
+        for tree in &mut self.trees {
+            if tree.stale.is_none() {
+                tree.current_until_ms = tree.current_until_ms.max(at_ms);
+            }
+        }
+        self.alive.beat(at_ms);
+    }
+
+    /// Events that were lost make all trees stale. Returns whether a file system went away.
+    fn note_losses(&mut self, tell: &mut dyn FnMut(Note)) -> bool {
+        let heard = self.watches.heard();
+        if heard.overflows > self.heard.overflows {
+            for tree in &mut self.trees {
+                tree.mark_stale(StaleReason::Overflow, self.settings.quiet);
+                tell(Note::Stale {
+                    path: tree.path_buf(),
+                    reason: StaleReason::Overflow,
+                });
+            }
+        }
+        let is_unmounted = heard.unmounts > self.heard.unmounts;
+        self.heard = heard;
+        is_unmounted
+    }
+
+    /// Opens the catalogue; `None` while another process has it.
+    fn open(&mut self, tell: &mut dyn FnMut(Note)) -> Result<Option<Arc<Catalogue>>, WatchError> {
+        let now = ambient::now();
+        if self.busy.retry_at.is_some_and(|at| now < at) {
+            return Ok(None);
+        }
+        match Catalogue::open(&self.dir, &self.settings.catalogue) {
+            Ok(catalogue) => {
+                self.busy = Busy::default();
+                Ok(Some(Arc::new(catalogue)))
+            }
+            Err(CatalogueError::InUse { .. }) => {
+                self.busy.delay =
+                    (self.busy.delay * 2).clamp(Duration::from_millis(20), Duration::from_secs(1));
+                self.busy.retry_at = Some(now + self.busy.delay);
+                // Not for those who ask for a moment.
+                if self.busy.delay == Duration::from_secs(1) && !self.busy.is_told {
+                    self.busy.is_told = true;
+                    tell(Note::Waiting);
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Notes until when the trees were current.
+    fn end(mut self) -> Result<(), WatchError> {
+        if self.watches.dirty_since().is_none() && !self.is_cut_off {
+            self.is_current_at(wall_ms());
+        }
+        for _ in 0..END_TRIES {
+            self.busy.retry_at = None;
+            if let Some(catalogue) = self.open(&mut |_| {})? {
+                return self.write_rows(&catalogue, false);
+            }
+            ambient::pause(Duration::from_millis(50));
+        }
+        // The lock that is given back says that it has ended, and the rows until when all was current.
+        Ok(())
+    }
+}
+
+/// So often the end looks whether the catalogue can be opened: for some five seconds.
+const END_TRIES: u32 = 100;
+
+/// The path under which a directory is a tree, or becomes one.
+fn path_of_tree(catalogue: &Catalogue, given: &Path) -> Result<Vec<u8>, WatchError> {
+    use std::os::unix::ffi::OsStrExt;
+    let target = match catalogue.target(given) {
+        Ok(target) => target,
+        // A tree that is not there now is watched as soon as it is.
+        Err(error @ ScanError::Root { .. }) => {
+            let path = std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
+            let path = path.as_os_str().as_bytes().to_vec();
+            let is_known = catalogue.root(&path)?.is_some_and(|root| root.whole_scan > 0);
+            return if is_known { Ok(path) } else { Err(error.into()) };
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match target.is_whole() {
+        true => Ok(target.root),
+        false => Err(WatchError::Within {
+            path: given.to_owned(),
+            root: PathBuf::from(std::ffi::OsStr::from_bytes(&target.root)),
+        }),
+    }
+}

@@ -1,0 +1,346 @@
+//! One round of a watch: what is due is read and committed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::row::StaleReason;
+use super::{Note, Watch, WatchError, wall_ms};
+use crate::attributes::FileId;
+use crate::catalogue::Catalogue;
+use crate::change::Change;
+use crate::error::{CatalogueError, ScanError};
+use crate::pack;
+use crate::rows::{ScanCounts, dir_of_key};
+use crate::scan::{Observer, Plan, Progress, ScanSettings, Which};
+use crate::tables::Table;
+
+/// So often a directory that the walk does not find is looked for: its events may be behind those of others.
+const TRIES: u32 = 5;
+
+/// So often the directories of a file with unknown names are read again: once with the directory of the other name, and once
+/// after it.
+const SUSPECT_ROUNDS: u32 = 2;
+
+/// Names of files that have several are looked for in all of the catalogue, which may take this share of the time.
+const SEARCH_SHARE: u32 = 20;
+
+impl Watch {
+    /// Does what is due, if anything is.
+    pub(super) fn round(
+        &mut self,
+        looks_for_trees: bool,
+        progress: &Progress,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<(), WatchError> {
+        let now = ambient::now();
+        // Others get their turn.
+        if now < self.closed_until {
+            return Ok(());
+        }
+        let is_ready = self.watches.dirty_since().is_some_and(|since| {
+            let quiet = self.watches.heard().last_event.map(ambient::since);
+            quiet.is_none_or(|quiet| quiet >= self.settings.quiet)
+                || ambient::since(since) >= self.settings.wait_max
+        });
+        let sweep = self.trees.iter().position(|tree| {
+            !tree.is_away && (now >= tree.whole_due || tree.names_due.is_some_and(|due| now >= due))
+        });
+        let is_search_due = !self.sought.is_empty() && now >= self.search_due;
+        let has_away = looks_for_trees && self.trees.iter().any(|tree| self.may_be_away(tree));
+        if !is_ready && sweep.is_none() && !is_search_due && !has_away {
+            return Ok(());
+        }
+        let Some(catalogue) = self.open(tell)? else {
+            return Ok(());
+        };
+        if has_away {
+            self.look_for_trees(&catalogue, tell)?;
+        }
+        let mut counts = ScanCounts::default();
+        if let Some(at) = sweep {
+            counts.add(self.sweep(&catalogue, at, progress, tell)?);
+        }
+        if is_ready {
+            counts.add(self.follow_events(&catalogue, progress, tell)?);
+        }
+        if is_search_due {
+            self.search_names(&catalogue, progress)?;
+        }
+        self.note_suspects(&catalogue)?;
+        self.write_rows(&catalogue, true)?;
+        catalogue.tables.settle().map_err(CatalogueError::from)?;
+        drop(catalogue);
+        self.closed_until = ambient::now() + self.settings.quiet;
+        if counts.added + counts.removed + counts.changed > 0 {
+            tell(Note::Committed { counts });
+        }
+        Ok(())
+    }
+
+    /// The directory of a tree is not the one that was there, as far as can be told without the catalogue.
+    fn may_be_away(&self, tree: &super::Tree) -> bool {
+        tree.is_away || tree.root.is_some_and(|root| !is_there(tree, root))
+    }
+
+    fn look_for_trees(
+        &mut self,
+        catalogue: &Catalogue,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<(), WatchError> {
+        for tree in &mut self.trees {
+            // A scan by hand accepts another directory.
+            if let Some(root) = catalogue.root(&tree.path)?.filter(|root| root.whole_scan > 0) {
+                tree.root = Some(root.attributes.id);
+            }
+            let Some(root) = tree.root else { continue };
+            let is_away = !is_there(tree, root);
+            let was_away = std::mem::replace(&mut tree.is_away, is_away);
+            if tree.is_away != was_away {
+                tree.mark_stale(StaleReason::Away, Duration::ZERO);
+                tell(Note::Stale {
+                    path: tree.path_buf(),
+                    reason: StaleReason::Away,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all of a tree, or where only names are due, the directories whose times have changed.
+    fn sweep(
+        &mut self,
+        catalogue: &Arc<Catalogue>,
+        at: usize,
+        progress: &Progress,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<ScanCounts, WatchError> {
+        let observer: Arc<dyn Observer> = self.watches.clone();
+        let overflows = self.watches.heard().overflows;
+        let since_ms = wall_ms();
+        let path = self.trees[at].path_buf();
+        let is_whole = ambient::now() >= self.trees[at].whole_due;
+        let mut is_all_read = is_whole;
+        let result = if is_whole {
+            tell(Note::Scanning { path: path.clone() });
+            // What a scan that was stopped has read may have changed since, but in a first scan it is not read again.
+            let settings = ScanSettings {
+                anew: self.trees[at].root.is_some(),
+                ..self.settings.scan.clone()
+            };
+            let scanned = catalogue.scan_observed(&path, &settings, progress, Some(observer));
+            scanned.map(|scanned| {
+                is_all_read = scanned.row.resumed == 0;
+                scanned.row.counts
+            })
+        } else {
+            let (root, which) = (self.trees[at].path.clone(), Which::Changed);
+            let read = catalogue.follow(&root, &which, &self.settings.scan, progress, &observer);
+            read.and_then(|mut counts| {
+                counts.add(self.settle_orphans(catalogue, progress)?);
+                Ok(counts)
+            })
+        };
+        let counts = match self.or_away(at, result, tell)? {
+            None => return Ok(ScanCounts::default()),
+            Some(counts) => counts,
+        };
+        self.note_refusals(at, tell);
+        let tree = &mut self.trees[at];
+        tree.root = catalogue.root(&tree.path)?.map(|root| root.attributes.id);
+        if let Some(root) = tree.root {
+            self.watches.add_root(root);
+        }
+        if overflows == self.watches.heard().overflows {
+            let is_limited = self.watches.heard().refused > self.refused;
+            if is_all_read && !is_limited {
+                tree.is_current(since_ms);
+                tell(Note::Current {
+                    path,
+                    watched: self.watches.len(),
+                });
+            } else {
+                tree.names_compared();
+            }
+        }
+        self.refused = self.watches.heard().refused;
+        if is_whole {
+            tree.put_off(self.settings.scan_every);
+        }
+        Ok(counts)
+    }
+
+    /// Directories that are not watched make their tree stale.
+    fn note_refusals(&mut self, at: usize, tell: &mut dyn FnMut(Note)) {
+        let heard = self.watches.heard();
+        if heard.refused == self.refused {
+            return;
+        }
+        let tree = &mut self.trees[at];
+        let is_news = tree.stale.is_none_or(|stale| stale.reason != StaleReason::Limit);
+        tree.mark_stale(StaleReason::Limit, self.settings.scan_after);
+        if is_news {
+            let error = heard.refusal.filter(|errno| *errno != Errno::NOSPC);
+            tell(Note::Limit {
+                watched: self.watches.len(),
+                error: error.map(|errno| std::io::Error::from(errno).to_string()),
+            });
+        }
+    }
+
+    /// A tree whose directory cannot be opened, or is another one, is away.
+    fn or_away<T>(
+        &mut self,
+        at: usize,
+        result: Result<T, ScanError>,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<Option<T>, WatchError> {
+        let tree = &mut self.trees[at];
+        match result {
+            Ok(read) => Ok(Some(read)),
+            Err(ScanError::Root { .. } | ScanError::Away { .. } | ScanError::NotADirectory { .. })
+                if tree.root.is_some() =>
+            {
+                tree.is_away = true;
+                tree.mark_stale(StaleReason::Away, Duration::ZERO);
+                tell(Note::Stale {
+                    path: tree.path_buf(),
+                    reason: StaleReason::Away,
+                });
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads the directories that changed.
+    fn follow_events(
+        &mut self,
+        catalogue: &Arc<Catalogue>,
+        progress: &Progress,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<ScanCounts, WatchError> {
+        let since_ms = wall_ms();
+        let mut counts = self.read_dirty(catalogue, progress, tell)?;
+        if catalogue.has_orphans()? {
+            // A directory that was lost may be where the next events say.
+            ambient::pause(2 * super::PAUSE);
+            counts.add(self.read_dirty(catalogue, progress, tell)?);
+        }
+        counts.add(self.settle_orphans(catalogue, progress)?);
+        if self.tries.is_empty() && self.watches.heard().overflows == self.heard.overflows {
+            self.is_current_at(since_ms);
+        }
+        Ok(counts)
+    }
+
+    fn read_dirty(
+        &mut self,
+        catalogue: &Arc<Catalogue>,
+        progress: &Progress,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<ScanCounts, WatchError> {
+        let observer: Arc<dyn Observer> = self.watches.clone();
+        let plan = Arc::new(Plan::new(catalogue, self.watches.take_dirty().into_iter())?);
+        self.watches.drop_watches(&plan.unknown);
+        let mut counts = ScanCounts::default();
+        for at in 0..self.trees.len() {
+            let tree = &self.trees[at];
+            if tree.is_away || !tree.root.is_some_and(|root| plan.concerns(root)) {
+                continue;
+            }
+            let (path, which) = (tree.path.clone(), Which::Planned(plan.clone()));
+            let read = catalogue.follow(&path, &which, &self.settings.scan, progress, &observer);
+            if let Some(read) = self.or_away(at, read, tell)? {
+                counts.add(read);
+            }
+            self.note_refusals(at, tell);
+            self.refused = self.watches.heard().refused;
+        }
+        self.try_again(plan.not_reached());
+        Ok(counts)
+    }
+
+    /// Directories that were not found are looked for again, but not for ever.
+    fn try_again(&mut self, dirs: Vec<FileId>) {
+        let mut tries = std::mem::take(&mut self.tries);
+        for dir in dirs {
+            let tried = tries.remove(&dir).unwrap_or(0) + 1;
+            if tried < TRIES {
+                self.watches.mark(dir);
+                self.tries.insert(dir, tried);
+            }
+        }
+    }
+
+    fn settle_orphans(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        progress: &Progress,
+    ) -> Result<ScanCounts, ScanError> {
+        let observer: Arc<dyn Observer> = self.watches.clone();
+        match catalogue.has_orphans()? {
+            true => catalogue.remove_orphans(progress, &observer),
+            false => Ok(ScanCounts::default()),
+        }
+    }
+
+    /// Where a file has more names than are known, another one was made in a directory that is still to be read, or was taken
+    /// away again before that: then nobody tells the directories of the others.
+    fn note_suspects(&mut self, catalogue: &Catalogue) -> Result<(), WatchError> {
+        for file in self.watches.take_incomplete() {
+            self.sought.insert(file);
+            self.suspects.insert(file, SUSPECT_ROUNDS);
+        }
+        self.suspects.retain(|_, left| *left > 0);
+        for (file, left) in &mut self.suspects {
+            *left -= 1;
+            for name in catalogue.linked(*file)?.unwrap_or_default().names {
+                self.watches.mark(name.dir);
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the directories of names that were the only ones of their files, and are not any more.
+    fn search_names(&mut self, catalogue: &Catalogue, progress: &Progress) -> Result<(), WatchError> {
+        let begun = ambient::now();
+        let files = std::mem::take(&mut self.sought);
+        for row in catalogue.tables.space(Table::Packs).iter() {
+            if progress.is_stopped() {
+                return Err(ScanError::Stopped.into());
+            }
+            let (key, value) = row.into_inner().map_err(CatalogueError::from)?;
+            let mut entries = pack::entries(&value).map_err(CatalogueError::from)?;
+            while let Some((_, file)) = entries.next().map_err(CatalogueError::from)? {
+                if !file.is_linked() && files.contains(&file.id) {
+                    self.watches.mark(dir_of_key(&key).map_err(CatalogueError::from)?);
+                    break;
+                }
+            }
+        }
+        self.search_due = ambient::now() + SEARCH_SHARE * ambient::since(begun);
+        Ok(())
+    }
+
+    /// Writes how fresh the trees are.
+    pub(super) fn write_rows(&self, catalogue: &Arc<Catalogue>, is_live: bool) -> Result<(), WatchError> {
+        let mut change = Change::new(catalogue)?;
+        let last_event_ms = self.watches.heard().last_event_ms;
+        for tree in &self.trees {
+            change.watched(&tree.path, &tree.row(self.watch_ms, is_live, last_event_ms));
+        }
+        change.commit()?;
+        Ok(())
+    }
+}
+
+/// Whether the directory at a tree's path is the one that was catalogued.
+fn is_there(tree: &super::Tree, root: FileId) -> bool {
+    let handles = crate::walk::Handles::new();
+    let looked = handles
+        .open_root(&tree.path_buf())
+        .and_then(|handle| crate::walk::look_at(&handle, b""));
+    looked.is_ok_and(|looked| looked.id(root.volume) == root)
+}

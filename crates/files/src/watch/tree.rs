@@ -1,0 +1,112 @@
+//! A tree that is watched: how fresh it is, and when it is to be swept.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::row::{Stale, StaleReason, WatchRow};
+use crate::attributes::FileId;
+use crate::catalogue::Catalogue;
+use crate::error::CatalogueError;
+
+pub(super) struct Tree {
+    /// Its path, as bytes.
+    pub(super) path: Vec<u8>,
+    /// Its directory, once it was scanned whole.
+    pub(super) root: Option<FileId>,
+    /// Whether it was not there when it was last looked for: then nothing of it is read.
+    pub(super) is_away: bool,
+    pub(super) stale: Option<Stale>,
+    pub(super) current_until_ms: i64,
+    /// When the directories whose times have changed are to be read.
+    pub(super) names_due: Option<Instant>,
+    /// When all are to be read.
+    pub(super) whole_due: Instant,
+    /// How long the next scan of all waits.
+    delay: Duration,
+    delay_max: Duration,
+}
+
+impl Tree {
+    /// A tree of which nothing is known but what the catalogue has.
+    pub(super) fn new(
+        catalogue: &Catalogue,
+        path: Vec<u8>,
+        now_ms: i64,
+        delays: (Duration, Duration),
+    ) -> Result<Tree, CatalogueError> {
+        let root = catalogue.root(&path)?.filter(|root| root.whole_scan > 0);
+        let fresh = catalogue.freshness(&path)?;
+        let since_ms = match fresh.and_then(|fresh| fresh.stale) {
+            Some(stale) => stale.since_ms,
+            None => catalogue.whole_since_ms(&path)?,
+        };
+        let now = ambient::now();
+        let is_known = root.is_some();
+        Ok(Tree {
+            path,
+            root: root.map(|root| root.attributes.id),
+            is_away: false,
+            stale: Some(Stale {
+                since_ms: if is_known { since_ms } else { now_ms },
+                reason: StaleReason::Restart,
+                has_names: false,
+            }),
+            current_until_ms: since_ms,
+            names_due: is_known.then_some(now),
+            whole_due: if is_known { now + delays.0 } else { now },
+            delay: delays.0,
+            delay_max: delays.1,
+        })
+    }
+
+    pub(super) fn path_buf(&self) -> PathBuf {
+        PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
+            &self.path,
+        ))
+    }
+
+    /// It may differ from now on: names are compared soon, and all of it later, each time after a longer while.
+    pub(super) fn mark_stale(&mut self, reason: StaleReason, names_after: Duration) {
+        let since_ms = self.stale.map_or(self.current_until_ms, |stale| stale.since_ms);
+        self.stale = Some(Stale {
+            since_ms,
+            reason,
+            has_names: false,
+        });
+        let now = ambient::now();
+        self.names_due.get_or_insert(now + names_after);
+        self.whole_due = self.whole_due.min(now + self.delay);
+    }
+
+    /// All directories whose times had changed were read.
+    pub(super) fn names_compared(&mut self) {
+        self.names_due = None;
+        if let Some(stale) = &mut self.stale {
+            stale.has_names = true;
+        }
+    }
+
+    /// All of it was read, watched from before that on.
+    pub(super) fn is_current(&mut self, since_ms: i64) {
+        self.stale = None;
+        self.names_due = None;
+        self.current_until_ms = since_ms;
+    }
+
+    /// The next scan of all of it waits for longer.
+    pub(super) fn put_off(&mut self, usual: Duration) {
+        self.delay = (self.delay * 2).min(self.delay_max);
+        let after = if self.stale.is_some() { self.delay } else { usual };
+        self.whole_due = ambient::now() + after;
+    }
+
+    pub(super) fn row(&self, watch_ms: i64, is_live: bool, last_event_ms: i64) -> WatchRow {
+        WatchRow {
+            watch_ms,
+            is_live,
+            current_until_ms: self.current_until_ms,
+            last_event_ms,
+            stale: self.stale,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `weft files watch`: keeps trees of the catalogue current as they change.
+
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ::files::{Note, Progress, StaleReason, Watch, WatchSettings};
+use anyhow::Context as _;
+
+use super::when::{now_ms, shown_ms};
+use super::{CATALOGUE, JsonPath, shown};
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::flag_values::positive;
+use crate::stderr::progress_line;
+use crate::stop::Stop;
+use crate::units::{count, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft files watch /data/crawls           until Ctrl-C; a tree that is new is scanned first
+  weft files watch /data /home            several: one watch for each catalogue
+  weft files watch /data --json           a line of JSON for each commit
+  weft files status                       how fresh each tree is, also while the watch runs
+
+Changes come as events of the system (inotify), and are in the catalogue about a second later. Each directory takes one of
+the watches that the system allows: fs.inotify.max_user_watches. What changed while no watch ran is found at the start:
+names at once, everything else by a scan soon after (docs/files.md).";
+
+/// Flags of `weft files watch`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Directories: whole trees
+    #[arg(value_name = "DIR", required = true)]
+    dirs: Vec<PathBuf>,
+    /// Directories that are watched at most; others are scanned from time to time [default: as many as the system allows]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    max_watches: Option<usize>,
+    /// After this time a tree is scanned that may have changed unseen; after twice as long the next time, up to an hour
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    scan_after: u32,
+}
+
+/// Runs `weft files watch`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    if context.read_only {
+        return Err(WrongUse("a watch writes: leave --read-only out".to_owned()).into());
+    }
+    let scan_after = Duration::from_secs(args.scan_after.into());
+    let defaults = WatchSettings::default();
+    let settings = WatchSettings {
+        watches_max: args.max_watches.unwrap_or(usize::MAX),
+        scan_after,
+        scan_after_max: defaults.scan_after_max.max(scan_after),
+        ..defaults
+    };
+    let stop = Stop::listen()?;
+    let watch = Watch::begin(&context.archive.join(CATALOGUE), &args.dirs, settings)?;
+    let progress = Progress::default();
+    let told = progress.clone();
+    // Not waited for: it ends with the process, where nobody asks for a stop.
+    std::thread::Builder::new()
+        .name("stop".into())
+        .spawn(move || {
+            stop.wait();
+            told.stop();
+        })
+        .context("start waiting for a stop")?;
+    let mut printed = Ok(());
+    watch.run(&progress, |note| {
+        if printed.is_ok() {
+            printed = print(&note, context).context("print what changed");
+        }
+        // Nobody reads what it says any more.
+        if printed.is_err() {
+            progress.stop();
+        }
+    })?;
+    printed.map(|()| Outcome::Done)
+}
+
+fn print(note: &Note, context: &mut Context) -> anyhow::Result<()> {
+    if context.json {
+        context.out.json(&json(note))?;
+        return Ok(context.out.flush()?);
+    }
+    match note {
+        Note::Committed { counts } => {
+            writeln!(
+                context.out,
+                "{}  {} added, {} removed, {} changed",
+                shown_ms(now_ms()),
+                count(counts.added),
+                count(counts.removed),
+                count(counts.changed)
+            )?;
+            context.out.flush()?;
+        }
+        Note::Scanning { path } => progress_line(&format!("{}: scanning", shown_path(path))),
+        Note::Current { path, watched } => {
+            let watched = counted(*watched as u64, "directory", "directories");
+            progress_line(&format!("{} is current; {watched} watched", shown_path(path)));
+        }
+        Note::Stale { path, reason } => {
+            progress_line(&format!("{}: {}", shown_path(path), because(*reason)));
+        }
+        Note::Limit { watched, error } => progress_line(&match error {
+            None => format!(
+                "only {} can be watched: raise fs.inotify.max_user_watches (or --max-watches); until then the others are scanned from time to time",
+                counted(*watched as u64, "directory", "directories")
+            ),
+            Some(error) => {
+                format!("some directories cannot be watched ({error}); they are scanned from time to time")
+            }
+        }),
+        Note::Waiting => progress_line("another process has the catalogue open: changes wait for it"),
+    }
+    Ok(())
+}
+
+fn shown_path(path: &Path) -> String {
+    shown(path.as_os_str().as_bytes())
+}
+
+/// Why a tree may have changed unseen, as people read it.
+pub(super) fn because(reason: StaleReason) -> &'static str {
+    match reason {
+        StaleReason::Restart => "it may have changed while no watch ran",
+        StaleReason::Overflow => "more changed at a time than could be noted",
+        StaleReason::Away => "it was not there, or another directory in its place",
+        StaleReason::Limit => "not all of its directories can be watched",
+        StaleReason::Ended => "the watch ended",
+        StaleReason::Killed => "the watch was killed",
+    }
+}
+
+fn json(note: &Note) -> serde_json::Value {
+    let at_ms = now_ms();
+    let dir = |path: &Path| JsonPath::new(path.as_os_str().as_bytes());
+    match note {
+        Note::Committed { counts } => {
+            serde_json::json!({ "at_ms": at_ms, "what": "committed", "counts": counts })
+        }
+        Note::Scanning { path } => {
+            serde_json::json!({ "at_ms": at_ms, "what": "scanning", "dir": dir(path) })
+        }
+        Note::Current { path, watched } => {
+            serde_json::json!({ "at_ms": at_ms, "what": "current", "dir": dir(path), "watched": watched })
+        }
+        Note::Stale { path, reason } => {
+            serde_json::json!({ "at_ms": at_ms, "what": "stale", "dir": dir(path), "reason": reason })
+        }
+        Note::Limit { watched, error } => {
+            serde_json::json!({ "at_ms": at_ms, "what": "limit", "watched": watched, "error": error })
+        }
+        Note::Waiting => serde_json::json!({ "at_ms": at_ms, "what": "waiting" }),
+    }
+}
