@@ -339,15 +339,11 @@ impl Catalogue {
         Ok(row.map(|row| Digest::of_bytes(&row)).transpose()?)
     }
 
-    /// Calls `each` with all that is known of the content of files, in order of their identity.
-    pub fn each_digest(
-        &self,
-        mut each: impl FnMut(Digest) -> Result<(), CatalogueError>,
-    ) -> Result<(), CatalogueError> {
-        for row in self.tables.space(Table::Digests).iter() {
-            each(Digest::of_bytes(&row.value()?)?)?;
-        }
-        Ok(())
+    /// What is known of the content of a file as it is now.
+    pub fn known(&self, file: &crate::Attributes) -> Result<Option<Digest>, CatalogueError> {
+        Ok(self
+            .digest(file.id)?
+            .filter(|digest| digest.seen == Seen::of(file)))
     }
 
     /// Every run, with its number, the first one first.

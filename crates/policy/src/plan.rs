@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
-use files::{ActState, Attributes, Catalogue, CatalogueError, Digest, Go, Kind, Place, Root, Seen};
+use files::{ActState, Attributes, Catalogue, CatalogueError, Go, Kind, Place, Root, Seen};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::TRASH;
@@ -387,12 +387,6 @@ fn is_for(action: &Action, kind: Kind) -> bool {
     }
 }
 
-/// What is known of the content of a file as it is now.
-pub(crate) fn known_of(catalogue: &Catalogue, file: &Attributes) -> Result<Option<Digest>, CatalogueError> {
-    let digest = catalogue.digest(file.id)?;
-    Ok(digest.filter(|digest| digest.seen == Seen::of(file)))
-}
-
 /// Whether the condition of a policy holds for a file, as the catalogue or the disk has it.
 pub(crate) fn holds(
     catalogue: &Catalogue,
@@ -402,7 +396,7 @@ pub(crate) fn holds(
     now_ms: i64,
 ) -> Result<bool, CatalogueError> {
     let digest = match policy.condition.needs_digest() {
-        true => known_of(catalogue, file)?,
+        true => catalogue.known(file)?,
         false => None,
     };
     Ok(policy.condition.holds(&Subject {

@@ -1,12 +1,14 @@
 //! What the catalogue answers.
 
 mod children;
+mod duplicates;
 mod heaviest;
 mod history;
 
 use std::path::Path;
 
 pub use children::{Child, Children, Weight};
+pub use duplicates::{Duplicates, DuplicatesFound};
 pub use heaviest::{FirstBy, Heaviest};
 pub use history::Changed;
 

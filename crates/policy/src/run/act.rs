@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::{CRASH_POINTS, Runner, now_ms};
 use crate::TRASH;
 use crate::condition::name_of;
-use crate::plan::{Planned, holds, is_below, known_of, path_of};
+use crate::plan::{Planned, holds, is_below, path_of};
 use crate::rules::Action;
 
 /// An action that was done.
@@ -233,7 +233,7 @@ impl Runner<'_> {
     }
 
     fn verify(&self, ready: &Ready<'_>, stop: &AtomicBool) -> Result<Done, Not> {
-        let known = known_of(self.catalogue, &ready.file)?;
+        let known = self.catalogue.known(&ready.file)?;
         let sha256 = self.read(ready, stop)?;
         let mut digest = Digest {
             seen: Seen::of(&ready.file),
@@ -276,7 +276,7 @@ impl Runner<'_> {
             .ok_or_else(|| Not::Failed("there is no store".to_owned()))?;
         let address = String::from_utf8(ready.row.to.clone())
             .map_err(|_| Not::Failed("its path is no text, and keys of objects are".to_owned()))?;
-        let known = known_of(self.catalogue, &ready.file)?;
+        let known = self.catalogue.known(&ready.file)?;
         if known.as_ref().is_some_and(|digest| digest.damaged_ms.is_some()) {
             return Err(Not::Failed("it is damaged: its copy is not replaced".to_owned()));
         }
@@ -342,7 +342,7 @@ impl Runner<'_> {
         let shelf = self
             .shelf
             .ok_or_else(|| Not::Failed("there is no store".to_owned()))?;
-        let digest = known_of(self.catalogue, &ready.file)?;
+        let digest = self.catalogue.known(&ready.file)?;
         let digest = digest
             .ok_or_else(|| Not::Skipped("it has changed since it was copied, or never was".to_owned()))?;
         let copy = digest

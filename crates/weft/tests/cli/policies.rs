@@ -275,6 +275,56 @@ fn damage_is_told_from_a_change() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("11 files") && said.contains("1 failed"), "{said}");
     assert!(said.contains("crawl 3.warc.gz: DAMAGED"), "{said}");
+    let found = place.good(&["files", "find", "--damaged"]);
+    assert_eq!(found.trim(), damaged.to_str().unwrap());
+}
+
+#[test]
+fn what_is_known_of_contents_can_be_asked() {
+    let place = Place::new();
+    let root = tree(&place);
+    fs::copy(root.join("2024/crawl 2.txt"), root.join("a copy")).unwrap();
+    fs::hard_link(root.join("2024/crawl 4.open"), root.join("another name")).unwrap();
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let rules = rules(
+        &place,
+        "[policy.some]\naction = 'verify'\ncondition = 'format != \"warc\"'\n",
+    );
+    assert_eq!(
+        place
+            .good(&["files", "find", "--verified", "+1y", "--count"])
+            .split(',')
+            .next(),
+        Some("14 entries")
+    );
+    place.good(&["files", "policy", "run", "some", "--rules", &rules]);
+    assert_eq!(
+        place
+            .good(&["files", "find", "--verified", "-1d", "--count"])
+            .split(',')
+            .next(),
+        Some("10 entries")
+    );
+    assert_eq!(
+        place
+            .good(&["files", "find", "--replicas", "0", "--count"])
+            .split(',')
+            .next(),
+        Some("14 entries")
+    );
+    let rows = json_lines(&place.good(&["files", "find", "--name", "a copy", "--json"]));
+    assert_eq!(rows[0]["sha256"].as_str().unwrap().len(), 64);
+    let report = place.json(&["files", "report", "duplicates"]);
+    assert_eq!(report["contents"], 1, "{report}");
+    assert_eq!(
+        (&report["known_files"], &report["files"]),
+        (&9.into(), &13.into()),
+        "{report}"
+    );
+    let first = &report["first"][0];
+    assert_eq!(first["files"], 2);
+    assert_eq!(first["excess_bytes"], first["size_bytes"]);
+    assert!(place.good(&["files", "report", "duplicates"]).contains("a copy"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ::files::{Attributes, CatalogueError, Format, Found, Go, Kind};
+use ::files::{Attributes, CatalogueError, Digest, Format, Found, Go, Kind};
 use anyhow::Context as _;
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -22,6 +22,7 @@ Examples:
   weft files find /data --name '*.warc.gz' --size +1G
   weft files find --type d --empty
   weft files find --format warc --modified +180d --long
+  weft files find --format warc --verified +180d
   weft files find /data --user crawler --print0 | xargs -0 ls -l
   weft files find --name '*.tmp' --modified +30d --exec rm -- {}
 
@@ -74,6 +75,15 @@ pub(super) struct Args {
     /// These permission bits, in octal; with - all of them and perhaps more, with / any of them
     #[arg(long, value_name = "[-/]MODE", value_parser = Permissions::parse, allow_hyphen_values = true)]
     perm: Option<Permissions>,
+    /// Time since its content was last verified; what never was, or was written since, is older than all
+    #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
+    verified: Vec<Range>,
+    /// Replicas of its copy that were right when they were last read; 0 without a copy
+    #[arg(long, value_name = "[+-]N", value_parser = plain, allow_hyphen_values = true)]
+    replicas: Vec<Range>,
+    /// Files whose digest changed though nothing says that they were written
+    #[arg(long)]
+    damaged: bool,
     /// Files of no bytes, directories without entries
     #[arg(long)]
     empty: bool,
@@ -262,6 +272,21 @@ impl Conditions<'_> {
             && self.names_fit(&found.path)
     }
 
+    /// Whether the conditions ask for what is known of contents.
+    fn need_digest(&self) -> bool {
+        !self.args.verified.is_empty() || !self.args.replicas.is_empty() || self.args.damaged
+    }
+
+    fn digest_fits(&self, file: &Attributes, digest: Option<&Digest>) -> bool {
+        let age_ms = digest.map_or(i64::MAX, |digest| self.now_ms.saturating_sub(digest.verified_ms));
+        let copy = digest.and_then(|digest| digest.copy.as_ref());
+        let replicas = copy.map_or(0, |copy| i64::from(copy.replicas));
+        file.kind == Kind::File
+            && self.args.verified.iter().all(|range| range.has(age_ms))
+            && self.args.replicas.iter().all(|range| range.has(replicas))
+            && (!self.args.damaged || digest.is_some_and(|digest| digest.damaged_ms.is_some()))
+    }
+
     fn names_fit(&self, path: &[u8]) -> bool {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
         let as_path = |bytes| Path::new(OsStr::from_bytes(bytes));
@@ -297,14 +322,22 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let (mut entries, mut size_bytes, mut failed) = (0u64, 0u64, 0u64);
     for top in super::du::tops(&catalogue, &args.paths)? {
         catalogue.each::<FindError>(top, |found| {
-            if conditions.fit(found) {
+            let mut fits = conditions.fit(found);
+            let digest = match fits && (conditions.need_digest() || context.json) {
+                true => catalogue.known(&found.attributes)?,
+                false => None,
+            };
+            if conditions.need_digest() {
+                fits = fits && conditions.digest_fits(&found.attributes, digest.as_ref());
+            }
+            if fits {
                 entries += 1;
                 size_bytes = size_bytes.saturating_add(found.attributes.size_bytes);
                 if !args.exec.is_empty() {
                     context.out.flush()?;
                     failed += u64::from(!exec(&args.exec, &found.path)?);
                 } else if !args.count {
-                    print(found, args, &mut names, context)?;
+                    print(found, digest.as_ref(), args, &mut names, context)?;
                 }
             }
             // A closed output ends the search (`weft files find | head`).
@@ -364,7 +397,13 @@ fn exec(command: &[OsString], path: &[u8]) -> Result<bool, FindError> {
     }
 }
 
-fn print(found: &Found, args: &Args, names: &mut Names, context: &mut Context) -> Result<(), FindError> {
+fn print(
+    found: &Found,
+    digest: Option<&Digest>,
+    args: &Args,
+    names: &mut Names,
+    context: &mut Context,
+) -> Result<(), FindError> {
     let file = &found.attributes;
     if context.json {
         context.out.json(&serde_json::json!({
@@ -382,6 +421,12 @@ fn print(found: &Found, args: &Args, names: &mut Names, context: &mut Context) -
             "accessed_s": file.accessed_s,
             "born_ns": file.born_ns(),
             "format": file.format.name(),
+            "sha256": digest.map(|digest| data_encoding::HEXLOWER.encode(&digest.sha256)),
+            "verified_ms": digest.map(|digest| digest.verified_ms),
+            "damaged_ms": digest.and_then(|digest| digest.damaged_ms),
+            "copy": digest.and_then(|digest| digest.copy.as_ref()).map(|copy| serde_json::json!({
+                "address": copy.address, "replicas": copy.replicas, "verified_ms": copy.verified_ms,
+            })),
             "target": file.target.as_ref().map(|target| JsonPath::new(target)),
         }))?;
     } else if args.print0 {

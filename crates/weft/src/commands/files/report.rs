@@ -58,6 +58,8 @@ enum Report {
     Oldest,
     /// Files of no bytes
     Empty,
+    /// Files of the same content, as far as policies have read them (verify, copy)
+    Duplicates,
     /// Sums at the end of each day on which a scan ended
     Growth,
 }
@@ -75,6 +77,7 @@ impl Report {
             Report::Largest => "largest",
             Report::Oldest => "oldest",
             Report::Empty => "empty",
+            Report::Duplicates => "duplicates",
             Report::Growth => "growth",
         }
     }
@@ -156,6 +159,7 @@ fn one(
             };
             shares(report, rows.take(count).collect(), context)
         }
+        Report::Duplicates => duplicates(catalogue, limit, context),
         Report::Ages => {
             let mut years: BTreeMap<i64, Share> = BTreeMap::new();
             for (day, share) in whole(catalogue)?.age_profile() {
@@ -373,5 +377,51 @@ fn growth(catalogue: &Catalogue, limit: usize, context: &mut Context) -> anyhow:
     if !context.json {
         table.print(&mut context.out)?;
     }
+    Ok(())
+}
+
+fn duplicates(catalogue: &Catalogue, limit: usize, context: &mut Context) -> anyhow::Result<()> {
+    let found = catalogue.duplicates(limit)?;
+    if context.json {
+        let first = found.first.iter().map(|row| {
+            serde_json::json!({
+                "sha256": data_encoding::HEXLOWER.encode(&row.sha256),
+                "size_bytes": row.size_bytes,
+                "files": row.files,
+                "excess_bytes": row.excess_bytes(),
+                "paths": row.paths.iter().map(|path| JsonPath::new(path)).collect::<Vec<_>>(),
+            })
+        });
+        return Ok(context.out.json(&serde_json::json!({
+            "report": Report::Duplicates.name(),
+            "contents": found.contents,
+            "excess_bytes": found.excess_bytes,
+            "known_files": found.known_files,
+            "files": found.files,
+            "first": first.collect::<Vec<_>>(),
+        }))?);
+    }
+    let out = &mut context.out;
+    for row in &found.first {
+        writeln!(out, "{} of {} each:", count(row.files), bytes(row.size_bytes))?;
+        for path in &row.paths {
+            writeln!(out, "  {}", shown(path))?;
+        }
+        if row.files > row.paths.len() as u64 {
+            writeln!(out, "  and {} more", count(row.files - row.paths.len() as u64))?;
+        }
+    }
+    writeln!(
+        out,
+        "{} contents are there more than once: {} would be free with one of each",
+        count(found.contents),
+        bytes(found.excess_bytes),
+    )?;
+    writeln!(
+        out,
+        "known of {} of {} files that are not empty (policies that verify or copy read them)",
+        count(found.known_files),
+        count(found.files),
+    )?;
     Ok(())
 }

@@ -1,0 +1,124 @@
+//! Files of the same content, as far as digests are known.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Found, Go};
+use crate::attributes::Kind;
+use crate::catalogue::Catalogue;
+use crate::error::CatalogueError;
+use crate::log::Digest;
+
+/// Files that have the same content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Duplicates {
+    /// SHA-256 of it.
+    pub sha256: [u8; 32],
+    /// Length of each.
+    pub size_bytes: u64,
+    /// How many there are; names of one file are one.
+    pub files: u64,
+    /// A name of each of the first of them, in order of the catalogue.
+    pub paths: Vec<Vec<u8>>,
+}
+
+impl Duplicates {
+    /// Bytes that would be free with one of them alone.
+    pub fn excess_bytes(&self) -> u64 {
+        self.size_bytes.saturating_mul(self.files.saturating_sub(1))
+    }
+}
+
+/// What was found out about files of the same content.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DuplicatesFound {
+    /// Those that would free most, first.
+    pub first: Vec<Duplicates>,
+    /// How many contents there are more than once.
+    pub contents: u64,
+    /// Bytes that would be free with one of each alone.
+    pub excess_bytes: u64,
+    /// Files with a digest that is known, and all files.
+    pub known_files: u64,
+    /// All files that are not empty.
+    pub files: u64,
+}
+
+/// Names of each content that are kept.
+const PATHS_MAX: usize = 10;
+
+impl Catalogue {
+    /// Finds files of the same content among those whose digest is known as they are now. Reads all of the catalogue twice, and
+    /// holds a few bytes for each digest in between.
+    ///
+    /// # Errors
+    /// A row could not be read.
+    pub fn duplicates(&self, limit: usize) -> Result<DuplicatesFound, CatalogueError> {
+        let mut result = DuplicatesFound::default();
+        // By the first bytes of digests alone: which occur twice.
+        let mut times: FxHashMap<u64, bool> = FxHashMap::default();
+        self.each_known(|_, digest| {
+            result.files += 1;
+            if let Some(digest) = digest {
+                result.known_files += 1;
+                times
+                    .entry(short(&digest.sha256))
+                    .and_modify(|is_twice| *is_twice = true)
+                    .or_insert(false);
+            }
+        })?;
+        times.retain(|_, is_twice| *is_twice);
+        let mut contents: FxHashMap<[u8; 32], Duplicates> = FxHashMap::default();
+        self.each_known(|found, digest| {
+            let Some(digest) = digest.filter(|digest| times.contains_key(&short(&digest.sha256))) else {
+                return;
+            };
+            let row = contents.entry(digest.sha256).or_insert_with(|| Duplicates {
+                sha256: digest.sha256,
+                size_bytes: digest.seen.size_bytes,
+                files: 0,
+                paths: Vec::new(),
+            });
+            row.files += 1;
+            if row.paths.len() < PATHS_MAX {
+                row.paths.push(found.path.clone());
+            }
+        })?;
+        let mut all: Vec<Duplicates> = contents.into_values().filter(|row| row.files > 1).collect();
+        all.sort_by_key(|row| (std::cmp::Reverse(row.excess_bytes()), row.sha256));
+        result.contents = all.len() as u64;
+        result.excess_bytes = all.iter().map(Duplicates::excess_bytes).sum();
+        all.truncate(limit);
+        result.first = all;
+        Ok(result)
+    }
+
+    /// Calls `each` with every file that is not empty, once, and what is known of its content.
+    fn each_known(&self, mut each: impl FnMut(&Found, Option<Digest>)) -> Result<(), CatalogueError> {
+        let mut linked = FxHashSet::default();
+        for tree in self.trees()? {
+            let Some(top) = self.locate(path_of(&tree.path))? else {
+                continue;
+            };
+            self.each(top, |found| {
+                let file = &found.attributes;
+                let is_new = !file.is_linked() || linked.insert(file.id);
+                if file.kind == Kind::File && file.size_bytes > 0 && is_new {
+                    each(found, self.known(file)?);
+                }
+                Ok::<Go, CatalogueError>(Go::On)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn path_of(bytes: &[u8]) -> &std::path::Path {
+    std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
+        bytes,
+    ))
+}
+
+fn short(sha256: &[u8; 32]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *sha256;
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
