@@ -27,7 +27,9 @@ mod varint;
 mod walk;
 mod watch;
 
-pub use ask::{Changed, Child, Children, Fault, FirstBy, Found, Go, Heaviest, Root, Weight};
+pub use ask::{
+    Changed, Child, Children, Duplicates, DuplicatesFound, Fault, FirstBy, Found, Go, Heaviest, Root, Weight,
+};
 pub use attributes::{Attributes, Entry, FileId, Kind};
 pub use catalogue::{Catalogue, CatalogueSettings, join, when_free};
 pub use change::CRASH_POINTS;

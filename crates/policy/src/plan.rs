@@ -198,7 +198,7 @@ pub fn plan(
     let mut plan = Plan {
         items,
         matched,
-        cause: "asked for".to_owned(),
+        cause: "due, or asked for".to_owned(),
         grown: Vec::new(),
     };
     if let Some(usage) = &policy.trigger.usage {
@@ -548,7 +548,7 @@ fn growth(
         });
     }
     Ok(Plan {
-        cause: "asked for".to_owned(),
+        cause: "due, or asked for".to_owned(),
         grown,
         ..Plan::default()
     })

@@ -10,12 +10,37 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Observer, Progress, Scan, ScanSettings, Target, Which, wall_ms};
-use crate::attributes::FileId;
+use super::{Progress, Scan, ScanSettings, Target, wall_ms};
+use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
-use crate::rows::{ScanCounts, ScanRow, ScanState};
-use crate::walk::{Handles, Known};
+use crate::rows::{LinkedName, ScanCounts, ScanRow, ScanState};
+use crate::walk::{Handle, Handles, Known};
+
+/// Which directories a walk reads.
+#[derive(Debug, Clone)]
+pub(crate) enum Which {
+    /// All.
+    All,
+    /// Those that this scan has not read whole, or that have other times since.
+    NotRead,
+    /// Those that have other times than the catalogue knows.
+    Changed,
+    /// Those of a plan, and those that the catalogue does not have.
+    Planned(Arc<Plan>),
+}
+
+/// Is told what a scan does on its way, by several threads.
+pub(crate) trait Observer: Send + Sync {
+    /// A directory was opened, and nothing of it was read yet. Returns whether its changes are known from now on, not before.
+    fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool;
+
+    /// A name in `dir` of a file with several names has new attributes, or is gone; `names` are all that are known.
+    fn linked(&self, file: FileId, dir: FileId, now: Option<&Attributes>, names: &[LinkedName]);
+
+    /// A directory is in the catalogue no more.
+    fn forgotten(&self, id: FileId);
+}
 
 /// Directories to read, and the ways to them.
 #[derive(Debug, Default)]

@@ -15,27 +15,29 @@ mod items;
 mod look;
 mod remove;
 mod roots;
+mod visits;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use flow::{Batch, Feeder, Flow, StageReport, StageSettings, Stopped};
+use flow::{Batch, Feeder, Flow, StageReport, StageSettings};
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashSet;
 use rustix::io::Errno;
 
 use crate::ask::Changed;
-use crate::attributes::{Attributes, FileId, Kind};
+use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
-use crate::rows::{DirRow, LinkedName, ScanCounts, ScanRow, ScanState, Stamp};
-use crate::walk::{Handle, Handles, Known, Mounts, Piece, Visitor, Walk, WalkSettings};
-pub(crate) use follow::Plan;
+use crate::rows::{ScanCounts, ScanRow, ScanState};
+use crate::walk::{Handle, Handles, Mounts, Walk, WalkSettings};
+pub(crate) use follow::{Observer, Plan, Which};
 use items::{LookedAt, Work};
 use roots::RootError;
 pub(crate) use roots::volume_name;
+use visits::Visits;
 
 /// How to scan.
 #[derive(Debug, Clone)]
@@ -174,31 +176,6 @@ impl Target {
     fn below(&self) -> Box<[u8]> {
         self.only.join(&b'/').into()
     }
-}
-
-/// Which directories a walk reads.
-#[derive(Debug, Clone)]
-pub(crate) enum Which {
-    /// All.
-    All,
-    /// Those that this scan has not read whole, or that have other times since.
-    NotRead,
-    /// Those that have other times than the catalogue knows.
-    Changed,
-    /// Those of a plan, and those that the catalogue does not have.
-    Planned(Arc<Plan>),
-}
-
-/// Is told what a scan does on its way, by several threads.
-pub(crate) trait Observer: Send + Sync {
-    /// A directory was opened, and nothing of it was read yet. Returns whether its changes are known from now on, not before.
-    fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool;
-
-    /// A name in `dir` of a file with several names has new attributes, or is gone; `names` are all that are known.
-    fn linked(&self, file: FileId, dir: FileId, now: Option<&Attributes>, names: &[LinkedName]);
-
-    /// A directory is in the catalogue no more.
-    fn forgotten(&self, id: FileId);
 }
 
 /// Everything that the stages share.
@@ -517,67 +494,5 @@ impl Scan {
 
     fn spent_ms(&self) -> u64 {
         self.spent_before_ms + u64::try_from(wall_ms() - self.since_ms).unwrap_or(0)
-    }
-}
-
-/// Takes what the walk finds into the pipeline.
-struct Visits<'a> {
-    scan: &'a Scan,
-    feeder: Feeder<Work>,
-    until: Until,
-    which: &'a Which,
-}
-
-impl Visits<'_> {
-    /// What is known of a directory, if it need not be read.
-    fn not_read(&self, id: FileId, is_as_before: impl Fn(&DirRow) -> bool) -> Option<Known> {
-        let row = self.scan.catalogue.dir_row(id).ok()??;
-        if !is_as_before(&row) {
-            return None;
-        }
-        let mut enter = Vec::new();
-        let read = self.scan.catalogue.each_entry(id, |name, file| {
-            if file.kind == Kind::Directory {
-                enter.push(name.into());
-            }
-            Ok(())
-        });
-        // What cannot be read here is read from the disk.
-        read.ok().map(|()| Known {
-            enter,
-            look: Vec::new(),
-        })
-    }
-}
-
-impl Visitor for Visits<'_> {
-    fn volume(&self, device: u64, handle: &Handle) -> Result<u32, Errno> {
-        self.scan.volume(device, handle)
-    }
-
-    fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool {
-        let observer = self.scan.observer.as_ref();
-        observer.is_some_and(|observer| observer.opened(parent, id, handle))
-    }
-
-    fn known(&self, id: FileId, stamp: Stamp) -> Option<Known> {
-        let number = self.scan.number;
-        match self.which {
-            Which::All => None,
-            Which::NotRead => self.not_read(id, |row| row.whole_scan == number && row.stamp == stamp),
-            Which::Changed => self.not_read(id, |row| row.is_whole() && row.stamp == stamp),
-            Which::Planned(plan) => plan.known(&self.scan.catalogue, id),
-        }
-    }
-
-    fn piece(&self, piece: Piece) -> Result<(), Stopped> {
-        if self.until == Until::ReadDir {
-            return Ok(());
-        }
-        self.feeder.send(Work(piece))
-    }
-
-    fn vanished(&self) {
-        self.scan.shared.vanished.fetch_add(1, Relaxed);
     }
 }

@@ -420,3 +420,19 @@ fn the_archive_keeps_its_own_files() {
     assert!(said.contains("delete 1 file,"), "{said}");
     place.good(&["files", "status", "--recompute"]);
 }
+
+#[test]
+fn a_policy_that_has_no_store_does_not_keep_the_others_from_running() {
+    let place = Place::new();
+    let root = tree(&place);
+    let rules = rules(
+        &place,
+        "[policy.first]\naction = 'copy'\nto = 'store://x/'\nreplicas = 1\ntrigger.every = '1 d'\n\
+         [policy.second]\naction = 'verify'\ntrigger.every = '1 d'\n",
+    );
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let run = place.run(&["files", "policy", "run", "--rules", &rules]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("policy first: which store?"), "{run:?}");
+    assert!(run.stdout.contains("second: run 1: verify 12 files"), "{run:?}");
+}

@@ -217,17 +217,24 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
             continue;
         }
         is_any_due = true;
-        let plan = match policy::plan(&catalogue, policy, &kept(context), now_ms()) {
-            Ok(plan) => plan,
+        let needs_store = |plan: &Plan| policy.action.needs_store() && !plan.items.is_empty();
+        let ready = policy::plan(&catalogue, policy, &kept(context), now_ms())
+            .map_err(anyhow::Error::from)
+            .and_then(|plan| {
+                let store = needs_store(&plan).then(|| place(&args.store)).transpose();
+                Ok((plan, store.context(format!("policy {}", policy.name))?))
+            });
+        let (plan, store) = match ready {
+            Ok(ready) => ready,
+            // The others can be run all the same.
             Err(error) => {
-                crate::exit::complain(&error.into(), context);
+                crate::exit::complain(&error, context);
                 outcome = Outcome::Losses;
                 continue;
             }
         };
-        let needs_store = policy.action.needs_store() && !plan.items.is_empty();
-        let ran = if needs_store {
-            with_store(place(&args.store)?, Begin::Allowed, async |session| {
+        let ran = if let Some(store) = store {
+            with_store(store, Begin::Allowed, async |session| {
                 // Work that waits for the disk, on threads that may wait.
                 tokio::task::block_in_place(|| {
                     let shelf = shelf::StoreShelf::new(session);
