@@ -14,6 +14,9 @@ use anyhow::{Context, bail, ensure};
 use bench::process::{cpu_seconds, memory_bytes_max};
 use clap::Parser;
 
+/// Changes one file, by its number.
+type Phase<'a> = dyn Fn(usize) -> std::io::Result<()> + Sync + 'a;
+
 /// Changes a second that a watch is to keep up with.
 const AIM: f64 = 50_000.0;
 
@@ -59,7 +62,7 @@ fn main() -> anyhow::Result<()> {
         tree.join(dir_name(file % args.directories))
             .join(format!("file {file}"))
     };
-    let phases: [(&str, &(dyn Fn(usize) -> std::io::Result<()> + Sync)); 3] = [
+    let phases: [(&str, &Phase<'_>); 3] = [
         ("create", &|file| std::fs::write(path(file), b"x")),
         ("modify", &|file| std::fs::write(path(file), b"more")),
         ("remove", &|file| std::fs::remove_file(path(file))),

@@ -58,8 +58,37 @@ enum Command {
     /// What was done, to which files, and why
     Log(log::Args),
     /// Print ready-made rules
+    #[command(after_help = EXAMPLE_EXAMPLES)]
     Example,
 }
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  weft files policy check                      ARCHIVE/policies.toml
+  weft files policy check ~/rules.toml         exit code 2 and line and column of the first thing that is wrong";
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  weft files policy plan                       all policies, twenty files of each
+  weft files policy plan leftovers -n 1000
+  weft files policy plan --rules rules.toml --json | jq -r .path.path
+
+Nothing is changed: neither a file nor a byte of the catalogue.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  weft files policy run                        all that are due by their triggers
+  weft files policy run leftovers              this one, due or not
+  weft files policy run leftovers --dry-run    what it would do
+  weft files policy run two-replicas --volume /disks/a --volume /disks/b
+
+Each file is looked at again right before. A run that was stopped or killed goes on when it is run again. Exit code 1 where
+something failed, a policy was refused, or a tree grew too much.";
+
+const EXAMPLE_EXAMPLES: &str = "\
+Examples:
+  weft files policy example > weft-archive/policies.toml
+  weft files policy check";
 
 #[derive(Debug, clap::Args)]
 struct RulesArgs {
@@ -69,6 +98,7 @@ struct RulesArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = CHECK_EXAMPLES)]
 struct CheckArgs {
     /// The file of rules [default: policies.toml in the archive's directory]
     #[arg(value_name = "FILE")]
@@ -76,6 +106,7 @@ struct CheckArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = PLAN_EXAMPLES)]
 struct PlanArgs {
     /// Policies [default: all]
     #[arg(value_name = "POLICY")]
@@ -88,6 +119,7 @@ struct PlanArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = RUN_EXAMPLES)]
 struct RunArgs {
     /// Policies, whether they are due or not [default: all that are due by their triggers]
     #[arg(value_name = "POLICY")]
@@ -235,11 +267,9 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         };
         let ran = if let Some(store) = store {
             with_store(store, Begin::Allowed, async |session| {
-                // Work that waits for the disk, on threads that may wait.
-                tokio::task::block_in_place(|| {
-                    let shelf = shelf::StoreShelf::new(session);
-                    act(&catalogue, policy, plan, Some(&shelf), &session.stop, context)
-                })
+                // This thread waits for the run's own; the store works on those of the runtime.
+                let shelf = shelf::StoreShelf::new(session);
+                act(&catalogue, policy, plan, Some(&shelf), &session.stop, context)
             })?
         } else {
             act(&catalogue, policy, plan, None, &Stop::listen()?, context)?
@@ -357,10 +387,16 @@ pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Out
     let (_, row) = run.ok_or_else(|| NotFound(RunError::NoRun { run: args.run }.to_string()))?;
     let undone = if row.action == "release" {
         with_store(place(&args.store)?, Begin::Refused, async |session: &Session| {
-            tokio::task::block_in_place(|| {
-                let shelf = shelf::StoreShelf::new(session);
-                Ok(policy::undo(&catalogue, args.run, args.act, Some(&shelf))?)
-            })
+            let shelf = shelf::StoreShelf::new(session);
+            // Not on this thread, which may not wait for the runtime whose work it is.
+            let undone = std::thread::scope(|scope| {
+                let worker = scope.spawn(|| policy::undo(&catalogue, args.run, args.act, Some(&shelf)));
+                worker.join()
+            });
+            match undone {
+                Ok(undone) => Ok(undone?),
+                Err(_) => anyhow::bail!("taking back ended with a bug of Weft"),
+            }
         })?
     } else {
         policy::undo(&catalogue, args.run, args.act, None)?
