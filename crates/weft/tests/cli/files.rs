@@ -344,9 +344,12 @@ fn reports_are_there_as_text_and_as_json() {
     }
     let rows = json_lines(&place.good(&[&["files", "report", "--json", "-n", "100"], &all[..]].concat()));
     let of = |report: &'static str| rows.iter().filter(move |row| row["report"] == report);
+    // The file with two names counts with the one in the directory of the smaller number, and is a WARC by one name alone.
+    let inode = |dir: &str| std::os::unix::fs::MetadataExt::ino(&fs::metadata(root.join(dir)).unwrap());
+    let warcs = if inode("a") < inode("a/b") { 10 } else { 9 };
     assert_eq!(
         of("formats").find(|row| row["name"] == "warc").unwrap()["usage"]["files"],
-        10
+        warcs
     );
     assert_eq!(of("empty").next().unwrap()["share"]["files"], 2);
     assert_eq!(of("largest").next().unwrap()["size_bytes"], 39 * 39 * 37);
