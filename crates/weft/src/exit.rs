@@ -75,7 +75,7 @@ fn print_json(code: ErrorCode, message: &str) {
 
 /// Returns the message and its causes on one line. A cause that the message before it already contains is
 /// left out.
-fn chain_text(error: &Error) -> String {
+pub(crate) fn chain_text(error: &Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let cause = cause.to_string();

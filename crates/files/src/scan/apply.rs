@@ -1,11 +1,17 @@
 //! DIFF and APPLY: what differs, and its commit.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
 use flow::{Out, StageError, StageResult};
 
 use super::Scan;
+use super::follow::{FileReader, FileSeen, Observer};
 use super::gather::{Gathered, Sorted};
 use super::items::{Differs, End, LookedUp};
 use crate::ask::Changed;
+use crate::attributes::{Entry, Kind};
 use crate::change::Change;
 use crate::diff::{Compare, Difference, NewEntries};
 use crate::error::CatalogueError;
@@ -63,7 +69,12 @@ impl Scan {
         });
         // The last part waits for the number of entries.
         let mut last: Option<Difference> = None;
-        let entries = compare.run::<StageError>(&mut old, new, &mut |part| {
+        let mut new = new.inspect(|entry| {
+            if let Ok(entry) = entry {
+                self.tell_reader(&dir, entry);
+            }
+        });
+        let entries = compare.run::<StageError>(&mut old, &mut new, &mut |part| {
             if let Some(difference) = last.replace(part) {
                 out.send(Differs {
                     dir: dir.clone(),
@@ -87,6 +98,22 @@ impl Scan {
             difference: last.unwrap_or_default(),
             end,
         })
+    }
+
+    /// Whoever listens to the scan may want to know of each file that it reads.
+    fn tell_reader(&self, dir: &Dir, entry: &Entry) {
+        let reader = self.observer.as_deref().and_then(Observer::reader);
+        let wants = |reader: &&FileReader| (reader.wants)(&entry.name);
+        if entry.attributes.kind == Kind::File
+            && let Some(reader) = reader.filter(wants)
+        {
+            let mut path = self.path_of(dir);
+            crate::catalogue::join(&mut path, &entry.name);
+            (reader.tell)(FileSeen {
+                path: PathBuf::from(OsString::from_vec(path)),
+                attributes: entry.attributes.clone(),
+            });
+        }
     }
 
     pub(super) fn apply(&self, all: Vec<Differs>) -> StageResult {

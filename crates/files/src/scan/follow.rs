@@ -5,6 +5,7 @@
 //!  - a directory that the catalogue does not have is read, and all below it;
 //!  - every directory of the plan is also looked at in the one that holds it: its own times are an entry there.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -40,6 +41,25 @@ pub(crate) trait Observer: Send + Sync {
 
     /// A directory is in the catalogue no more.
     fn forgotten(&self, id: FileId);
+
+    /// Who wants to know what is in the directories that are read.
+    fn reader(&self) -> Option<&FileReader>;
+}
+
+/// Is told of files in directories that are read.
+pub(crate) struct FileReader {
+    /// Of which names.
+    pub(crate) wants: fn(&[u8]) -> bool,
+    pub(crate) tell: Box<dyn Fn(FileSeen) + Send + Sync>,
+}
+
+/// A regular file in a directory that a watch has read, whether anything of it is new or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSeen {
+    /// Its path.
+    pub path: PathBuf,
+    /// What is known of it.
+    pub attributes: Attributes,
 }
 
 /// Directories to read, and the ways to them.

@@ -9,6 +9,7 @@
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -17,7 +18,7 @@ use rustix::io::Errno;
 
 use crate::attributes::{Attributes, FileId};
 use crate::rows::LinkedName;
-use crate::scan::Observer;
+use crate::scan::{FileReader, Observer};
 use crate::walk::{Handle, Handles, look_at};
 
 /// The watches of all trees.
@@ -26,6 +27,7 @@ pub(crate) struct Watches {
     state: Mutex<State>,
     dirty_max: usize,
     watches_max: usize,
+    reader: OnceLock<FileReader>,
 }
 
 #[derive(Default)]
@@ -84,7 +86,13 @@ impl Watches {
             state: Mutex::new(state),
             dirty_max,
             watches_max,
+            reader: OnceLock::new(),
         })
+    }
+
+    /// Who wants to know what is in the directories that are read: the first one that says so.
+    pub(crate) fn read_by(&self, reader: FileReader) {
+        let _ = self.reader.set(reader);
     }
 
     /// Directories that are watched.
@@ -240,6 +248,10 @@ impl Observer for Watches {
 
     fn forgotten(&self, id: FileId) {
         self.drop_watches(&[id]);
+    }
+
+    fn reader(&self) -> Option<&FileReader> {
+        self.reader.get()
     }
 }
 

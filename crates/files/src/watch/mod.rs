@@ -28,7 +28,7 @@ use crate::attributes::FileId;
 use crate::catalogue::{Catalogue, CatalogueSettings};
 use crate::error::{CatalogueError, ScanError};
 use crate::rows::ScanCounts;
-use crate::scan::{Progress, ScanSettings, rest_below};
+use crate::scan::{FileReader, FileSeen, Progress, ScanSettings, rest_below};
 use alive::Alive;
 use events::{Buffer, Heard, Watches};
 use tree::Tree;
@@ -247,6 +247,14 @@ impl Watch {
             closed_until: ambient::now(),
             is_cut_off: false,
         })
+    }
+
+    /// Calls `tell`, from several threads, with each regular file whose name `wants` accepts in a directory that the watch
+    /// reads: when a file in it has changed, and in every scan. It is called before the change is committed, and may be
+    /// called again for what it knows.
+    pub fn tell_files(&self, wants: fn(&[u8]) -> bool, tell: impl Fn(FileSeen) + Send + Sync + 'static) {
+        let tell = Box::new(tell);
+        self.watches.read_by(FileReader { wants, tell });
     }
 
     /// Whether a watch of the catalogue in `dir` runs, in this process or another one.

@@ -10,6 +10,8 @@ use archive::{Archive, OpenError, OpenSettings};
 use cluster::{ConnectSettings, VolumeSettings};
 use server::storage::Storage;
 
+mod new_files;
+
 use crate::ask;
 use crate::context::Context;
 use crate::exit::{NotFound, Outcome, WrongUse};
@@ -18,9 +20,11 @@ use crate::sql_program::{PROGRAM, SqlProgram};
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::store_node::StoreNode;
+use crate::style::clean;
 use crate::web_args::WebArgs;
 use crate::web_server::WebServer;
 use crate::which_store::{ClusterArgs, parse_volume};
+use new_files::NewFiles;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +34,7 @@ Examples:
   weft serve --s3 127.0.0.1:9000 --volume /disks/a --volume /disks/b
   weft serve --flight 127.0.0.1:8091   (where weft-sql is installed: Arrow Flight SQL, too)
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
+  weft serve --watch /data/crawls      loads what appears there by itself
 
 An archive that is not there is not made unless --create says so (or the command
 keeps a store and no --archive is given): a mistyped name would be an empty one.
@@ -83,6 +88,20 @@ pub(crate) struct Args {
     #[command(flatten)]
     face: FaceArgs,
 
+    /// Load WARC, ARC, WAT and WET files below this directory as they appear or grow, and keep the catalogue of its files
+    /// current; may be repeated
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "read_only",
+        help_heading = "Loading"
+    )]
+    watch: Vec<PathBuf>,
+
+    /// A label for the inputs that --watch loads
+    #[arg(long, value_name = "NAME", requires = "watch", help_heading = "Loading")]
+    collection: Option<String>,
+
     /// Do not answer SQL, although the program weft-sql is here
     #[arg(long, conflicts_with = "flight", help_heading = "SQL")]
     no_sql: bool,
@@ -122,6 +141,15 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     // Register before anything listens: from here on a Ctrl-C ends everything in order.
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);
+    let new_files = match args.watch.as_slice() {
+        [] => None,
+        dirs => Some(NewFiles::begin(
+            dirs,
+            args.collection.as_deref(),
+            &archive,
+            context,
+        )?),
+    };
     let node = match args.place() {
         Some(place) => Some(StoreNode::start(&place, &args.face, keys)?),
         None => None,
@@ -136,13 +164,15 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             return Err(error);
         }
     };
-    announce(&server, node.as_ref(), context)?;
+    announce(&server, node.as_ref(), args, context)?;
+    let new_files = new_files.map(NewFiles::start).transpose()?;
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
     Stop::end_within(END_MAX, 0)?;
-    // End both at the same time: each waits for requests of its own.
+    // End all at the same time: each waits for requests of its own.
     std::thread::scope(|scope| {
         scope.spawn(|| node.into_iter().for_each(StoreNode::end));
+        scope.spawn(|| new_files.into_iter().for_each(new_files::Running::end));
         server.end();
     });
     Ok(Outcome::Done)
@@ -186,7 +216,12 @@ fn told_to_create(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// Prints a line with the address, which programs that start a server can read, and one about the store.
-fn announce(server: &WebServer, node: Option<&StoreNode>, context: &mut Context) -> anyhow::Result<()> {
+fn announce(
+    server: &WebServer,
+    node: Option<&StoreNode>,
+    args: &Args,
+    context: &mut Context,
+) -> anyhow::Result<()> {
     let archive = context.archive.display().to_string();
     if context.json {
         let address = server.address().to_string();
@@ -198,12 +233,17 @@ fn announce(server: &WebServer, node: Option<&StoreNode>, context: &mut Context)
             "url": server.url(),
             "store": store,
             "s3": s3,
+            "watch": args.watch.iter().map(|dir| archive::path_text(dir)).collect::<Vec<_>>(),
         }))?;
     } else {
         let url = context.out.style.address(&server.url());
         writeln!(context.out, "{archive} is served at {url}")?;
         if let Some(node) = node {
             writeln!(context.out, "{}", node.said())?;
+        }
+        for dir in &args.watch {
+            let dir = clean(&archive::path_text(dir));
+            writeln!(context.out, "crawl files that appear in {dir} are loaded")?;
         }
     }
     context.out.flush()?;

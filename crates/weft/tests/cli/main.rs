@@ -14,6 +14,8 @@ mod generators;
 mod inspect;
 mod install;
 mod load;
+#[cfg(target_os = "linux")]
+mod new_files;
 mod policies;
 mod real;
 mod rebuild;

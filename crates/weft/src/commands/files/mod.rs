@@ -10,6 +10,7 @@ use server::FilesPlace;
 use crate::context::Context;
 use crate::exit::Outcome;
 use crate::stop::Stop;
+pub(crate) use watch::said as said_of_watch;
 
 mod diff;
 mod du;
@@ -84,7 +85,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 }
 
 /// The folder of the catalogue in an archive's directory.
-const CATALOGUE: &str = "files";
+pub(crate) const CATALOGUE: &str = "files";
 
 /// How long a command waits for the catalogue: a server that shows its pages has it open for a moment at a time.
 const WAIT_MAX: Duration = Duration::from_secs(2);

@@ -98,15 +98,24 @@ fn print(note: &Note, context: &mut Context) -> anyhow::Result<()> {
             )?;
             context.out.flush()?;
         }
-        Note::Scanning { path } => progress_line(&format!("{}: scanning", shown_path(path))),
+        note => said(note).iter().for_each(|line| progress_line(line)),
+    }
+    Ok(())
+}
+
+/// What a watch has to say beside what it commits, as people read it.
+pub(crate) fn said(note: &Note) -> Option<String> {
+    Some(match note {
+        Note::Committed { .. } => return None,
+        Note::Scanning { path } => format!("{}: scanning", shown_path(path)),
         Note::Current { path, watched } => {
             let watched = counted(*watched as u64, "directory", "directories");
-            progress_line(&format!("{} is current; {watched} watched", shown_path(path)));
+            format!("{} is current; {watched} watched", shown_path(path))
         }
         Note::Stale { path, reason } => {
-            progress_line(&format!("{}: {}", shown_path(path), because(*reason)));
+            format!("{}: {}", shown_path(path), because(*reason))
         }
-        Note::Limit { watched, error } => progress_line(&match error {
+        Note::Limit { watched, error } => match error {
             None => format!(
                 "only {} can be watched: raise fs.inotify.max_user_watches (or --max-watches); until then the others are scanned from time to time",
                 counted(*watched as u64, "directory", "directories")
@@ -114,10 +123,9 @@ fn print(note: &Note, context: &mut Context) -> anyhow::Result<()> {
             Some(error) => {
                 format!("some directories cannot be watched ({error}); they are scanned from time to time")
             }
-        }),
-        Note::Waiting => progress_line("another process has the catalogue open: changes wait for it"),
-    }
-    Ok(())
+        },
+        Note::Waiting => "another process has the catalogue open: changes wait for it".to_owned(),
+    })
 }
 
 fn shown_path(path: &Path) -> String {

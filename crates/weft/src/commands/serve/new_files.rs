@@ -1,0 +1,356 @@
+//! `weft serve --watch`: archive files that appear or grow below directories are loaded by themselves.
+//!
+//! A watch of the catalogue of files tells which there are. Invariants:
+//!  - a file is loaded once it was left alone for a moment; when it goes on growing, the rest is read later;
+//!  - an input of which the ledger has this size is not read again, also not after a restart;
+//!  - what a load that failed as a whole should have read is tried again.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ::files::{FileSeen, Format, Note, Progress, Watch, WatchError, WatchSettings};
+use anyhow::Context as _;
+use archive::question::{InputState, JobBody, JobState, LedgerRow, LoadInput, LoadRequest};
+use archive::{Archive, path_text};
+
+use crate::commands::files::{CATALOGUE, said_of_watch};
+use crate::commands::status::ledger_rows;
+use crate::context::Context;
+use crate::exit::chain_text;
+use crate::stderr::progress_line;
+use crate::units::{count, counted};
+
+/// So long nothing may happen to a file before it is loaded.
+const QUIET: Duration = Duration::from_secs(2);
+/// Between looks whether files are to be loaded.
+const PAUSE: Duration = Duration::from_millis(250);
+/// First and longest wait after a load, or a watch, that failed as a whole.
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(600));
+
+/// Directories whose new files are loaded.
+pub(super) struct NewFiles {
+    watching: Watching,
+    loader: Loader,
+    progress: Progress,
+}
+
+/// The same while it runs.
+pub(super) struct Running {
+    progress: Progress,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Size and times of a file: while they are the same, so is the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    size_bytes: u64,
+    modified_ns: i64,
+    changed_ns: i64,
+}
+
+/// Files that the watch has seen, and that nobody has looked at.
+type Seen = Arc<Mutex<HashMap<PathBuf, Stamp>>>;
+
+impl NewFiles {
+    /// Begins to watch. Errors about the directories are found here.
+    pub(super) fn begin(
+        dirs: &[PathBuf],
+        collection: Option<&str>,
+        archive: &Archive,
+        context: &Context,
+    ) -> Result<NewFiles, WatchError> {
+        let seen = Seen::default();
+        let mut watching = Watching {
+            catalogue: context.archive.join(CATALOGUE),
+            dirs: dirs.to_vec(),
+            seen: seen.clone(),
+            begun: None,
+        };
+        watching.begun = Some(watching.begin()?);
+        let loader = Loader {
+            archive: archive.clone(),
+            collection: collection.map(str::to_owned),
+            seen,
+            waiting: HashMap::new(),
+            known: HashMap::new(),
+        };
+        Ok(NewFiles {
+            watching,
+            loader,
+            progress: Progress::default(),
+        })
+    }
+
+    /// Goes on in threads of its own.
+    pub(super) fn start(self) -> anyhow::Result<Running> {
+        let NewFiles {
+            mut watching,
+            mut loader,
+            progress,
+        } = self;
+        let spawn = |name: &str, run: Box<dyn FnOnce(&Progress) + Send>| {
+            let progress = progress.clone();
+            let thread = std::thread::Builder::new().name(name.into());
+            thread.spawn(move || run(&progress)).context("start a thread")
+        };
+        let threads = vec![
+            spawn("watch", Box::new(move |progress| watching.run(progress)))?,
+            spawn("load-new", Box::new(move |progress| loader.run(progress)))?,
+        ];
+        Ok(Running { progress, threads })
+    }
+}
+
+impl Running {
+    /// Ends the watch, and a load at its next epoch.
+    pub(super) fn end(self) {
+        self.progress.stop();
+        for thread in self.threads {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+}
+
+/// The watch, which begins again when it fails.
+struct Watching {
+    catalogue: PathBuf,
+    dirs: Vec<PathBuf>,
+    seen: Seen,
+    begun: Option<Watch>,
+}
+
+impl Watching {
+    fn begin(&self) -> Result<Watch, WatchError> {
+        let watch = Watch::begin(&self.catalogue, &self.dirs, WatchSettings::default())?;
+        let seen = self.seen.clone();
+        watch.tell_files(is_input, move |FileSeen { path, attributes }| {
+            let stamp = Stamp {
+                size_bytes: attributes.size_bytes,
+                modified_ns: attributes.modified_ns,
+                changed_ns: attributes.changed_ns,
+            };
+            seen.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(path, stamp);
+        });
+        Ok(watch)
+    }
+
+    fn run(&mut self, progress: &Progress) {
+        let mut delay = Duration::ZERO;
+        while !progress.is_stopped() {
+            let watch = self.begun.take().map_or_else(|| self.begin(), Ok);
+            let ended = watch.and_then(|watch| {
+                watch.run(progress, |note| {
+                    // What is loaded is told by the loader.
+                    if let Some(line) = said_of_watch(&note) {
+                        progress_line(&line);
+                    }
+                    if let Note::Current { .. } = note {
+                        delay = Duration::ZERO;
+                    }
+                })
+            });
+            if let Err(error) = ended {
+                delay = next_delay(delay);
+                let error = chain_text(&error.into());
+                progress_line(&format!(
+                    "the watch for new files ended: {error}; it begins again in {} s",
+                    delay.as_secs()
+                ));
+                pause(delay, progress);
+            }
+        }
+    }
+}
+
+/// Whether files of this name are inputs.
+fn is_input(name: &[u8]) -> bool {
+    matches!(Format::of_name(name).name(), "warc" | "arc" | "wat" | "wet")
+}
+
+fn next_delay(delay: Duration) -> Duration {
+    (delay * 2).clamp(RETRY_DELAYS.0, RETRY_DELAYS.1)
+}
+
+/// Waits, but not beyond the end.
+fn pause(time: Duration, progress: &Progress) {
+    let begun = ambient::now();
+    while ambient::since(begun) < time && !progress.is_stopped() {
+        ambient::pause(PAUSE.min(time));
+    }
+}
+
+/// Loads what the watch has seen.
+struct Loader {
+    archive: Archive,
+    collection: Option<String>,
+    seen: Seen,
+    /// Files that are to be loaded, as they were at the last look, and since when they are so.
+    waiting: HashMap<PathBuf, (Stamp, Instant)>,
+    /// Files that were loaded, or are in the ledger, as they were then.
+    known: HashMap<PathBuf, Stamp>,
+}
+
+impl Loader {
+    fn run(&mut self, progress: &Progress) {
+        let mut delay = Duration::ZERO;
+        while !progress.is_stopped() {
+            match self.round(progress) {
+                Ok(()) => delay = Duration::ZERO,
+                Err(error) => {
+                    delay = next_delay(delay);
+                    progress_line(&format!(
+                        "new files cannot be loaded: {}; tried again in {} s",
+                        chain_text(&error),
+                        delay.as_secs()
+                    ));
+                    pause(delay, progress);
+                }
+            }
+            ambient::pause(PAUSE);
+        }
+    }
+
+    fn round(&mut self, progress: &Progress) -> anyhow::Result<()> {
+        let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        for (path, stamp) in seen {
+            if self.known.get(&path) != Some(&stamp) {
+                self.waiting
+                    .entry(path)
+                    .or_insert_with(|| (stamp, ambient::now()));
+            }
+        }
+        let quiet = self.quiet();
+        if quiet.is_empty() {
+            return Ok(());
+        }
+        let new = self.not_in_the_ledger(quiet)?;
+        if new.is_empty() {
+            return Ok(());
+        }
+        let job = self.load(&new, progress)?;
+        match job.state {
+            JobState::Done => {
+                progress_line(&summary(&new, &job));
+                new.into_iter().for_each(|file| self.is_known(file));
+                Ok(())
+            }
+            // The next server goes on there.
+            _ if progress.is_stopped() => Ok(()),
+            state => anyhow::bail!(
+                "the load is {}: {}",
+                state.name(),
+                job.error.as_deref().unwrap_or("no reason was given")
+            ),
+        }
+    }
+
+    /// The files that are left alone. Those that are gone or empty wait no more.
+    fn quiet(&mut self) -> Vec<(PathBuf, Stamp)> {
+        let mut quiet = Vec::new();
+        self.waiting.retain(|path, (stamp, since)| {
+            let Some(now) = Stamp::of(path).filter(|now| now.size_bytes > 0) else {
+                return false;
+            };
+            if *stamp != now {
+                (*stamp, *since) = (now, ambient::now());
+            }
+            if ambient::since(*since) >= QUIET || now.age() >= QUIET {
+                quiet.push((path.clone(), now));
+            }
+            true
+        });
+        // As a load of the directory would take them.
+        quiet.sort_by(|a, b| a.0.cmp(&b.0));
+        quiet
+    }
+
+    /// Those of which the archive does not have this size.
+    fn not_in_the_ledger(&mut self, files: Vec<(PathBuf, Stamp)>) -> anyhow::Result<Vec<(PathBuf, Stamp)>> {
+        let rows = ledger_rows(&self.archive, None)?;
+        let rows: HashMap<&str, &LedgerRow> = rows.iter().map(|row| (row.location.as_str(), row)).collect();
+        let (known, new) = files.into_iter().partition::<Vec<_>, _>(|(path, stamp)| {
+            rows.get(path_text(path).as_str())
+                .is_some_and(|row| is_read(row, stamp.size_bytes))
+        });
+        known.into_iter().for_each(|file| self.is_known(file));
+        Ok(new)
+    }
+
+    fn is_known(&mut self, (path, stamp): (PathBuf, Stamp)) {
+        self.waiting.remove(&path);
+        self.known.insert(path, stamp);
+    }
+
+    fn load(&self, files: &[(PathBuf, Stamp)], progress: &Progress) -> anyhow::Result<JobBody> {
+        let input = |(path, _): &(PathBuf, Stamp)| LoadInput {
+            name: path_text(path),
+            path: path_text(path),
+        };
+        let request = LoadRequest {
+            inputs: files.iter().map(input).collect(),
+            collection: self.collection.clone(),
+            ..LoadRequest::default()
+        };
+        let goes_on = &mut |_, _: &JobBody| !progress.is_stopped();
+        Ok(self.archive.load(&request, goes_on)?.1)
+    }
+}
+
+/// Whether an input was read as far as it goes, or was taken out on purpose.
+fn is_read(row: &LedgerRow, size_bytes: u64) -> bool {
+    match row.state {
+        InputState::Forgotten => true,
+        InputState::Done | InputState::Failed { .. } => row.size == size_bytes && row.missing.is_empty(),
+        InputState::Pending | InputState::Loading => false,
+    }
+}
+
+impl Stamp {
+    /// That of a regular file; `None` if there is none.
+    fn of(path: &Path) -> Option<Stamp> {
+        let now = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
+        Some(Stamp {
+            size_bytes: now.len(),
+            modified_ns: ns(now.mtime(), now.mtime_nsec()),
+            changed_ns: ns(now.ctime(), now.ctime_nsec()),
+        })
+    }
+
+    /// Time since anything of the file changed; zero if that is in the future.
+    fn age(&self) -> Duration {
+        let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+        let changed_ms = self.changed_ns.max(self.modified_ns) / 1_000_000;
+        Duration::from_millis(u64::try_from(now_ms.saturating_sub(changed_ms)).unwrap_or(0))
+    }
+}
+
+fn summary(files: &[(PathBuf, Stamp)], job: &JobBody) -> String {
+    let what = match files {
+        [(path, _)] => crate::style::clean(&path_text(path)),
+        _ => counted(files.len() as u64, "file", "files"),
+    };
+    let mut line = format!("loaded {what}: {}", counted(job.captures, "capture", "captures"));
+    for (number, what) in [
+        (job.captures_known, "known before"),
+        (job.inputs_failed, "of the files failed"),
+        (job.inputs_cut, "cut off at the end, or still written"),
+        (job.quarantined, "in quarantine"),
+    ] {
+        if number > 0 {
+            line += &format!(", {} {what}", count(number));
+        }
+    }
+    if job.inputs_failed + job.inputs_cut + job.quarantined > 0 {
+        line += " (weft status --ledger, --quarantine)";
+    }
+    line
+}
