@@ -91,7 +91,11 @@ fn files_that_appear_are_loaded_once_also_after_a_restart() {
 
     // What came while nobody looked is found; what is known is not read again.
     let before = ledger(&place);
-    let shorter = fixture::warc(&[("http://third.example/", "<a href=/x>x</a>")]);
+    let shorter = fixture::warc(&[(
+        "http://third.example/",
+        "2014-05-01T00:00:00Z",
+        "<a href=/x>x</a>",
+    )]);
     place.write("new/third.warc", &shorter);
     let mut served = serve(&place, &[]);
     wait_for(&place, "a file of the time between", |rows| {
@@ -117,7 +121,7 @@ fn a_file_that_grows_is_read_on_and_an_empty_one_waits() {
     let mut served = serve(&place, &[]);
     let page = |n: usize| {
         let url = format!("http://grows.example/{n}");
-        fixture::warc(&[(url.as_str(), "<p>words</p>")])
+        fixture::warc(&[(url.as_str(), "2014-05-01T00:00:00Z", "<p>words</p>")])
     };
     let mut file = fs::File::create(place.path("new/crawl.warc")).unwrap();
     std::thread::sleep(Duration::from_secs(3));
