@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::{Place, json_lines};
+use crate::support::Place;
 
 fn serve(place: &Place, more: &[&str]) -> Served {
     let arguments = ["serve", "--create", "--listen", "127.0.0.1:0", "--watch", "new"];
@@ -17,10 +17,11 @@ fn serve(place: &Place, more: &[&str]) -> Served {
 
 /// The ledger's rows by name of file, each with its state, records and captures.
 fn ledger(place: &Place) -> Vec<(String, String, u64, String)> {
-    let rows = json_lines(&place.good(&["status", "--ledger", "--json"]));
-    let mut rows: Vec<_> = rows
+    let answer = place.json(&["status", "--ledger"]);
+    let mut rows: Vec<_> = answer["rows"]
+        .as_array()
+        .expect("rows of the ledger")
         .iter()
-        .filter(|row| row["input"].is_string())
         .map(|row| {
             let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
             let file = text("input").rsplit('/').next().unwrap_or_default().to_owned();
