@@ -102,6 +102,20 @@ pub enum ScanError {
         /// The path.
         path: PathBuf,
     },
+    /// It is a part of a tree, and no tree itself.
+    #[error("{} is a part of {}, which is catalogued whole: forget that", path.display(), root.display())]
+    Within {
+        /// The path.
+        path: PathBuf,
+        /// The tree.
+        root: PathBuf,
+    },
+    /// A watch keeps it current, and would read it in again.
+    #[error("{} is being watched: end the watch first", path.display())]
+    Watched {
+        /// The path.
+        path: PathBuf,
+    },
     /// It was stopped. What it has read so far is kept; the next scan of the same directory goes on.
     #[error("stopped")]
     Stopped,

@@ -38,7 +38,7 @@ pub use format::Format;
 pub use log::{ActRow, ActState, Copy, Digest, Notes, RunRow, Seen};
 pub use place::Place;
 pub use rows::{Group, ScanCounts, ScanRow, ScanState, What};
-pub use scan::{FileSeen, Progress, ScanSettings, Scanned, Until};
+pub use scan::{FileSeen, Forgotten, Progress, ScanSettings, Scanned, Until};
 pub use usage::{SIZE_CLASSES, Share, Usage};
 pub use varint::Corrupt;
 pub use watch::{Freshness, Note, Stale, StaleReason, Watch, WatchError, WatchSettings};

@@ -346,6 +346,43 @@ impl FaultRow {
     }
 }
 
+/// A directory without a place, which waits to be taken away. Its key is its identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OrphanRow {
+    /// Whether its tree was forgotten: then nothing on the disk has changed. Else it is gone at the end of a scan, unless it
+    /// was found elsewhere.
+    pub(crate) is_forgotten: bool,
+    /// The path that it had.
+    pub(crate) path: Vec<u8>,
+}
+
+/// In front of the path of a directory that was forgotten: no path begins with it.
+const FORGOTTEN: u8 = 1;
+
+impl OrphanRow {
+    pub(crate) fn lost(path: Vec<u8>) -> OrphanRow {
+        OrphanRow {
+            is_forgotten: false,
+            path,
+        }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        match self.is_forgotten {
+            true => [&[FORGOTTEN], &*self.path].concat(),
+            false => self.path.clone(),
+        }
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> OrphanRow {
+        let forgotten = bytes.strip_prefix(&[FORGOTTEN]);
+        OrphanRow {
+            is_forgotten: forgotten.is_some(),
+            path: forgotten.unwrap_or(bytes).to_vec(),
+        }
+    }
+}
+
 /// What became of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -69,8 +69,8 @@ pub enum Go {
     Past,
 }
 
-/// An absolute path without `.` and `..`, as far as can be told without the disk.
-fn absolute(path: &Path) -> Result<Vec<u8>, CatalogueError> {
+/// An absolute path without `.` and `..`.
+pub(crate) fn absolute(path: &Path) -> Result<Vec<u8>, CatalogueError> {
     use std::os::unix::ffi::OsStrExt;
     use std::path::Component;
     let absolute = std::path::absolute(path).map_err(|error| CatalogueError::io("find", path, error))?;

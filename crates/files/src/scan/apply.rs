@@ -15,7 +15,7 @@ use crate::attributes::{Entry, Kind};
 use crate::change::Change;
 use crate::diff::{Compare, Difference, NewEntries};
 use crate::error::CatalogueError;
-use crate::rows::{ChangesRow, DirRow, FaultRow};
+use crate::rows::{ChangesRow, DirRow, FaultRow, OrphanRow};
 use crate::tables::Table;
 use crate::walk::Dir;
 
@@ -191,7 +191,7 @@ impl Scan {
             for (id, name) in difference.lost {
                 let mut path = path.clone();
                 crate::catalogue::join(&mut path, &name);
-                change.lost(id, dir.id, &name, &path)?;
+                change.lost(id, dir.id, &name, &OrphanRow::lost(path))?;
             }
             if !difference.changes.is_empty() {
                 change.changes(&ChangesRow {

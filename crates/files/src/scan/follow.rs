@@ -11,6 +11,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::remove::Orphans;
 use super::{Progress, Scan, ScanSettings, Target, wall_ms};
 use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
@@ -156,7 +157,7 @@ impl Catalogue {
             root: root.to_vec(),
             only: Vec::new(),
         };
-        let scan = Arc::new(self.between_scans(&target, progress, observer)?);
+        let scan = Arc::new(self.between_scans(&target, progress, Some(observer))?);
         scan.pass(&target, settings, which)?;
         let counts = scan.row.lock().counts;
         Ok(counts)
@@ -177,17 +178,17 @@ impl Catalogue {
             root: Vec::new(),
             only: Vec::new(),
         };
-        let scan = Arc::new(self.between_scans(&target, progress, observer)?);
-        scan.remove_old()?;
+        let scan = Arc::new(self.between_scans(&target, progress, Some(observer))?);
+        scan.remove_old(Orphans::All)?;
         let counts = scan.row.lock().counts;
         Ok(counts)
     }
 
-    fn between_scans(
+    pub(super) fn between_scans(
         self: &Arc<Self>,
         target: &Target,
         progress: &Progress,
-        observer: &Arc<dyn Observer>,
+        observer: Option<&Arc<dyn Observer>>,
     ) -> Result<Scan, CatalogueError> {
         let now_ms = wall_ms();
         Ok(Scan {
@@ -196,7 +197,7 @@ impl Catalogue {
             number: self.root(&target.root)?.map_or(0, |root| root.whole_scan),
             is_resumed: false,
             is_scan: false,
-            observer: Some(observer.clone()),
+            observer: observer.cloned(),
             keeps_changes: true,
             listener: None,
             handles: Handles::new(),

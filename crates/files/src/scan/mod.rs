@@ -10,6 +10,7 @@
 
 mod apply;
 mod follow;
+mod forget;
 mod gather;
 mod items;
 mod look;
@@ -35,7 +36,9 @@ use crate::rows::{ScanCounts, ScanRow, ScanState};
 use crate::walk::{Handle, Handles, Mounts, Walk, WalkSettings};
 pub use follow::FileSeen;
 pub(crate) use follow::{FileReader, Observer, Plan, Which};
+pub use forget::Forgotten;
 use items::{LookedAt, Work};
+use remove::Orphans;
 use roots::RootError;
 pub(crate) use roots::volume_name;
 use visits::Visits;
@@ -236,7 +239,7 @@ impl Catalogue {
             if self.has_orphans()? {
                 scan.pass(&target, settings, &Which::NotRead)?;
             }
-            stages.push(scan.remove_old()?);
+            stages.push(scan.remove_old(Orphans::All)?);
             scan.end(&target)?;
             self.tables.settle().map_err(CatalogueError::from)?;
         }

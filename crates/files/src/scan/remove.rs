@@ -8,22 +8,29 @@ use flow::{Flow, Item, StageReport, StageSettings};
 use super::Scan;
 use crate::attributes::FileId;
 use crate::catalogue::join;
-use crate::change::Change;
+use crate::change::{Change, DIGEST_MARKS};
 use crate::diff::Difference;
 use crate::error::{CatalogueError, ScanError};
 use crate::pack;
-use crate::rows::ChangesRow;
+use crate::rows::{ChangesRow, OrphanRow};
 use crate::tables::Table;
 
-/// A directory without a place, and the path that it had.
+/// Which directories without a place are taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Orphans {
+    All,
+    /// Those of trees that were forgotten: others may be found elsewhere by the next scan.
+    Forgotten,
+}
+
 struct Orphan {
     id: FileId,
-    path: Vec<u8>,
+    row: OrphanRow,
 }
 
 impl Item for Orphan {
     fn bytes(&self) -> u64 {
-        self.path.len() as u64 + 40
+        self.row.path.len() as u64 + 40
     }
 }
 
@@ -31,8 +38,9 @@ impl Item for Orphan {
 const ORPHANS: usize = 256;
 
 impl Scan {
-    /// Takes away every directory that has no place, and what is in it: those in it lose theirs, and follow.
-    pub(super) fn remove_old(self: &Arc<Self>) -> Result<StageReport, ScanError> {
+    /// Takes away directories that have no place, and what is in them: those in them lose theirs, and follow. Then it forgets
+    /// the digests of files of forgotten trees.
+    pub(super) fn remove_old(self: &Arc<Self>, which: Orphans) -> Result<StageReport, ScanError> {
         let scan = self.clone();
         let (feeder, pipeline) = Flow::<Orphan, Orphan>::new()
             .stage(StageSettings::new("REMOVE_OLD"), move |_| {
@@ -43,7 +51,7 @@ impl Scan {
             .map_err(ScanError::Flow)?;
         let monitor = pipeline.monitor();
         loop {
-            let orphans = self.orphans()?;
+            let orphans = self.orphans(which)?;
             if orphans.is_empty() || monitor.is_stopped() || self.shared.stop.load(Relaxed) {
                 break;
             }
@@ -68,24 +76,24 @@ impl Scan {
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }
+        self.forget_digests()?;
         monitor.stages().pop().ok_or(ScanError::Stopped)
     }
 
-    fn orphans(&self) -> Result<Vec<Orphan>, CatalogueError> {
-        let rows = self
-            .catalogue
-            .tables
-            .space(Table::Orphans)
-            .iter()
-            .take(ORPHANS)
-            .map(|row| {
-                let (key, path) = row.into_inner()?;
-                Ok(Orphan {
-                    id: FileId::of_bytes(&key)?,
-                    path: path.to_vec(),
-                })
-            });
-        rows.collect()
+    fn orphans(&self, which: Orphans) -> Result<Vec<Orphan>, CatalogueError> {
+        let space = self.catalogue.tables.space(Table::Orphans);
+        let rows = space.range(..DIGEST_MARKS).map(|row| {
+            let (key, row) = row.into_inner()?;
+            Ok(Orphan {
+                id: FileId::of_bytes(&key)?,
+                row: OrphanRow::of_bytes(&row),
+            })
+        });
+        let is_wanted = |orphan: &Result<Orphan, CatalogueError>| {
+            let is_forgotten = |orphan: &Orphan| orphan.row.is_forgotten;
+            which == Orphans::All || orphan.as_ref().map_or(true, is_forgotten)
+        };
+        rows.filter(is_wanted).take(ORPHANS).collect()
     }
 
     /// Takes away the entries of an orphan, pack by pack, and itself with the last ones.
@@ -99,12 +107,16 @@ impl Scan {
         loop {
             let mut change = Change::new(&self.catalogue)?;
             let mut difference = Difference::default();
+            let keeps_changes = self.keeps_changes && !orphan.row.is_forgotten;
             while difference.bytes() < 1 << 20
                 && let Some(row) = packs.next()
             {
                 let (key, pack) = row.into_inner().map_err(CatalogueError::from)?;
                 for entry in pack::decode(&pack)? {
-                    difference.name(Some(&entry), None, self.keeps_changes);
+                    difference.name(Some(&entry), None, keeps_changes);
+                    if orphan.row.is_forgotten && self.catalogue.digest(entry.attributes.id)?.is_some() {
+                        change.mark_digest(entry.attributes.id);
+                    }
                 }
                 change.pack(key.to_vec(), None);
             }
@@ -119,19 +131,21 @@ impl Scan {
                 }
             }
             for (id, name) in &difference.lost {
-                let mut path = orphan.path.clone();
-                join(&mut path, name);
-                change.lost(*id, orphan.id, name, &path)?;
+                let mut row = orphan.row.clone();
+                join(&mut row.path, name);
+                change.lost(*id, orphan.id, name, &row)?;
             }
             if !difference.changes.is_empty() {
-                let (dir, names) = (orphan.path.clone(), difference.changes);
+                let (dir, names) = (orphan.row.path.clone(), difference.changes);
                 change.changes(&ChangesRow {
                     at_ms: super::wall_ms(),
                     dir,
                     names,
                 });
             }
-            self.row.lock().counts.add(difference.counts);
+            if !orphan.row.is_forgotten {
+                self.row.lock().counts.add(difference.counts);
+            }
             let is_last = packs.peek().is_none();
             if is_last {
                 change.forget_dir(orphan.id)?;

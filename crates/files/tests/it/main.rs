@@ -2,6 +2,7 @@
 
 mod ask;
 mod deep;
+mod forget;
 mod model;
 mod scan;
 #[cfg(target_os = "linux")]

@@ -375,6 +375,53 @@ fn reports_are_there_as_text_and_as_json() {
 }
 
 #[test]
+fn a_tree_is_forgotten_and_the_disk_is_not_touched() {
+    let place = Place::new();
+    let root = tree(&place);
+    let before = fs::read_dir(&root).unwrap().count();
+    place.write("other/file.pdf", b"12345");
+    place.good(&["files", "scan", "tree", "other"]);
+    place.check(
+        &["files", "forget", "tree/a"],
+        &expect![[r#"
+            exit code 1
+            2> error: tree/a is a part of PLACE/tree, which is catalogued whole: forget that
+        "#]],
+    );
+    place.check(
+        &["files", "forget", "nowhere"],
+        &expect![[r#"
+            exit code 1
+            2> error: nowhere is not catalogued: `weft files scan` reads it in
+        "#]],
+    );
+    assert_eq!(
+        place.run(&["files", "forget", "other", "--read-only"]).code,
+        Some(2)
+    );
+    assert_eq!(place.run(&["files", "forget"]).code, Some(2));
+    place.check(
+        &["files", "forget", "other"],
+        &expect![[r#"
+            exit code 0
+            PLACE/other: 2 entries (1 directory), 4.0 KiB left the catalogue; nothing on the disk was touched
+        "#]],
+    );
+    let forgotten = place.json(&["files", "forget", "tree", "--json"]);
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    assert!(text(&forgotten["dir"]["path"]).ends_with("/tree"));
+    assert_eq!(forgotten["forgotten"]["files"], 42);
+    assert_eq!(forgotten["resumed"], false);
+    assert_eq!(fs::read_dir(&root).unwrap().count(), before);
+    assert_eq!(place.run(&["files", "find", "tree"]).code, Some(1));
+    place.good(&["files", "status", "--recompute"]);
+    let scans = place.good(&["files", "status", "--scans", "--json"]);
+    assert_eq!(json_lines(&scans).len(), 2);
+    place.good(&["files", "scan", "tree"]);
+    place.good(&["files", "status", "--recompute"]);
+}
+
+#[test]
 fn commands_run_for_what_is_found() {
     let place = Place::new();
     let root = tree(&place);
@@ -463,6 +510,13 @@ fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
             .good(&["files", "find", "tree", "--name", "nothing"])
             .contains("a/nothing")
     );
+    place.check(
+        &["files", "forget", "tree"],
+        &expect![[r#"
+            exit code 1
+            2> error: tree is being watched: end the watch first
+        "#]],
+    );
     let killed = Command::new("kill")
         .args(["-INT", &limited.id().to_string()])
         .status()
@@ -483,4 +537,6 @@ fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
             2> error: tree/a is in PLACE/tree, which is catalogued: watch that
         "#]],
     );
+    place.good(&["files", "forget", "tree"]);
+    place.good(&["files", "status", "--recompute"]);
 }
