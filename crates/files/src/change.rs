@@ -14,9 +14,10 @@ use rustc_hash::FxHashMap;
 
 use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
+use crate::changes::ChangesRow;
 use crate::error::CatalogueError;
 use crate::pack;
-use crate::rows::{ChangesRow, DirRow, FaultRow, Group, LinkedName, LinkedRow, OrphanRow, RootRow, ScanRow};
+use crate::rows::{DirRow, FaultRow, Group, LinkedName, LinkedRow, OrphanRow, RootRow, ScanRow};
 use crate::tables::Table;
 use crate::usage::Usage;
 use crate::watch::WatchRow;

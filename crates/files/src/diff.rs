@@ -1,9 +1,10 @@
 //! What a directory holds now beside what the catalogue has of it, both in order of name.
 
 use crate::attributes::{Attributes, Entry, FileId, Kind};
+use crate::changes::{NameChange, What};
 use crate::error::CatalogueError;
 use crate::pack::{self, ENTRIES, ENTRIES_MAX};
-use crate::rows::{Group, NameChange, ScanCounts, What};
+use crate::rows::{Group, ScanCounts};
 use crate::usage::Usage;
 
 /// Differences of one directory, or of a part of a large one.
@@ -60,7 +61,7 @@ impl Difference {
         match what {
             What::Added => self.counts.added += 1,
             What::Removed => self.counts.removed += 1,
-            What::Changed => self.counts.changed += 1,
+            What::Changed | What::Renamed => self.counts.changed += 1,
         }
         let linked = |entry: Option<&Entry>| entry.is_some_and(|entry| entry.attributes.is_linked());
         if let Some(before) = before {
@@ -96,15 +97,7 @@ impl Difference {
             _ => true,
         };
         if keeps_changes && is_news {
-            let size = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.attributes.size_bytes);
-            let file = now.or(before).map(|entry| &entry.attributes);
-            self.changes.push(NameChange {
-                what,
-                name: name.clone(),
-                kind: file.map_or(Kind::Unknown, |file| file.kind),
-                inode: file.map_or(0, |file| file.id.inode),
-                size_bytes: (size(before), size(now)),
-            });
+            self.changes.push(NameChange::new(what, name, before, now));
         }
     }
 }

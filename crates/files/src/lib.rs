@@ -11,6 +11,7 @@ mod ask;
 mod attributes;
 mod catalogue;
 mod change;
+mod changes;
 mod check;
 mod diff;
 mod error;
@@ -29,15 +30,17 @@ mod watch;
 
 pub use ask::{
     Changed, Child, Children, Duplicates, DuplicatesFound, Fault, FirstBy, Found, Go, Heaviest, Root, Weight,
+    with_renames,
 };
 pub use attributes::{Attributes, Entry, FileId, Kind};
 pub use catalogue::{Catalogue, CatalogueSettings, join, when_free};
 pub use change::CRASH_POINTS;
+pub use changes::What;
 pub use error::{CatalogueError, ScanError};
 pub use format::Format;
 pub use log::{ActRow, ActState, Copy, Digest, Notes, RunRow, Seen};
 pub use place::Place;
-pub use rows::{Group, ScanCounts, ScanRow, ScanState, What};
+pub use rows::{Group, ScanCounts, ScanRow, ScanState};
 pub use scan::{FileSeen, Forgotten, Progress, ScanSettings, Scanned, Until};
 pub use usage::{SIZE_CLASSES, Share, Usage};
 pub use varint::Corrupt;

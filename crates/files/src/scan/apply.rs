@@ -13,9 +13,10 @@ use super::items::{Differs, End, LookedUp};
 use crate::ask::Changed;
 use crate::attributes::{Entry, Kind};
 use crate::change::Change;
+use crate::changes::ChangesRow;
 use crate::diff::{Compare, Difference, NewEntries};
 use crate::error::CatalogueError;
-use crate::rows::{ChangesRow, DirRow, FaultRow, OrphanRow};
+use crate::rows::{DirRow, FaultRow, OrphanRow};
 use crate::tables::Table;
 use crate::walk::Dir;
 
@@ -133,12 +134,18 @@ impl Scan {
                 at_ms: super::wall_ms(),
                 dir,
                 names,
+                scan: self.number_of_changes(),
             }
             .each(&mut |changed| listener(changed));
             if differs.end.is_some() {
                 self.shared.land([differs.dir.id].into_iter());
             }
         }
+    }
+
+    /// What says that changes were found by the same scan; a watch has no number of its own.
+    pub(super) fn number_of_changes(&self) -> u64 {
+        if self.is_scan { self.number } else { 0 }
     }
 
     fn path_of(&self, dir: &Dir) -> Vec<u8> {
@@ -198,6 +205,7 @@ impl Scan {
                     at_ms: super::wall_ms(),
                     dir: path,
                     names: difference.changes,
+                    scan: self.number_of_changes(),
                 });
             }
         }

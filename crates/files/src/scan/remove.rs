@@ -9,10 +9,11 @@ use super::Scan;
 use crate::attributes::FileId;
 use crate::catalogue::join;
 use crate::change::{Change, DIGEST_MARKS};
+use crate::changes::ChangesRow;
 use crate::diff::Difference;
 use crate::error::{CatalogueError, ScanError};
 use crate::pack;
-use crate::rows::{ChangesRow, OrphanRow};
+use crate::rows::OrphanRow;
 use crate::tables::Table;
 
 /// Which directories without a place are taken away.
@@ -141,6 +142,7 @@ impl Scan {
                     at_ms: super::wall_ms(),
                     dir,
                     names,
+                    scan: self.number_of_changes(),
                 });
             }
             if !orphan.row.is_forgotten {

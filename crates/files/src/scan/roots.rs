@@ -5,8 +5,9 @@ use rustix::io::Errno;
 use super::{Scan, Target, rest_below, wall_ms};
 use crate::catalogue::Catalogue;
 use crate::change::Change;
+use crate::changes::ChangesRow;
 use crate::error::CatalogueError;
-use crate::rows::{ChangesRow, OrphanRow, RootRow, ScanState};
+use crate::rows::{OrphanRow, RootRow, ScanState};
 use crate::tables::Table;
 use crate::walk::{Handle, look_at};
 

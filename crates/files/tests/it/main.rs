@@ -4,6 +4,7 @@ mod ask;
 mod deep;
 mod forget;
 mod model;
+mod renames;
 mod scan;
 #[cfg(target_os = "linux")]
 mod watch;
