@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use flow::{Out, StageError, StageResult};
 
 use super::Scan;
+use super::content::Content;
 use super::follow::{FileReader, FileSeen, Observer};
 use super::gather::{Gathered, Sorted};
 use super::items::{Differs, End, LookedUp};
@@ -75,7 +76,8 @@ impl Scan {
                 self.tell_reader(&dir, entry);
             }
         });
-        let entries = compare.run::<StageError>(&mut old, &mut new, &mut |part| {
+        let content = &mut Content::new(self, &dir);
+        let entries = compare.run::<StageError>(content, &mut old, &mut new, &mut |part| {
             if let Some(difference) = last.replace(part) {
                 out.send(Differs {
                     dir: dir.clone(),

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::remove::Orphans;
-use super::{Progress, Scan, ScanSettings, Target, wall_ms};
+use super::{Magic, Progress, Scan, ScanSettings, Target, wall_ms};
 use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
@@ -157,7 +157,9 @@ impl Catalogue {
             root: root.to_vec(),
             only: Vec::new(),
         };
-        let scan = Arc::new(self.between_scans(&target, progress, Some(observer))?);
+        let mut scan = self.between_scans(&target, progress, Some(observer))?;
+        scan.magic = settings.magic;
+        let scan = Arc::new(scan);
         scan.pass(&target, settings, which)?;
         let counts = scan.row.lock().counts;
         Ok(counts)
@@ -201,6 +203,8 @@ impl Catalogue {
             keeps_changes: true,
             listener: None,
             handles: Handles::new(),
+            root: Mutex::new(None),
+            magic: Magic::Off,
             root_path: target.root.clone(),
             since_ms: now_ms,
             spent_before_ms: 0,

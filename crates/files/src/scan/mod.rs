@@ -9,6 +9,7 @@
 //!  - a scan that was stopped goes on: directories that it has read whole, and that have the same times, are not read again.
 
 mod apply;
+mod content;
 mod follow;
 mod forget;
 mod gather;
@@ -56,8 +57,23 @@ pub struct ScanSettings {
     pub cross_devices: bool,
     /// Begin anew even if the last scan of the directory was stopped.
     pub anew: bool,
+    /// Which files are looked into, to know their formats.
+    pub magic: Magic,
     /// Where the pipeline ends, to find its slowest stage. Anything but [`Until::Apply`] writes nothing.
     pub until: Until,
+}
+
+/// Which files are looked into: their first bytes say what they are. Files that were looked into are not again while they have
+/// the same length and time, nor do they lose what was found, whichever of these is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Magic {
+    /// None: names alone tell formats.
+    #[default]
+    Off,
+    /// Those whose names say nothing.
+    Unnamed,
+    /// All, so that wrong endings of names are found.
+    All,
 }
 
 /// The last stage that works.
@@ -84,6 +100,7 @@ impl Default for ScanSettings {
             pending_max: 100_000,
             cross_devices: false,
             anew: false,
+            magic: Magic::Off,
             until: Until::Apply,
         }
     }
@@ -197,6 +214,9 @@ struct Scan {
     /// Differences go here instead of into the catalogue.
     listener: Option<Listener>,
     handles: Handles,
+    /// The directory that is walked, for those who look into files.
+    root: Mutex<Option<Handle>>,
+    magic: Magic,
     since_ms: i64,
     spent_before_ms: u64,
     shared: Arc<Shared>,
@@ -347,8 +367,14 @@ impl Catalogue {
             // In a first scan everything is new.
             keeps_changes: listener.is_some()
                 || self.root(&target.root)?.is_some_and(|root| root.whole_scan > 0),
+            magic: match listener {
+                // Beside the disk what is in files is no difference.
+                Some(_) => Magic::Off,
+                None => settings.magic,
+            },
             listener,
             handles: Handles::new(),
+            root: Mutex::new(None),
             root_path: target.root.clone(),
             since_ms: now_ms,
             spent_before_ms: row.spent_ms,
@@ -418,12 +444,15 @@ impl Scan {
         if settings.until == Until::Apply && self.listener.is_none() {
             self.note_root(target, &root).map_err(of_root)?;
         }
+        *self.root.lock() = Some(root.clone());
         let walked = walk.run(root);
         let read = walk.report();
         drop(walk);
         // The input of the pipeline ends; what is in it is still committed, also after a stop.
         drop(visitor);
-        pipeline.join().map_err(ScanError::Flow)?;
+        let joined = pipeline.join();
+        *self.root.lock() = None;
+        joined.map_err(ScanError::Flow)?;
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }
@@ -459,6 +488,11 @@ impl Scan {
             bytes_max: COMMIT_BYTES.min(bytes),
             age_max: COMMIT_AGE,
         };
+        // Looks into files wait for the disk, and each directory is compared by one thread.
+        let threads_of_diff = match self.magic {
+            Magic::Off => 1,
+            Magic::Unnamed | Magic::All => settings.stat_threads,
+        };
         let (a, b, c, d) = (self.clone(), self.clone(), self.clone(), self.clone());
         Flow::<Work, Work>::new()
             .stage(
@@ -473,7 +507,7 @@ impl Scan {
                 let mut gatherer = gather::Gatherer::new(b.clone());
                 move |looked, out| gatherer.take(looked, out)
             })
-            .stage(stage("DIFF", Until::Diff), move |_| {
+            .stage(stage("DIFF", Until::Diff).threads(threads_of_diff), move |_| {
                 let scan = c.clone();
                 move |up, out| scan.differ(up, out)
             })

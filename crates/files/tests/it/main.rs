@@ -3,6 +3,7 @@
 mod ask;
 mod deep;
 mod forget;
+mod magic;
 mod model;
 mod renames;
 mod scan;

@@ -73,6 +73,23 @@ enum Command {
     Undo(policy::UndoArgs),
 }
 
+/// Which files are looked into, as flags say it.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum LookInto {
+    /// Those whose names say nothing
+    Unnamed,
+    /// All
+    All,
+}
+
+fn magic(look_into: Option<LookInto>) -> ::files::Magic {
+    match look_into {
+        None => ::files::Magic::Off,
+        Some(LookInto::Unnamed) => ::files::Magic::Unnamed,
+        Some(LookInto::All) => ::files::Magic::All,
+    }
+}
+
 /// Runs `weft files`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     match args.command {
