@@ -216,9 +216,9 @@ impl Change {
         }
     }
 
-    /// Marks a file of a forgotten tree of which a digest is known.
-    pub(crate) fn mark_digest(&mut self, id: FileId) {
-        self.insert(Table::Orphans, digest_mark(id), Vec::new());
+    /// Marks a file of a forgotten tree of which a digest is known; it was in the directory of this path.
+    pub(crate) fn mark_digest(&mut self, id: FileId, dir: &[u8]) {
+        self.insert(Table::Orphans, digest_mark(id), dir.to_vec());
     }
 
     /// Takes the mark from a file, and forgets its digest if that is to go.

@@ -32,6 +32,17 @@ pub enum CatalogueError {
         /// The format of this program.
         expected: u64,
     },
+    /// A file system has not answered.
+    #[error(
+        "{} has not answered for {seconds} s: what is mounted there is gone, or is slow (some commands wait as long as --answer-within says)",
+        path.display()
+    )]
+    NoAnswer {
+        /// What it was asked about.
+        path: PathBuf,
+        /// How long was waited.
+        seconds: u64,
+    },
     /// The engine failed.
     #[error("the catalogue of files: {0}")]
     Engine(#[from] fjall::Error),
@@ -54,6 +65,13 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
+    pub(crate) fn no_answer(path: impl Into<PathBuf>, limit: std::time::Duration) -> CatalogueError {
+        CatalogueError::NoAnswer {
+            path: path.into(),
+            seconds: limit.as_secs(),
+        }
+    }
+
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,

@@ -82,16 +82,7 @@ impl Catalogue {
 
     /// The path under which a directory is a tree, whether it is there or not.
     fn path_of_tree(&self, dir: &Path) -> Result<Vec<u8>, ScanError> {
-        let given = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
-        let given = given.as_os_str().as_bytes();
-        let given = match given.strip_suffix(b"/") {
-            Some(rest) if !rest.is_empty() => rest.to_vec(),
-            _ => given.to_vec(),
-        };
-        let path = match self.root(&given)? {
-            Some(_) => given,
-            None => crate::ask::absolute(dir)?,
-        };
+        let path = self.absolute(dir)?;
         let roots = self.roots()?;
         let mut above = roots
             .iter()
@@ -145,15 +136,19 @@ impl Catalogue {
 
     /// Whether something is left of a tree that was forgotten.
     fn has_forgotten(&self, path: &[u8]) -> Result<bool, CatalogueError> {
-        let is_left = |row: OrphanRow| row.is_forgotten && rest_below(&row.path, path).is_some();
-        for row in self.tables.space(Table::Orphans).range(..DIGEST_MARKS) {
-            if is_left(OrphanRow::of_bytes(&row.value()?)) {
+        for row in self.tables.space(Table::Orphans).iter() {
+            let (key, value) = row.into_inner()?;
+            let was_in = match key.starts_with(&DIGEST_MARKS) {
+                true => Some(value.to_vec()),
+                false => Some(OrphanRow::of_bytes(&value))
+                    .filter(|row| row.is_forgotten)
+                    .map(|row| row.path),
+            };
+            if was_in.is_some_and(|was_in| rest_below(&was_in, path).is_some()) {
                 return Ok(true);
             }
         }
-        // Marks of files do not say where they were.
-        let mut marks = self.tables.space(Table::Orphans).prefix(DIGEST_MARKS);
-        Ok(marks.next().is_some())
+        Ok(false)
     }
 
     fn forgotten_dirs(&self) -> Result<Vec<FileId>, CatalogueError> {

@@ -29,12 +29,13 @@ use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashSet;
 use rustix::io::Errno;
 
+use crate::answer::{self, ANSWER_WITHIN};
 use crate::ask::Changed;
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
 use crate::rows::{ScanCounts, ScanRow, ScanState};
-use crate::walk::{Handle, Handles, Mounts, Walk, WalkSettings};
+use crate::walk::{Handle, Handles, Mounts, Walk, WalkSettings, look_at};
 pub use follow::FileSeen;
 pub(crate) use follow::{FileReader, Observer, Plan, Which};
 pub use forget::Forgotten;
@@ -59,6 +60,9 @@ pub struct ScanSettings {
     pub anew: bool,
     /// Which files are looked into, to know their formats.
     pub magic: Magic,
+    /// How long the first look at the directory may take: where it lies on a mount that does not answer, the scan ends with
+    /// [`CatalogueError::NoAnswer`].
+    pub answer_within: Duration,
     /// Where the pipeline ends, to find its slowest stage. Anything but [`Until::Apply`] writes nothing.
     pub until: Until,
 }
@@ -101,6 +105,7 @@ impl Default for ScanSettings {
             cross_devices: false,
             anew: false,
             magic: Magic::Off,
+            answer_within: ANSWER_WITHIN,
             until: Until::Apply,
         }
     }
@@ -245,7 +250,7 @@ impl Catalogue {
         progress: &Progress,
         observer: Option<Arc<dyn Observer>>,
     ) -> Result<Scanned, ScanError> {
-        let target = self.target(dir)?;
+        let target = self.target(dir, settings.answer_within)?;
         let mut scan = self.begin(&target, settings, progress, None)?;
         scan.observer = observer;
         let scan = Arc::new(scan);
@@ -283,7 +288,7 @@ impl Catalogue {
         progress: &Progress,
         each: impl Fn(Changed) + Send + Sync + 'static,
     ) -> Result<ScanCounts, ScanError> {
-        let target = self.target(dir)?;
+        let target = self.target(dir, settings.answer_within)?;
         if self.root(&target.root)?.is_none() {
             return Err(ScanError::Unknown { path: dir.to_owned() });
         }
@@ -294,13 +299,20 @@ impl Catalogue {
     }
 
     /// The tree that a directory is in, and the way from there.
-    pub(crate) fn target(&self, dir: &Path) -> Result<Target, ScanError> {
+    pub(crate) fn target(&self, dir: &Path, answer_within: Duration) -> Result<Target, ScanError> {
         use std::os::unix::ffi::OsStrExt;
-        let path = dir.canonicalize().map_err(|source| ScanError::Root {
+        let given = dir.to_owned();
+        let found = answer::within(answer_within, move || {
+            let path = given.canonicalize()?;
+            let is_dir = path.is_dir();
+            Ok::<_, std::io::Error>((path, is_dir))
+        });
+        let found = found.ok_or_else(|| CatalogueError::no_answer(dir, answer_within))?;
+        let (path, is_dir) = found.map_err(|source| ScanError::Root {
             path: dir.to_owned(),
             source,
         })?;
-        if !path.is_dir() {
+        if !is_dir {
             return Err(ScanError::NotADirectory { path });
         }
         let path = path.as_os_str().as_bytes();
@@ -388,6 +400,14 @@ fn wall_ms() -> i64 {
     i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
 }
 
+/// Asks of a directory what a scan asks first.
+fn first_look(path: &Path) -> Result<(), Errno> {
+    let root = Handles::new().open_root(path)?;
+    look_at(&root, b"")?;
+    volume_name(0, &root)?;
+    Ok(())
+}
+
 /// The rest of a path below another one; empty if they are the same.
 pub(crate) fn rest_below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
     let rest = path.strip_prefix(root)?;
@@ -432,6 +452,10 @@ impl Scan {
             true => Mounts::default(),
             false => Mounts::below(&target.root),
         };
+        let (looked, limit) = (path.clone(), settings.answer_within);
+        answer::within(limit, move || first_look(&looked))
+            .ok_or_else(|| CatalogueError::no_answer(&path, limit))?
+            .map_err(cannot_read)?;
         let mut walk = Walk::new(settings_of_walk, mounts, &visitor, &self.shared.stop);
         let root = walk.open_root(&path).map_err(cannot_read)?;
         let of_root = |error| match error {

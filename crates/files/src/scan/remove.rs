@@ -29,24 +29,36 @@ struct Orphan {
     row: OrphanRow,
 }
 
-impl Item for Orphan {
+/// Orphans that are taken at a time.
+struct Lot(Vec<Orphan>);
+
+impl Item for Lot {
+    fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     fn bytes(&self) -> u64 {
-        self.row.path.len() as u64 + 40
+        self.0
+            .iter()
+            .map(|orphan| orphan.row.path.len() as u64 + 40)
+            .sum()
     }
 }
 
-/// Orphans that are taken at a time.
+/// Orphans of a lot.
 const ORPHANS: usize = 256;
+/// Entries that go with one commit, about.
+const ENTRIES_OF_COMMIT: u64 = 1 << 14;
 
 impl Scan {
     /// Takes away directories that have no place, and what is in them: those in them lose theirs, and follow. Then it forgets
     /// the digests of files of forgotten trees.
     pub(super) fn remove_old(self: &Arc<Self>, which: Orphans) -> Result<StageReport, ScanError> {
         let scan = self.clone();
-        let (feeder, pipeline) = Flow::<Orphan, Orphan>::new()
+        let (feeder, pipeline) = Flow::<Lot, Lot>::new()
             .stage(StageSettings::new("REMOVE_OLD"), move |_| {
                 let scan = scan.clone();
-                move |orphan, _| Ok(scan.remove(&orphan)?)
+                move |Lot(orphans), _| Ok(scan.remove(&orphans)?)
             })
             .start()
             .map_err(ScanError::Flow)?;
@@ -56,11 +68,9 @@ impl Scan {
             if orphans.is_empty() || monitor.is_stopped() || self.shared.stop.load(Relaxed) {
                 break;
             }
-            for orphan in orphans {
-                // The pipeline says why it has stopped.
-                if feeder.send(orphan).is_err() {
-                    break;
-                }
+            // The pipeline says why it has stopped.
+            if feeder.send(Lot(orphans)).is_err() {
+                break;
             }
             // Those that they held are orphans once they are gone.
             while monitor
@@ -97,68 +107,78 @@ impl Scan {
         rows.filter(is_wanted).take(ORPHANS).collect()
     }
 
-    /// Takes away the entries of an orphan, pack by pack, and itself with the last ones.
-    fn remove(&self, orphan: &Orphan) -> Result<(), CatalogueError> {
-        let mut packs = self
-            .catalogue
-            .tables
-            .space(Table::Packs)
-            .prefix(orphan.id.to_bytes())
-            .peekable();
-        loop {
-            let mut change = Change::new(&self.catalogue)?;
-            let mut difference = Difference::default();
-            let keeps_changes = self.keeps_changes && !orphan.row.is_forgotten;
-            while difference.bytes() < 1 << 20
-                && let Some(row) = packs.next()
-            {
-                let (key, pack) = row.into_inner().map_err(CatalogueError::from)?;
-                for entry in pack::decode(&pack)? {
-                    difference.name(Some(&entry), None, keeps_changes);
-                    if orphan.row.is_forgotten && self.catalogue.digest(entry.attributes.id)?.is_some() {
-                        change.mark_digest(entry.attributes.id);
-                    }
-                }
-                change.pack(key.to_vec(), None);
-            }
-            for (group, usage) in &difference.groups {
-                change.count_group(*group, usage, 1);
-                change.count_in(orphan.id, usage, 1)?;
-            }
-            for (id, name, _) in &difference.linked {
-                change.linked_name(*id, orphan.id, name, None)?;
-                if let Some(observer) = &self.observer {
-                    observer.linked(*id, orphan.id, None, change.names_of_linked(*id)?);
+    /// Takes away the entries of orphans, pack by pack, and each of them with its last ones. Small ones go in one commit.
+    fn remove(&self, orphans: &[Orphan]) -> Result<(), CatalogueError> {
+        let mut change = Change::new(&self.catalogue)?;
+        let (mut entries, mut gone) = (0, Vec::new());
+        for orphan in orphans {
+            let packs = self.catalogue.tables.space(Table::Packs);
+            let mut packs = packs.prefix(orphan.id.to_bytes()).peekable();
+            while packs.peek().is_some() {
+                entries += self.remove_some(orphan, &mut packs, &mut change)?;
+                if entries >= ENTRIES_OF_COMMIT {
+                    change.commit()?;
+                    (change, entries) = (Change::new(&self.catalogue)?, 0);
                 }
             }
-            for (id, name) in &difference.lost {
-                let mut row = orphan.row.clone();
-                join(&mut row.path, name);
-                change.lost(*id, orphan.id, name, &row)?;
-            }
-            if !difference.changes.is_empty() {
-                let (dir, names) = (orphan.row.path.clone(), difference.changes);
-                change.changes(&ChangesRow {
-                    at_ms: super::wall_ms(),
-                    dir,
-                    names,
-                    scan: self.number_of_changes(),
-                });
-            }
-            if !orphan.row.is_forgotten {
-                self.row.lock().counts.add(difference.counts);
-            }
-            let is_last = packs.peek().is_none();
-            if is_last {
-                change.forget_dir(orphan.id)?;
-            }
-            change.commit()?;
-            if is_last {
-                if let Some(observer) = &self.observer {
-                    observer.forgotten(orphan.id);
+            change.forget_dir(orphan.id)?;
+            gone.push(orphan.id);
+        }
+        change.commit()?;
+        if let Some(observer) = &self.observer {
+            gone.into_iter().for_each(|id| observer.forgotten(id));
+        }
+        Ok(())
+    }
+
+    /// Takes away some packs, and returns how many entries these held.
+    fn remove_some(
+        &self,
+        orphan: &Orphan,
+        packs: &mut impl Iterator<Item = fjall::Guard>,
+        change: &mut Change,
+    ) -> Result<u64, CatalogueError> {
+        let mut difference = Difference::default();
+        let is_forgotten = orphan.row.is_forgotten;
+        let keeps_changes = self.keeps_changes && !is_forgotten;
+        while difference.counts.removed < ENTRIES_OF_COMMIT
+            && let Some(row) = packs.next()
+        {
+            let (key, pack) = row.into_inner().map_err(CatalogueError::from)?;
+            for entry in pack::decode(&pack)? {
+                difference.name(Some(&entry), None, keeps_changes);
+                if is_forgotten && self.catalogue.digest(entry.attributes.id)?.is_some() {
+                    change.mark_digest(entry.attributes.id, &orphan.row.path);
                 }
-                return Ok(());
+            }
+            change.pack(key.to_vec(), None);
+        }
+        for (group, usage) in &difference.groups {
+            change.count_group(*group, usage, 1);
+            change.count_in(orphan.id, usage, 1)?;
+        }
+        for (id, name, _) in &difference.linked {
+            change.linked_name(*id, orphan.id, name, None)?;
+            if let Some(observer) = &self.observer {
+                observer.linked(*id, orphan.id, None, change.names_of_linked(*id)?);
             }
         }
+        for (id, name) in &difference.lost {
+            let mut row = orphan.row.clone();
+            join(&mut row.path, name);
+            change.lost(*id, orphan.id, name, &row)?;
+        }
+        if !difference.changes.is_empty() {
+            change.changes(&ChangesRow {
+                at_ms: super::wall_ms(),
+                dir: orphan.row.path.clone(),
+                names: difference.changes,
+                scan: self.number_of_changes(),
+            });
+        }
+        if !is_forgotten {
+            self.row.lock().counts.add(difference.counts);
+        }
+        Ok(difference.counts.removed)
     }
 }

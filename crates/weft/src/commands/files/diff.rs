@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ::files::{Changed, Progress, ScanSettings, What, with_renames};
 
@@ -35,6 +36,9 @@ pub(super) struct Args {
     /// Only this directory, and what is below it [default: every tree]
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
+    /// How long the first look at the disk may take: a mount that does not answer ends the command
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    answer_within: u32,
     /// Only how many and how much
     #[arg(long)]
     sum: bool,
@@ -65,7 +69,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None => {
             let stop = Stop::listen()?;
             for top in tops {
-                changes.extend(compared(&catalogue, &top.path, &stop)?);
+                changes.extend(compared(&catalogue, &top.path, args, &stop)?);
             }
             changes = with_renames(changes);
             changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -93,14 +97,23 @@ fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
-fn compared(catalogue: &Arc<::files::Catalogue>, path: &[u8], stop: &Stop) -> anyhow::Result<Vec<Changed>> {
+fn compared(
+    catalogue: &Arc<::files::Catalogue>,
+    path: &[u8],
+    args: &Args,
+    stop: &Stop,
+) -> anyhow::Result<Vec<Changed>> {
     use std::os::unix::ffi::OsStrExt;
     let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
     let progress = Progress::default();
     let sink = changes.clone();
     let dir = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
     let each = move |changed| sink.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
-    let walk = || catalogue.compare(dir, &ScanSettings::default(), &progress, each);
+    let settings = ScanSettings {
+        answer_within: Duration::from_secs(args.answer_within.into()),
+        ..ScanSettings::default()
+    };
+    let walk = || catalogue.compare(dir, &settings, &progress, each);
     watched(&progress, stop, walk, || {})?;
     let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut *changes))

@@ -63,6 +63,9 @@ pub(super) struct Args {
         default_missing_value = "unnamed"
     )]
     magic: Option<LookInto>,
+    /// How long the first look at a directory may take: a mount that does not answer ends the command
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    answer_within: u32,
     /// Print what each stage did
     #[arg(long)]
     stages: bool,
@@ -94,6 +97,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         cross_devices: args.cross_devices,
         anew: args.anew,
         magic: magic(args.magic),
+        answer_within: Duration::from_secs(args.answer_within.into()),
         pending_max: args.max_pending,
         until: match args.until {
             Stage::ReadDir => Until::ReadDir,

@@ -46,6 +46,9 @@ pub(super) struct Args {
         default_missing_value = "unnamed"
     )]
     magic: Option<LookInto>,
+    /// How long the first look at a directory may take: where a mount does not answer, its tree is away
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    answer_within: u32,
     /// Directories that are watched at most; others are scanned from time to time [default: as many as the system allows]
     #[arg(long, value_name = "N", value_parser = positive)]
     max_watches: Option<usize>,
@@ -65,6 +68,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         watches_max: args.max_watches.unwrap_or(usize::MAX),
         scan: ScanSettings {
             magic: magic(args.magic),
+            answer_within: Duration::from_secs(args.answer_within.into()),
             ..defaults.scan
         },
         scan_after,
