@@ -139,8 +139,10 @@ pub struct Attributes {
     pub changed_ns: i64,
     /// When it was last read, in seconds since 1970; 0 for directories, which every scan reads.
     pub accessed_s: i64,
-    /// What its name says it is.
+    /// What its name says it is, or its first bytes if they were looked at.
     pub format: Format,
+    /// Whether the first bytes of a file were looked at; what they said holds while it has the same length and time.
+    pub is_looked_into: bool,
     /// Where a symbolic link points, as bytes.
     pub target: Option<Box<[u8]>>,
 }
@@ -149,6 +151,28 @@ impl Attributes {
     /// Whether it may have other names, so that it must be counted once among them.
     pub(crate) fn is_linked(&self) -> bool {
         self.links > 1 && self.kind != Kind::Directory
+    }
+
+    /// Takes over what is known of the content of the same file, if it has not changed since. Returns whether it did.
+    pub(crate) fn keep_content(&mut self, known: &Attributes) -> bool {
+        let is_same = known.is_looked_into
+            && self.kind == Kind::File
+            && self.id == known.id
+            && self.size_bytes == known.size_bytes
+            && self.modified_ns == known.modified_ns;
+        if is_same {
+            (self.format, self.is_looked_into) = (known.format, true);
+        }
+        is_same
+    }
+
+    /// What a look at the file says, without what was found out of its content or its name.
+    pub(crate) fn without_format(&self) -> Attributes {
+        Attributes {
+            format: Format::default(),
+            is_looked_into: false,
+            ..self.clone()
+        }
     }
 
     /// When the file was born, in nanoseconds since 1970, where the file system knows.
@@ -166,7 +190,7 @@ pub struct Entry {
     pub attributes: Attributes,
 }
 
-// Which attributes are those of the entry before, in the first byte of an entry.
+// Which attributes are those of the entry before, and what else there is, in the first byte of an entry.
 const SAME_KIND_AND_MODE: u8 = 1;
 const SAME_OWNERS: u8 = 2;
 const ONE_LINK: u8 = 4;
@@ -174,6 +198,7 @@ const SAME_VOLUME: u8 = 8;
 const CHANGED_WHEN_MODIFIED: u8 = 16;
 const BORN_WHEN_MODIFIED: u8 = 32;
 const HAS_TARGET: u8 = 64;
+const LOOKED_INTO: u8 = 128;
 
 const NS_A_SECOND: i64 = 1_000_000_000;
 
@@ -195,6 +220,7 @@ impl Attributes {
         set(CHANGED_WHEN_MODIFIED, self.changed_ns == self.modified_ns);
         set(BORN_WHEN_MODIFIED, self.id.born_ns == self.modified_ns);
         set(HAS_TARGET, self.target.is_some());
+        set(LOOKED_INTO, self.is_looked_into);
         out.push(flags);
         if !same_kind {
             out.push(self.kind as u8);
@@ -284,6 +310,7 @@ impl Attributes {
             changed_ns,
             accessed_s,
             format,
+            is_looked_into: flags & LOOKED_INTO != 0,
             target,
         })
     }

@@ -14,9 +14,10 @@ use rustc_hash::FxHashMap;
 
 use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
+use crate::changes::ChangesRow;
 use crate::error::CatalogueError;
 use crate::pack;
-use crate::rows::{ChangesRow, DirRow, FaultRow, Group, LinkedName, LinkedRow, RootRow, ScanRow};
+use crate::rows::{DirRow, FaultRow, Group, LinkedName, LinkedRow, OrphanRow, RootRow, ScanRow};
 use crate::tables::Table;
 use crate::usage::Usage;
 use crate::watch::WatchRow;
@@ -28,6 +29,14 @@ pub const CRASH_POINTS: [&str; 4] = [
     "files.after_sync",
     "files.after_note",
 ];
+
+/// What the keys of files begin with whose digests go unless the files are still catalogued: no directory's key does, because
+/// file systems are numbered from 0, and these are behind all of them.
+pub(crate) const DIGEST_MARKS: [u8; 4] = [0xff; 4];
+
+fn digest_mark(id: FileId) -> Vec<u8> {
+    [&DIGEST_MARKS[..], &id.to_bytes()].concat()
+}
 
 /// Changes that are not visible yet. Dropped without [`Change::commit`], nothing has happened.
 pub(crate) struct Change {
@@ -156,7 +165,7 @@ impl Change {
             .is_some_and(|row| row.parent == Some(parent) && *row.name == *name);
         if !has_place {
             self.detach(id)?;
-            self.remove(Table::Orphans, id.to_bytes());
+            self.orphan(id, None);
             let row = self.dir(id)?.get_or_insert_default();
             row.parent = Some(parent);
             row.name = name.into();
@@ -186,7 +195,7 @@ impl Change {
         id: FileId,
         parent: FileId,
         name: &[u8],
-        path: &[u8],
+        orphan: &OrphanRow,
     ) -> Result<(), CatalogueError> {
         let is_there = self
             .dir(id)?
@@ -194,9 +203,30 @@ impl Change {
             .is_some_and(|row| row.parent == Some(parent) && *row.name == *name);
         if is_there {
             self.detach(id)?;
-            self.insert(Table::Orphans, id.to_bytes(), path.to_vec());
+            self.orphan(id, Some(orphan));
         }
         Ok(())
+    }
+
+    /// A directory is to be taken away, or need not be any more.
+    fn orphan(&mut self, id: FileId, orphan: Option<&OrphanRow>) {
+        match orphan {
+            Some(orphan) => self.insert(Table::Orphans, id.to_bytes(), orphan.to_bytes()),
+            None => self.remove(Table::Orphans, id.to_bytes()),
+        }
+    }
+
+    /// Marks a file of a forgotten tree of which a digest is known; it was in the directory of this path.
+    pub(crate) fn mark_digest(&mut self, id: FileId, dir: &[u8]) {
+        self.insert(Table::Orphans, digest_mark(id), dir.to_vec());
+    }
+
+    /// Takes the mark from a file, and forgets its digest if that is to go.
+    pub(crate) fn settle_digest(&mut self, id: FileId, goes: bool) {
+        self.remove(Table::Orphans, digest_mark(id));
+        if goes {
+            self.remove(Table::Digests, id.to_bytes());
+        }
     }
 
     /// Forgets a directory that has no place; its entries are taken away by who calls.
@@ -212,7 +242,7 @@ impl Change {
             left.is_empty(),
             "a directory that goes still holds {left:?}"
         );
-        self.remove(Table::Orphans, id.to_bytes());
+        self.orphan(id, None);
         Ok(())
     }
 
@@ -309,6 +339,10 @@ impl Change {
 
     pub(crate) fn watched(&mut self, path: &[u8], row: &WatchRow) {
         self.insert(Table::Watches, path, row.to_bytes());
+    }
+
+    pub(crate) fn forget_watch(&mut self, path: &[u8]) {
+        self.remove(Table::Watches, path);
     }
 
     pub(crate) fn scan(&mut self, number: u64, scan: &ScanRow) {

@@ -1,9 +1,11 @@
 //! What a directory holds now beside what the catalogue has of it, both in order of name.
 
 use crate::attributes::{Attributes, Entry, FileId, Kind};
+use crate::changes::{NameChange, What};
 use crate::error::CatalogueError;
+use crate::format::Format;
 use crate::pack::{self, ENTRIES, ENTRIES_MAX};
-use crate::rows::{Group, NameChange, ScanCounts, What};
+use crate::rows::{Group, ScanCounts};
 use crate::usage::Usage;
 
 /// Differences of one directory, or of a part of a large one.
@@ -57,10 +59,17 @@ impl Difference {
             (Some(before), Some(now)) if before.attributes != now.attributes => What::Changed,
             _ => return,
         };
+        // A look into a file that is as it was is no change of it.
+        let is_change = match (before, now) {
+            (Some(before), Some(now)) => {
+                before.attributes.without_format() != now.attributes.without_format()
+            }
+            _ => true,
+        };
         match what {
             What::Added => self.counts.added += 1,
             What::Removed => self.counts.removed += 1,
-            What::Changed => self.counts.changed += 1,
+            What::Changed | What::Renamed => self.counts.changed += u64::from(is_change),
         }
         let linked = |entry: Option<&Entry>| entry.is_some_and(|entry| entry.attributes.is_linked());
         if let Some(before) = before {
@@ -90,21 +99,13 @@ impl Difference {
                 let accessed_s = before.attributes.accessed_s;
                 Attributes {
                     accessed_s,
-                    ..now.attributes.clone()
-                } != before.attributes
+                    ..now.attributes.without_format()
+                } != before.attributes.without_format()
             }
             _ => true,
         };
         if keeps_changes && is_news {
-            let size = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.attributes.size_bytes);
-            let file = now.or(before).map(|entry| &entry.attributes);
-            self.changes.push(NameChange {
-                what,
-                name: name.clone(),
-                kind: file.map_or(Kind::Unknown, |file| file.kind),
-                inode: file.map_or(0, |file| file.id.inode),
-                size_bytes: (size(before), size(now)),
-            });
+            self.changes.push(NameChange::new(what, name, before, now));
         }
     }
 }
@@ -114,6 +115,15 @@ pub(crate) type OldPacks<'a> = &'a mut dyn Iterator<Item = Result<(Vec<u8>, Vec<
 
 /// The entries that it holds now, in order of name.
 pub(crate) type NewEntries<'a> = &'a mut dyn Iterator<Item = Result<Entry, CatalogueError>>;
+
+/// Looks into files, where that is wanted.
+pub(crate) trait LookInto {
+    /// Whether the first bytes of a file are to be looked at.
+    fn wants(&self, file: &Attributes) -> bool;
+
+    /// What they say it is, with its name; `None` where the file cannot be read, or is another one by now.
+    fn look(&mut self, entry: &Entry) -> Option<Format>;
+}
 
 /// Which directory is compared, and how.
 #[derive(Debug, Clone, Copy)]
@@ -134,6 +144,7 @@ impl Compare {
     /// Compares; hands on differences, at least one, in parts of bounded size. Returns how many entries the directory has.
     pub(crate) fn run<E: From<CatalogueError>>(
         self,
+        content: &mut dyn LookInto,
         old: OldPacks<'_>,
         new: NewEntries<'_>,
         sink: &mut dyn FnMut(Difference) -> Result<(), E>,
@@ -161,7 +172,7 @@ impl Compare {
                 Some(Ok((key, _))) => Some(pack::first_name(key).to_vec()),
                 _ => None,
             };
-            kept += self.pack(key, before, end.as_deref(), &mut new, &mut part, sink)?;
+            kept += self.pack(content, (key, before), end.as_deref(), &mut new, &mut part, sink)?;
         }
         sink(part)?;
         Ok(kept)
@@ -170,8 +181,8 @@ impl Compare {
     /// Compares one pack with the entries whose names come before `end`, some thousands at a time.
     fn pack<E: From<CatalogueError>>(
         self,
-        mut key: Vec<u8>,
-        before: Option<Vec<u8>>,
+        content: &mut dyn LookInto,
+        (mut key, before): (Vec<u8>, Option<Vec<u8>>),
         end: Option<&[u8]>,
         new: &mut std::iter::Peekable<NewEntries<'_>>,
         part: &mut Difference,
@@ -198,11 +209,14 @@ impl Compare {
                 }
                 _ => None,
             };
-            let is_as_before = |bytes: &Vec<u8>| now.len() <= ENTRIES_MAX && pack::encode(&now) == *bytes;
-            if old.is_none() && rest.is_none() && self.is_whole && before.as_ref().is_some_and(is_as_before) {
+            let is_first = old.is_none();
+            let is_all = is_first && rest.is_none() && self.is_whole && now.len() <= ENTRIES_MAX;
+            let is_as_before =
+                |now: &[Entry]| is_all && before.as_ref().is_some_and(|bytes| pack::encode(now) == *bytes);
+            let is_wanted = now.iter().any(|entry| content.wants(&entry.attributes));
+            if !is_wanted && is_as_before(&now) {
                 return Ok(now.len() as u64);
             }
-            let is_first = old.is_none();
             let mut these = match old.take() {
                 Some(rest) => rest,
                 None => before
@@ -214,6 +228,10 @@ impl Compare {
             };
             if let Some(rest) = &rest {
                 old = Some(these.split_off(these.partition_point(|entry| entry.name < *rest)));
+            }
+            // Unchanged but for what was found in files, which no walk sees.
+            if know_content(&these, &mut now, content) && is_as_before(&now) {
+                return Ok(now.len() as u64);
             }
             let now = self.merge(these, now, part);
             kept += now.len() as u64;
@@ -266,6 +284,27 @@ impl Compare {
     }
 }
 
+/// Gives entries the formats that files have by their content: as it is known of those that are as they were, and by a look
+/// into others. Both are in order of name. Returns whether any was wanted or known.
+fn know_content(before: &[Entry], now: &mut [Entry], content: &mut dyn LookInto) -> bool {
+    let mut before = before.iter().peekable();
+    let mut is_any = false;
+    for entry in now {
+        while before.next_if(|old| old.name < entry.name).is_some() {}
+        let old = before.next_if(|old| old.name == entry.name);
+        if old.is_some_and(|old| entry.attributes.keep_content(&old.attributes)) {
+            is_any = true;
+        }
+        if content.wants(&entry.attributes) {
+            is_any = true;
+            if let Some(format) = content.look(entry) {
+                (entry.attributes.format, entry.attributes.is_looked_into) = (format, true);
+            }
+        }
+    }
+    is_any
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -294,11 +333,42 @@ mod tests {
         model.iter().map(entry).collect()
     }
 
-    /// Applies a comparison to packs, and returns its counts.
+    /// Looks into files whose length is odd, if it does at all.
+    struct Looks {
+        is_on: bool,
+        count: u64,
+    }
+
+    impl LookInto for Looks {
+        fn wants(&self, file: &Attributes) -> bool {
+            self.is_on && file.size_bytes % 2 == 1 && !file.is_looked_into
+        }
+
+        fn look(&mut self, _: &Entry) -> Option<Format> {
+            self.count += 1;
+            Format::named("pdf")
+        }
+    }
+
     fn check(packs: &mut BTreeMap<Vec<u8>, Vec<u8>>, model: &Model, is_whole: bool) -> (Usage, ScanCounts) {
+        let off = &mut Looks {
+            is_on: false,
+            count: 0,
+        };
+        let (usage, counts, _) = check_looking(packs, model, is_whole, off);
+        (usage, counts)
+    }
+
+    /// Applies a comparison to packs, and returns its counts, and how many packs it wrote.
+    fn check_looking(
+        packs: &mut BTreeMap<Vec<u8>, Vec<u8>>,
+        model: &Model,
+        is_whole: bool,
+        looks: &mut Looks,
+    ) -> (Usage, ScanCounts, usize) {
         let old = packs.clone();
         let mut usage = Usage::default();
-        let mut counts = ScanCounts::default();
+        let (mut counts, mut written) = (ScanCounts::default(), 0);
         let compare = Compare {
             dir: DIR,
             is_whole,
@@ -306,6 +376,7 @@ mod tests {
         };
         let kept = compare
             .run::<CatalogueError>(
+                looks,
                 &mut old.into_iter().map(Ok),
                 &mut entries(model).into_iter().map(Ok),
                 &mut |part| {
@@ -313,6 +384,7 @@ mod tests {
                         part.changes.len() as u64,
                         part.counts.added + part.counts.removed + part.counts.changed
                     );
+                    written += part.packs.len();
                     for (key, pack) in part.packs {
                         match pack {
                             Some(pack) => packs.insert(key, pack),
@@ -339,9 +411,11 @@ mod tests {
             assert!(pack::first_name(key) <= &*entries[0].name);
         }
         if is_whole {
-            assert_eq!(found, entries(model));
+            let plain = |entry: &Entry| (entry.name.clone(), entry.attributes.without_format());
+            let expected: Vec<_> = entries(model).iter().map(plain).collect();
+            assert_eq!(found.iter().map(plain).collect::<Vec<_>>(), expected);
         }
-        (usage, counts)
+        (usage, counts, written)
     }
 
     fn name(n: u32) -> Vec<u8> {
@@ -373,6 +447,50 @@ mod tests {
                 prop_assert!(nothing.is_empty());
                 prop_assert_eq!(counts, ScanCounts { entries: model.len() as u64, ..ScanCounts::default() });
                 prop_assert_eq!(&packs, &before);
+            }
+        }
+
+        /// What is found in files is kept while they are as they were, whether later scans look into files or not, and packs of
+        /// unchanged directories are not written.
+        #[test]
+        fn what_was_found_in_files_is_kept(
+            steps in prop::collection::vec((0u32..3000, 1u32..2000, 0u64..4, any::<bool>()), 1..6),
+        ) {
+            let mut packs = BTreeMap::new();
+            let mut model = Model::new();
+            // Names of files that were looked into as they are.
+            let mut known = Model::new();
+            for (start, count, size, is_on) in steps {
+                for n in start..start + count {
+                    model.insert(name(n), size);
+                }
+                known.retain(|name, size| model.get(name) == Some(&*size));
+                let odd = || model.iter().filter(|(_, size)| **size % 2 == 1);
+                let wanted = odd().filter(|(name, _)| is_on && !known.contains_key(*name)).count() as u64;
+                let mut looks = Looks { is_on, count: 0 };
+                check_looking(&mut packs, &model, true, &mut looks);
+                prop_assert_eq!(looks.count, wanted);
+                if is_on {
+                    known.extend(odd().map(|(name, size)| (name.clone(), *size)));
+                }
+                let pdf = Format::named("pdf").unwrap();
+                for entry in packs.values().flat_map(|pack| pack::decode(pack).unwrap()) {
+                    let is_known = known.contains_key(&entry.name.to_vec());
+                    prop_assert_eq!(entry.attributes.is_looked_into, is_known);
+                    prop_assert_eq!(entry.attributes.format == pdf, is_known);
+                }
+                for is_on in [false, true] {
+                    let mut looks = Looks { is_on, count: 0 };
+                    let (nothing, counts, written) = check_looking(&mut packs, &model, true, &mut looks);
+                    let is_news = is_on && known.len() < odd().count();
+                    prop_assert_eq!(counts.changed, 0);
+                    prop_assert_eq!(written > 0, is_news);
+                    prop_assert!(is_news || nothing.is_empty());
+                    prop_assert_eq!(looks.count > 0, is_news);
+                    if is_news {
+                        known.extend(odd().map(|(name, size)| (name.clone(), *size)));
+                    }
+                }
             }
         }
 

@@ -32,6 +32,17 @@ pub enum CatalogueError {
         /// The format of this program.
         expected: u64,
     },
+    /// A file system has not answered.
+    #[error(
+        "{} has not answered for {seconds} s: what is mounted there is gone, or is slow (some commands wait as long as --answer-within says)",
+        path.display()
+    )]
+    NoAnswer {
+        /// What it was asked about.
+        path: PathBuf,
+        /// How long was waited.
+        seconds: u64,
+    },
     /// The engine failed.
     #[error("the catalogue of files: {0}")]
     Engine(#[from] fjall::Error),
@@ -54,6 +65,13 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
+    pub(crate) fn no_answer(path: impl Into<PathBuf>, limit: std::time::Duration) -> CatalogueError {
+        CatalogueError::NoAnswer {
+            path: path.into(),
+            seconds: limit.as_secs(),
+        }
+    }
+
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -99,6 +117,20 @@ pub enum ScanError {
     /// It is in no tree that is catalogued.
     #[error("{} is not catalogued: `weft files scan` reads it in", path.display())]
     Unknown {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is a part of a tree, and no tree itself.
+    #[error("{} is a part of {}, which is catalogued whole: forget that", path.display(), root.display())]
+    Within {
+        /// The path.
+        path: PathBuf,
+        /// The tree.
+        root: PathBuf,
+    },
+    /// A watch keeps it current, and would read it in again.
+    #[error("{} is being watched: end the watch first", path.display())]
+    Watched {
         /// The path.
         path: PathBuf,
     },

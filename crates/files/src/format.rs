@@ -1,6 +1,6 @@
-//! What a file's name says it is.
+//! What a file's name says it is, and the words for it.
 
-/// A format that can be told from the end of a name. Reports sum by it.
+/// A format that can be told from the end of a name, or from the first bytes of a file. Reports sum by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Format(u8);
 
@@ -96,6 +96,16 @@ impl Format {
             }
         }
         format
+    }
+
+    /// The format of names that end so, in lower case and without a dot.
+    pub(crate) fn of_end(end: &str) -> Option<Format> {
+        by_end(end.as_bytes())
+    }
+
+    /// Whether a name that says this leaves open what is in the file.
+    pub(crate) fn says_nothing(self) -> bool {
+        matches!(self.name(), "other" | "compressed" | "partial")
     }
 
     /// Its name, one word in lower case; `other` where nothing is known.

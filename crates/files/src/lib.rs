@@ -7,15 +7,18 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod answer;
 mod ask;
 mod attributes;
 mod catalogue;
 mod change;
+mod changes;
 mod check;
 mod diff;
 mod error;
 mod format;
 mod log;
+mod magic;
 mod pack;
 mod place;
 mod rows;
@@ -29,16 +32,18 @@ mod watch;
 
 pub use ask::{
     Changed, Child, Children, Duplicates, DuplicatesFound, Fault, FirstBy, Found, Go, Heaviest, Root, Weight,
+    with_renames,
 };
 pub use attributes::{Attributes, Entry, FileId, Kind};
 pub use catalogue::{Catalogue, CatalogueSettings, join, when_free};
 pub use change::CRASH_POINTS;
+pub use changes::What;
 pub use error::{CatalogueError, ScanError};
 pub use format::Format;
 pub use log::{ActRow, ActState, Copy, Digest, Notes, RunRow, Seen};
 pub use place::Place;
-pub use rows::{Group, ScanCounts, ScanRow, ScanState, What};
-pub use scan::{FileSeen, Progress, ScanSettings, Scanned, Until};
+pub use rows::{Group, ScanCounts, ScanRow, ScanState};
+pub use scan::{FileSeen, Forgotten, Magic, Progress, ScanSettings, Scanned, Until};
 pub use usage::{SIZE_CLASSES, Share, Usage};
 pub use varint::Corrupt;
 pub use watch::{Freshness, Note, Stale, StaleReason, Watch, WatchError, WatchSettings};

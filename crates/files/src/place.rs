@@ -106,7 +106,13 @@ impl Place {
             crate::Kind::Symlink => Some(target_of(&self.dir, &self.name)?),
             _ => None,
         };
-        Ok(Some(looked.attributes(volume, &self.name, target)))
+        let mut attributes = looked.attributes(volume, &self.name, target);
+        // What a scan has found in the file holds as long as it is the same.
+        let known = catalogue.locate_exactly(&self.path).map_err(io::Error::other)?;
+        if let Some(known) = known {
+            attributes.keep_content(&known.attributes);
+        }
+        Ok(Some(attributes))
     }
 
     /// Opens the file for reading, unless it is a link. Does not wait for the other end of a pipe.

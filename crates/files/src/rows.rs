@@ -346,75 +346,40 @@ impl FaultRow {
     }
 }
 
-/// What became of a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum What {
-    /// It is new.
-    Added,
-    /// It is gone.
-    Removed,
-    /// Its file has other attributes, or it stands for another file.
-    Changed,
-}
-
-/// Names of one directory that a scan found otherwise than the catalogue had them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct ChangesRow {
-    pub(crate) at_ms: i64,
-    /// Path of the directory.
-    pub(crate) dir: Vec<u8>,
-    pub(crate) names: Vec<NameChange>,
-}
-
+/// A directory without a place, which waits to be taken away. Its key is its identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NameChange {
-    pub(crate) what: What,
-    pub(crate) name: Box<[u8]>,
-    pub(crate) kind: Kind,
-    pub(crate) inode: u64,
-    /// Before and after; 0 where it was not or is no more.
-    pub(crate) size_bytes: (u64, u64),
+pub(crate) struct OrphanRow {
+    /// Whether its tree was forgotten: then nothing on the disk has changed. Else it is gone at the end of a scan, unless it
+    /// was found elsewhere.
+    pub(crate) is_forgotten: bool,
+    /// The path that it had.
+    pub(crate) path: Vec<u8>,
 }
 
-impl ChangesRow {
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        put_signed(&mut out, self.at_ms);
-        put_bytes(&mut out, &self.dir);
-        put(&mut out, self.names.len() as u64);
-        for change in &self.names {
-            out.push(change.what as u8);
-            out.push(change.kind as u8);
-            put_bytes(&mut out, &change.name);
-            put(&mut out, change.inode);
-            put(&mut out, change.size_bytes.0);
-            put(&mut out, change.size_bytes.1);
+/// In front of the path of a directory that was forgotten: no path begins with it.
+const FORGOTTEN: u8 = 1;
+
+impl OrphanRow {
+    pub(crate) fn lost(path: Vec<u8>) -> OrphanRow {
+        OrphanRow {
+            is_forgotten: false,
+            path,
         }
-        out
     }
 
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<ChangesRow, Corrupt> {
-        let reader = &mut Reader::new(bytes, "a row of changes");
-        let (at_ms, dir, count) = (reader.signed()?, reader.bytes()?.to_vec(), reader.number()?);
-        let mut names = Vec::new();
-        for _ in 0..count {
-            let what = match reader.byte()? {
-                0 => What::Added,
-                1 => What::Removed,
-                2 => What::Changed,
-                _ => return Err(reader.corrupt()),
-            };
-            let kind = Kind::of_number(reader.byte()?).ok_or(reader.corrupt())?;
-            names.push(NameChange {
-                what,
-                kind,
-                name: reader.bytes()?.into(),
-                inode: reader.number()?,
-                size_bytes: (reader.number()?, reader.number()?),
-            });
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        match self.is_forgotten {
+            true => [&[FORGOTTEN], &*self.path].concat(),
+            false => self.path.clone(),
         }
-        Ok(ChangesRow { at_ms, dir, names })
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> OrphanRow {
+        let forgotten = bytes.strip_prefix(&[FORGOTTEN]);
+        OrphanRow {
+            is_forgotten: forgotten.is_some(),
+            path: forgotten.unwrap_or(bytes).to_vec(),
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p bench --bin scan -- [--entries 200000]` makes a tree of small files, and runs everything on it in turn, after
 //! a walk that is not counted, so that the kernel has the tree in memory. Medians are printed. Peers that are not installed are
-//! named and left out.
+//! named and left out. `--one-directory N` puts N names into a single directory instead, and measures scans alone: their memory must not
+//! grow with it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,6 +32,9 @@ struct Args {
     /// Five million entries
     #[arg(long, conflicts_with = "entries")]
     full: bool,
+    /// So many names in one directory, and scans alone
+    #[arg(long, value_name = "N", conflicts_with_all = ["entries", "full", "tree"])]
+    one_directory: Option<u64>,
     /// An existing tree instead [default: one is made]
     #[arg(long, value_name = "DIR")]
     tree: Option<PathBuf>,
@@ -56,8 +60,16 @@ fn main() -> anyhow::Result<()> {
         None => {
             let tree = work.path().join("tree");
             let begun = Instant::now();
-            let entries = if args.full { 5_000_000 } else { args.entries };
-            tree::make(&tree, entries).context("make a tree")?;
+            let entries = match args.one_directory {
+                Some(names) => names + 1,
+                None if args.full => 5_000_000,
+                None => args.entries,
+            };
+            match args.one_directory {
+                Some(names) => tree::make_one_directory(&tree, names),
+                None => tree::make(&tree, entries),
+            }
+            .context("make a tree")?;
             println!(
                 "a tree of {entries} entries, made in {:.0} s",
                 begun.elapsed().as_secs_f64()
@@ -99,6 +111,11 @@ fn main() -> anyhow::Result<()> {
     print("first scan, into the catalogue", entries, first);
     let second = median(|| scan(&[]))?;
     print("second scan, nothing changed", entries, second);
+    if args.one_directory.is_some() {
+        std::fs::write(Path::new(tree).join("one more"), b"1").context("change the directory")?;
+        print("third scan, one name is new", entries, scan(&[])?);
+        return Ok(());
+    }
 
     println!();
     let sqlite = work.path().join("rows.sqlite");

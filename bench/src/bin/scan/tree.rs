@@ -74,6 +74,19 @@ pub(crate) fn make(root: &Path, entries: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Makes a directory of so many empty files. They are made in another order than that of their names.
+pub(crate) fn make_one_directory(root: &Path, names: u64) -> anyhow::Result<()> {
+    std::fs::create_dir_all(root)?;
+    let root = openat(rustix::fs::CWD, root, DIRECTORY, Mode::empty())?;
+    for number in 0..names {
+        // Odd, so that no two numbers give the same name.
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let format = FORMATS[(number % 8) as usize];
+        openat(&root, format!("{mixed:016x}.{format}"), NEW, Mode::RUSR | Mode::WUSR)?;
+    }
+    Ok(())
+}
+
 fn directory(parent: &OwnedFd, name: &str, left: &mut u64) -> anyhow::Result<OwnedFd> {
     if *left > 0 {
         mkdirat(parent, name, Mode::RWXU)?;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::attributes::Kind;
 use crate::catalogue::{Catalogue, join, number_of_key};
+use crate::changes::{ChangesRow, What, WhichFile};
 use crate::error::CatalogueError;
-use crate::rows::{ChangesRow, Group, ScanRow, What};
+use crate::rows::{Group, ScanRow};
 use crate::tables::Table;
 use crate::usage::Usage;
 
@@ -24,6 +25,14 @@ pub struct Changed {
     pub inode: u64,
     /// Size before and after; 0 where it was not or is no more.
     pub size_bytes: (u64, u64),
+    /// Of a renamed file or directory, the path that it had.
+    pub from: Option<Vec<u8>>,
+    /// Size of the file that had the name of a renamed one before, and is gone.
+    pub replaced_size_bytes: Option<u64>,
+    /// Which file; not known in rows of old.
+    pub(crate) file: Option<WhichFile>,
+    /// The scan that found it, or 0.
+    pub(crate) scan: u64,
 }
 
 impl ChangesRow {
@@ -38,6 +47,10 @@ impl ChangesRow {
                 kind: change.kind,
                 inode: change.inode,
                 size_bytes: change.size_bytes,
+                from: None,
+                replaced_size_bytes: None,
+                file: change.file,
+                scan: self.scan,
             });
         }
     }
@@ -45,7 +58,7 @@ impl ChangesRow {
 
 impl Catalogue {
     /// Calls `each` with what scans found changed from a time on, in the order of finding. Names that the first scan of a
-    /// tree found are not among them.
+    /// tree found are not among them. Who holds them all can join renamed ones: [`crate::with_renames`].
     pub fn changes_since(&self, since_ms: i64, mut each: impl FnMut(Changed)) -> Result<(), CatalogueError> {
         for row in self.tables.space(Table::Changes).iter() {
             let changes = ChangesRow::of_bytes(&row.value()?)?;

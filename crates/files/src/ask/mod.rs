@@ -4,6 +4,7 @@ mod children;
 mod duplicates;
 mod heaviest;
 mod history;
+mod renames;
 
 use std::path::Path;
 
@@ -11,7 +12,9 @@ pub use children::{Child, Children, Weight};
 pub use duplicates::{Duplicates, DuplicatesFound};
 pub use heaviest::{FirstBy, Heaviest};
 pub use history::Changed;
+pub use renames::with_renames;
 
+use crate::answer::{self, ANSWER_WITHIN};
 use crate::attributes::{Attributes, Entry, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
@@ -70,12 +73,9 @@ pub enum Go {
 }
 
 /// An absolute path without `.` and `..`, as far as can be told without the disk.
-fn absolute(path: &Path) -> Result<Vec<u8>, CatalogueError> {
+fn plain(absolute: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     use std::path::Component;
-    let absolute = std::path::absolute(path).map_err(|error| CatalogueError::io("find", path, error))?;
-    // What is there may be called through links; what is gone is called as it was.
-    let absolute = absolute.canonicalize().unwrap_or(absolute);
     let mut bytes = b"/".to_vec();
     for component in absolute.components() {
         match component {
@@ -87,7 +87,7 @@ fn absolute(path: &Path) -> Result<Vec<u8>, CatalogueError> {
             _ => {}
         }
     }
-    Ok(bytes)
+    bytes
 }
 
 impl Catalogue {
@@ -124,9 +124,34 @@ impl Catalogue {
         Ok(nearest.map(|(_, row, rest)| (row, rest)))
     }
 
+    /// The absolute path that the catalogue has for one. The disk is asked where links lead, unless the catalogue knows that there
+    /// are none: it answers for a mount that does not.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoAnswer`] if the disk has to be asked and does not answer.
+    pub(crate) fn absolute(&self, path: &Path) -> Result<Vec<u8>, CatalogueError> {
+        use std::path::Component;
+        let absolute = std::path::absolute(path).map_err(|error| CatalogueError::io("find", path, error))?;
+        let given = plain(&absolute);
+        if absolute
+            .components()
+            .all(|component| component != Component::ParentDir)
+        {
+            let known = self.locate_exactly(&given)?;
+            if known.is_some_and(|found| found.attributes.kind != Kind::Symlink) {
+                return Ok(given);
+            }
+        }
+        // What is there may be called through links; what is gone is called as it was.
+        let asked = absolute.clone();
+        let canonical = answer::within(ANSWER_WITHIN, move || asked.canonicalize())
+            .ok_or_else(|| CatalogueError::no_answer(path, ANSWER_WITHIN))?;
+        Ok(canonical.map_or(given, |path| plain(&path)))
+    }
+
     /// The entry of a path, if the catalogue has it.
     pub fn locate(&self, path: &Path) -> Result<Option<Found>, CatalogueError> {
-        self.locate_exactly(&absolute(path)?)
+        self.locate_exactly(&self.absolute(path)?)
     }
 
     /// As [`Catalogue::locate`], of an absolute path as the catalogue has it: the disk is not asked where links lead.

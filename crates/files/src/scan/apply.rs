@@ -7,15 +7,17 @@ use std::path::PathBuf;
 use flow::{Out, StageError, StageResult};
 
 use super::Scan;
+use super::content::Content;
 use super::follow::{FileReader, FileSeen, Observer};
 use super::gather::{Gathered, Sorted};
 use super::items::{Differs, End, LookedUp};
 use crate::ask::Changed;
 use crate::attributes::{Entry, Kind};
 use crate::change::Change;
+use crate::changes::ChangesRow;
 use crate::diff::{Compare, Difference, NewEntries};
 use crate::error::CatalogueError;
-use crate::rows::{ChangesRow, DirRow, FaultRow};
+use crate::rows::{DirRow, FaultRow, OrphanRow};
 use crate::tables::Table;
 use crate::walk::Dir;
 
@@ -74,7 +76,8 @@ impl Scan {
                 self.tell_reader(&dir, entry);
             }
         });
-        let entries = compare.run::<StageError>(&mut old, &mut new, &mut |part| {
+        let content = &mut Content::new(self, &dir);
+        let entries = compare.run::<StageError>(content, &mut old, &mut new, &mut |part| {
             if let Some(difference) = last.replace(part) {
                 out.send(Differs {
                     dir: dir.clone(),
@@ -133,12 +136,18 @@ impl Scan {
                 at_ms: super::wall_ms(),
                 dir,
                 names,
+                scan: self.number_of_changes(),
             }
             .each(&mut |changed| listener(changed));
             if differs.end.is_some() {
                 self.shared.land([differs.dir.id].into_iter());
             }
         }
+    }
+
+    /// What says that changes were found by the same scan; a watch has no number of its own.
+    pub(super) fn number_of_changes(&self) -> u64 {
+        if self.is_scan { self.number } else { 0 }
     }
 
     fn path_of(&self, dir: &Dir) -> Vec<u8> {
@@ -191,13 +200,14 @@ impl Scan {
             for (id, name) in difference.lost {
                 let mut path = path.clone();
                 crate::catalogue::join(&mut path, &name);
-                change.lost(id, dir.id, &name, &path)?;
+                change.lost(id, dir.id, &name, &OrphanRow::lost(path))?;
             }
             if !difference.changes.is_empty() {
                 change.changes(&ChangesRow {
                     at_ms: super::wall_ms(),
                     dir: path,
                     names: difference.changes,
+                    scan: self.number_of_changes(),
                 });
             }
         }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Progress, Scan, ScanSettings, Target, wall_ms};
+use super::remove::Orphans;
+use super::{Magic, Progress, Scan, ScanSettings, Target, wall_ms};
 use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
@@ -156,7 +157,9 @@ impl Catalogue {
             root: root.to_vec(),
             only: Vec::new(),
         };
-        let scan = Arc::new(self.between_scans(&target, progress, observer)?);
+        let mut scan = self.between_scans(&target, progress, Some(observer))?;
+        scan.magic = settings.magic;
+        let scan = Arc::new(scan);
         scan.pass(&target, settings, which)?;
         let counts = scan.row.lock().counts;
         Ok(counts)
@@ -177,17 +180,17 @@ impl Catalogue {
             root: Vec::new(),
             only: Vec::new(),
         };
-        let scan = Arc::new(self.between_scans(&target, progress, observer)?);
-        scan.remove_old()?;
+        let scan = Arc::new(self.between_scans(&target, progress, Some(observer))?);
+        scan.remove_old(Orphans::All)?;
         let counts = scan.row.lock().counts;
         Ok(counts)
     }
 
-    fn between_scans(
+    pub(super) fn between_scans(
         self: &Arc<Self>,
         target: &Target,
         progress: &Progress,
-        observer: &Arc<dyn Observer>,
+        observer: Option<&Arc<dyn Observer>>,
     ) -> Result<Scan, CatalogueError> {
         let now_ms = wall_ms();
         Ok(Scan {
@@ -196,10 +199,12 @@ impl Catalogue {
             number: self.root(&target.root)?.map_or(0, |root| root.whole_scan),
             is_resumed: false,
             is_scan: false,
-            observer: Some(observer.clone()),
+            observer: observer.cloned(),
             keeps_changes: true,
             listener: None,
             handles: Handles::new(),
+            root: Mutex::new(None),
+            magic: Magic::Off,
             root_path: target.root.clone(),
             since_ms: now_ms,
             spent_before_ms: 0,

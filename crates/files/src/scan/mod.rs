@@ -9,7 +9,9 @@
 //!  - a scan that was stopped goes on: directories that it has read whole, and that have the same times, are not read again.
 
 mod apply;
+mod content;
 mod follow;
+mod forget;
 mod gather;
 mod items;
 mod look;
@@ -27,15 +29,18 @@ use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashSet;
 use rustix::io::Errno;
 
+use crate::answer::{self, ANSWER_WITHIN};
 use crate::ask::Changed;
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
 use crate::rows::{ScanCounts, ScanRow, ScanState};
-use crate::walk::{Handle, Handles, Mounts, Walk, WalkSettings};
+use crate::walk::{Handle, Handles, Mounts, Walk, WalkSettings, look_at};
 pub use follow::FileSeen;
 pub(crate) use follow::{FileReader, Observer, Plan, Which};
+pub use forget::Forgotten;
 use items::{LookedAt, Work};
+use remove::Orphans;
 use roots::RootError;
 pub(crate) use roots::volume_name;
 use visits::Visits;
@@ -53,8 +58,26 @@ pub struct ScanSettings {
     pub cross_devices: bool,
     /// Begin anew even if the last scan of the directory was stopped.
     pub anew: bool,
+    /// Which files are looked into, to know their formats.
+    pub magic: Magic,
+    /// How long the first look at the directory may take: where it lies on a mount that does not answer, the scan ends with
+    /// [`CatalogueError::NoAnswer`].
+    pub answer_within: Duration,
     /// Where the pipeline ends, to find its slowest stage. Anything but [`Until::Apply`] writes nothing.
     pub until: Until,
+}
+
+/// Which files are looked into: their first bytes say what they are. Files that were looked into are not again while they have
+/// the same length and time, nor do they lose what was found, whichever of these is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Magic {
+    /// None: names alone tell formats.
+    #[default]
+    Off,
+    /// Those whose names say nothing.
+    Unnamed,
+    /// All, so that wrong endings of names are found.
+    All,
 }
 
 /// The last stage that works.
@@ -81,6 +104,8 @@ impl Default for ScanSettings {
             pending_max: 100_000,
             cross_devices: false,
             anew: false,
+            magic: Magic::Off,
+            answer_within: ANSWER_WITHIN,
             until: Until::Apply,
         }
     }
@@ -194,6 +219,9 @@ struct Scan {
     /// Differences go here instead of into the catalogue.
     listener: Option<Listener>,
     handles: Handles,
+    /// The directory that is walked, for those who look into files.
+    root: Mutex<Option<Handle>>,
+    magic: Magic,
     since_ms: i64,
     spent_before_ms: u64,
     shared: Arc<Shared>,
@@ -222,7 +250,7 @@ impl Catalogue {
         progress: &Progress,
         observer: Option<Arc<dyn Observer>>,
     ) -> Result<Scanned, ScanError> {
-        let target = self.target(dir)?;
+        let target = self.target(dir, settings.answer_within)?;
         let mut scan = self.begin(&target, settings, progress, None)?;
         scan.observer = observer;
         let scan = Arc::new(scan);
@@ -236,7 +264,7 @@ impl Catalogue {
             if self.has_orphans()? {
                 scan.pass(&target, settings, &Which::NotRead)?;
             }
-            stages.push(scan.remove_old()?);
+            stages.push(scan.remove_old(Orphans::All)?);
             scan.end(&target)?;
             self.tables.settle().map_err(CatalogueError::from)?;
         }
@@ -260,7 +288,7 @@ impl Catalogue {
         progress: &Progress,
         each: impl Fn(Changed) + Send + Sync + 'static,
     ) -> Result<ScanCounts, ScanError> {
-        let target = self.target(dir)?;
+        let target = self.target(dir, settings.answer_within)?;
         if self.root(&target.root)?.is_none() {
             return Err(ScanError::Unknown { path: dir.to_owned() });
         }
@@ -271,13 +299,20 @@ impl Catalogue {
     }
 
     /// The tree that a directory is in, and the way from there.
-    pub(crate) fn target(&self, dir: &Path) -> Result<Target, ScanError> {
+    pub(crate) fn target(&self, dir: &Path, answer_within: Duration) -> Result<Target, ScanError> {
         use std::os::unix::ffi::OsStrExt;
-        let path = dir.canonicalize().map_err(|source| ScanError::Root {
+        let given = dir.to_owned();
+        let found = answer::within(answer_within, move || {
+            let path = given.canonicalize()?;
+            let is_dir = path.is_dir();
+            Ok::<_, std::io::Error>((path, is_dir))
+        });
+        let found = found.ok_or_else(|| CatalogueError::no_answer(dir, answer_within))?;
+        let (path, is_dir) = found.map_err(|source| ScanError::Root {
             path: dir.to_owned(),
             source,
         })?;
-        if !path.is_dir() {
+        if !is_dir {
             return Err(ScanError::NotADirectory { path });
         }
         let path = path.as_os_str().as_bytes();
@@ -344,8 +379,14 @@ impl Catalogue {
             // In a first scan everything is new.
             keeps_changes: listener.is_some()
                 || self.root(&target.root)?.is_some_and(|root| root.whole_scan > 0),
+            magic: match listener {
+                // Beside the disk what is in files is no difference.
+                Some(_) => Magic::Off,
+                None => settings.magic,
+            },
             listener,
             handles: Handles::new(),
+            root: Mutex::new(None),
             root_path: target.root.clone(),
             since_ms: now_ms,
             spent_before_ms: row.spent_ms,
@@ -357,6 +398,14 @@ impl Catalogue {
 
 fn wall_ms() -> i64 {
     i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+}
+
+/// Asks of a directory what a scan asks first.
+fn first_look(path: &Path) -> Result<(), Errno> {
+    let root = Handles::new().open_root(path)?;
+    look_at(&root, b"")?;
+    volume_name(0, &root)?;
+    Ok(())
 }
 
 /// The rest of a path below another one; empty if they are the same.
@@ -403,6 +452,10 @@ impl Scan {
             true => Mounts::default(),
             false => Mounts::below(&target.root),
         };
+        let (looked, limit) = (path.clone(), settings.answer_within);
+        answer::within(limit, move || first_look(&looked))
+            .ok_or_else(|| CatalogueError::no_answer(&path, limit))?
+            .map_err(cannot_read)?;
         let mut walk = Walk::new(settings_of_walk, mounts, &visitor, &self.shared.stop);
         let root = walk.open_root(&path).map_err(cannot_read)?;
         let of_root = |error| match error {
@@ -415,12 +468,15 @@ impl Scan {
         if settings.until == Until::Apply && self.listener.is_none() {
             self.note_root(target, &root).map_err(of_root)?;
         }
+        *self.root.lock() = Some(root.clone());
         let walked = walk.run(root);
         let read = walk.report();
         drop(walk);
         // The input of the pipeline ends; what is in it is still committed, also after a stop.
         drop(visitor);
-        pipeline.join().map_err(ScanError::Flow)?;
+        let joined = pipeline.join();
+        *self.root.lock() = None;
+        joined.map_err(ScanError::Flow)?;
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }
@@ -456,6 +512,11 @@ impl Scan {
             bytes_max: COMMIT_BYTES.min(bytes),
             age_max: COMMIT_AGE,
         };
+        // Looks into files wait for the disk, and each directory is compared by one thread.
+        let threads_of_diff = match self.magic {
+            Magic::Off => 1,
+            Magic::Unnamed | Magic::All => settings.stat_threads,
+        };
         let (a, b, c, d) = (self.clone(), self.clone(), self.clone(), self.clone());
         Flow::<Work, Work>::new()
             .stage(
@@ -470,7 +531,7 @@ impl Scan {
                 let mut gatherer = gather::Gatherer::new(b.clone());
                 move |looked, out| gatherer.take(looked, out)
             })
-            .stage(stage("DIFF", Until::Diff), move |_| {
+            .stage(stage("DIFF", Until::Diff).threads(threads_of_diff), move |_| {
                 let scan = c.clone();
                 move |up, out| scan.differ(up, out)
             })

@@ -8,50 +8,69 @@ use flow::{Flow, Item, StageReport, StageSettings};
 use super::Scan;
 use crate::attributes::FileId;
 use crate::catalogue::join;
-use crate::change::Change;
+use crate::change::{Change, DIGEST_MARKS};
+use crate::changes::ChangesRow;
 use crate::diff::Difference;
 use crate::error::{CatalogueError, ScanError};
 use crate::pack;
-use crate::rows::ChangesRow;
+use crate::rows::OrphanRow;
 use crate::tables::Table;
 
-/// A directory without a place, and the path that it had.
-struct Orphan {
-    id: FileId,
-    path: Vec<u8>,
+/// Which directories without a place are taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Orphans {
+    All,
+    /// Those of trees that were forgotten: others may be found elsewhere by the next scan.
+    Forgotten,
 }
 
-impl Item for Orphan {
-    fn bytes(&self) -> u64 {
-        self.path.len() as u64 + 40
-    }
+struct Orphan {
+    id: FileId,
+    row: OrphanRow,
 }
 
 /// Orphans that are taken at a time.
+struct Lot(Vec<Orphan>);
+
+impl Item for Lot {
+    fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0
+            .iter()
+            .map(|orphan| orphan.row.path.len() as u64 + 40)
+            .sum()
+    }
+}
+
+/// Orphans of a lot.
 const ORPHANS: usize = 256;
+/// Entries that go with one commit, about.
+const ENTRIES_OF_COMMIT: u64 = 1 << 14;
 
 impl Scan {
-    /// Takes away every directory that has no place, and what is in it: those in it lose theirs, and follow.
-    pub(super) fn remove_old(self: &Arc<Self>) -> Result<StageReport, ScanError> {
+    /// Takes away directories that have no place, and what is in them: those in them lose theirs, and follow. Then it forgets
+    /// the digests of files of forgotten trees.
+    pub(super) fn remove_old(self: &Arc<Self>, which: Orphans) -> Result<StageReport, ScanError> {
         let scan = self.clone();
-        let (feeder, pipeline) = Flow::<Orphan, Orphan>::new()
+        let (feeder, pipeline) = Flow::<Lot, Lot>::new()
             .stage(StageSettings::new("REMOVE_OLD"), move |_| {
                 let scan = scan.clone();
-                move |orphan, _| Ok(scan.remove(&orphan)?)
+                move |Lot(orphans), _| Ok(scan.remove(&orphans)?)
             })
             .start()
             .map_err(ScanError::Flow)?;
         let monitor = pipeline.monitor();
         loop {
-            let orphans = self.orphans()?;
+            let orphans = self.orphans(which)?;
             if orphans.is_empty() || monitor.is_stopped() || self.shared.stop.load(Relaxed) {
                 break;
             }
-            for orphan in orphans {
-                // The pipeline says why it has stopped.
-                if feeder.send(orphan).is_err() {
-                    break;
-                }
+            // The pipeline says why it has stopped.
+            if feeder.send(Lot(orphans)).is_err() {
+                break;
             }
             // Those that they held are orphans once they are gone.
             while monitor
@@ -68,81 +87,98 @@ impl Scan {
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }
+        self.forget_digests()?;
         monitor.stages().pop().ok_or(ScanError::Stopped)
     }
 
-    fn orphans(&self) -> Result<Vec<Orphan>, CatalogueError> {
-        let rows = self
-            .catalogue
-            .tables
-            .space(Table::Orphans)
-            .iter()
-            .take(ORPHANS)
-            .map(|row| {
-                let (key, path) = row.into_inner()?;
-                Ok(Orphan {
-                    id: FileId::of_bytes(&key)?,
-                    path: path.to_vec(),
-                })
-            });
-        rows.collect()
+    fn orphans(&self, which: Orphans) -> Result<Vec<Orphan>, CatalogueError> {
+        let space = self.catalogue.tables.space(Table::Orphans);
+        let rows = space.range(..DIGEST_MARKS).map(|row| {
+            let (key, row) = row.into_inner()?;
+            Ok(Orphan {
+                id: FileId::of_bytes(&key)?,
+                row: OrphanRow::of_bytes(&row),
+            })
+        });
+        let is_wanted = |orphan: &Result<Orphan, CatalogueError>| {
+            let is_forgotten = |orphan: &Orphan| orphan.row.is_forgotten;
+            which == Orphans::All || orphan.as_ref().map_or(true, is_forgotten)
+        };
+        rows.filter(is_wanted).take(ORPHANS).collect()
     }
 
-    /// Takes away the entries of an orphan, pack by pack, and itself with the last ones.
-    fn remove(&self, orphan: &Orphan) -> Result<(), CatalogueError> {
-        let mut packs = self
-            .catalogue
-            .tables
-            .space(Table::Packs)
-            .prefix(orphan.id.to_bytes())
-            .peekable();
-        loop {
-            let mut change = Change::new(&self.catalogue)?;
-            let mut difference = Difference::default();
-            while difference.bytes() < 1 << 20
-                && let Some(row) = packs.next()
-            {
-                let (key, pack) = row.into_inner().map_err(CatalogueError::from)?;
-                for entry in pack::decode(&pack)? {
-                    difference.name(Some(&entry), None, self.keeps_changes);
-                }
-                change.pack(key.to_vec(), None);
-            }
-            for (group, usage) in &difference.groups {
-                change.count_group(*group, usage, 1);
-                change.count_in(orphan.id, usage, 1)?;
-            }
-            for (id, name, _) in &difference.linked {
-                change.linked_name(*id, orphan.id, name, None)?;
-                if let Some(observer) = &self.observer {
-                    observer.linked(*id, orphan.id, None, change.names_of_linked(*id)?);
+    /// Takes away the entries of orphans, pack by pack, and each of them with its last ones. Small ones go in one commit.
+    fn remove(&self, orphans: &[Orphan]) -> Result<(), CatalogueError> {
+        let mut change = Change::new(&self.catalogue)?;
+        let (mut entries, mut gone) = (0, Vec::new());
+        for orphan in orphans {
+            let packs = self.catalogue.tables.space(Table::Packs);
+            let mut packs = packs.prefix(orphan.id.to_bytes()).peekable();
+            while packs.peek().is_some() {
+                entries += self.remove_some(orphan, &mut packs, &mut change)?;
+                if entries >= ENTRIES_OF_COMMIT {
+                    change.commit()?;
+                    (change, entries) = (Change::new(&self.catalogue)?, 0);
                 }
             }
-            for (id, name) in &difference.lost {
-                let mut path = orphan.path.clone();
-                join(&mut path, name);
-                change.lost(*id, orphan.id, name, &path)?;
-            }
-            if !difference.changes.is_empty() {
-                let (dir, names) = (orphan.path.clone(), difference.changes);
-                change.changes(&ChangesRow {
-                    at_ms: super::wall_ms(),
-                    dir,
-                    names,
-                });
-            }
-            self.row.lock().counts.add(difference.counts);
-            let is_last = packs.peek().is_none();
-            if is_last {
-                change.forget_dir(orphan.id)?;
-            }
-            change.commit()?;
-            if is_last {
-                if let Some(observer) = &self.observer {
-                    observer.forgotten(orphan.id);
+            change.forget_dir(orphan.id)?;
+            gone.push(orphan.id);
+        }
+        change.commit()?;
+        if let Some(observer) = &self.observer {
+            gone.into_iter().for_each(|id| observer.forgotten(id));
+        }
+        Ok(())
+    }
+
+    /// Takes away some packs, and returns how many entries these held.
+    fn remove_some(
+        &self,
+        orphan: &Orphan,
+        packs: &mut impl Iterator<Item = fjall::Guard>,
+        change: &mut Change,
+    ) -> Result<u64, CatalogueError> {
+        let mut difference = Difference::default();
+        let is_forgotten = orphan.row.is_forgotten;
+        let keeps_changes = self.keeps_changes && !is_forgotten;
+        while difference.counts.removed < ENTRIES_OF_COMMIT
+            && let Some(row) = packs.next()
+        {
+            let (key, pack) = row.into_inner().map_err(CatalogueError::from)?;
+            for entry in pack::decode(&pack)? {
+                difference.name(Some(&entry), None, keeps_changes);
+                if is_forgotten && self.catalogue.digest(entry.attributes.id)?.is_some() {
+                    change.mark_digest(entry.attributes.id, &orphan.row.path);
                 }
-                return Ok(());
+            }
+            change.pack(key.to_vec(), None);
+        }
+        for (group, usage) in &difference.groups {
+            change.count_group(*group, usage, 1);
+            change.count_in(orphan.id, usage, 1)?;
+        }
+        for (id, name, _) in &difference.linked {
+            change.linked_name(*id, orphan.id, name, None)?;
+            if let Some(observer) = &self.observer {
+                observer.linked(*id, orphan.id, None, change.names_of_linked(*id)?);
             }
         }
+        for (id, name) in &difference.lost {
+            let mut row = orphan.row.clone();
+            join(&mut row.path, name);
+            change.lost(*id, orphan.id, name, &row)?;
+        }
+        if !difference.changes.is_empty() {
+            change.changes(&ChangesRow {
+                at_ms: super::wall_ms(),
+                dir: orphan.row.path.clone(),
+                names: difference.changes,
+                scan: self.number_of_changes(),
+            });
+        }
+        if !is_forgotten {
+            self.row.lock().counts.add(difference.counts);
+        }
+        Ok(difference.counts.removed)
     }
 }

@@ -3,9 +3,11 @@
 use rustix::io::Errno;
 
 use super::{Scan, Target, rest_below, wall_ms};
+use crate::catalogue::Catalogue;
 use crate::change::Change;
+use crate::changes::ChangesRow;
 use crate::error::CatalogueError;
-use crate::rows::{ChangesRow, RootRow, ScanState};
+use crate::rows::{OrphanRow, RootRow, ScanState};
 use crate::tables::Table;
 use crate::walk::{Handle, look_at};
 
@@ -64,7 +66,7 @@ impl Scan {
                     before.attributes.id,
                     before.attributes.id,
                     &target.root,
-                    &target.root,
+                    &OrphanRow::lost(target.root.clone()),
                 )?;
                 row.whole_scan = 0;
             }
@@ -123,12 +125,7 @@ impl Scan {
             if path == target.root || rest_below(&path, &target.root).is_none() {
                 continue;
             }
-            // One on a file system that the walk did not enter stays.
-            let is_part = self
-                .catalogue
-                .dir_row(root.attributes.id)?
-                .is_none_or(|row| row.parent != Some(root.attributes.id));
-            if is_part {
+            if self.catalogue.is_part(&root)? {
                 change.root(&path, None);
                 change.count_file(&root.attributes, -1);
                 is_changed = true;
@@ -160,6 +157,15 @@ impl Scan {
             change.forget_changes(key);
         }
         Ok(())
+    }
+}
+
+impl Catalogue {
+    /// Whether the directory of a tree has its place in another one, which takes it in. One on a file system that the walk
+    /// did not enter has none.
+    pub(super) fn is_part(&self, root: &RootRow) -> Result<bool, CatalogueError> {
+        let id = root.attributes.id;
+        Ok(self.dir_row(id)?.is_none_or(|row| row.parent != Some(id)))
     }
 }
 

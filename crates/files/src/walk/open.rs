@@ -97,13 +97,18 @@ impl Handles {
 
     /// Opens a directory by the names that lead to it.
     pub(crate) fn reopen(&self, dir: &Arc<Dir>) -> Result<Handle, Errno> {
+        self.reopen_below(&self.root.clone().ok_or(Errno::BADF)?, dir)
+    }
+
+    /// The same, below the root of a walk that somebody else holds open.
+    pub(crate) fn reopen_below(&self, root: &Handle, dir: &Arc<Dir>) -> Result<Handle, Errno> {
         let mut names = Vec::new();
         let mut at = dir;
         while let Some(parent) = &at.parent {
             names.push(&*at.name);
             at = parent;
         }
-        let mut handle = self.root.clone().ok_or(Errno::BADF)?;
+        let mut handle = root.clone();
         for name in names.iter().rev() {
             handle = self.open(&handle, name)?;
         }

@@ -1,5 +1,7 @@
 //! The calls of the system: names of a directory, attributes of a name.
 
+use std::os::fd::AsFd;
+
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 
@@ -66,6 +68,7 @@ impl Looked {
             } else {
                 Format::default()
             },
+            is_looked_into: false,
             target,
         }
     }
@@ -93,8 +96,9 @@ pub(crate) fn target_of(dir: &Handle, name: &[u8]) -> Result<Box<[u8]>, Errno> {
     Ok(rustix::fs::readlinkat(dir, name, Vec::new())?.into_bytes().into())
 }
 
-/// Attributes of a name in a directory, or with the empty name of the directory itself. Links are not followed.
-pub(crate) fn look_at(dir: &Handle, name: &[u8]) -> Result<Looked, Errno> {
+/// Attributes of a name in a directory, or with the empty name of the directory or file itself that is open. Links are not
+/// followed.
+pub(crate) fn look_at(dir: impl AsFd, name: &[u8]) -> Result<Looked, Errno> {
     let mut flags = AtFlags::SYMLINK_NOFOLLOW;
     if name.is_empty() {
         flags |= AtFlags::EMPTY_PATH;
@@ -150,7 +154,7 @@ mod own {
         }
     }
 
-    pub(super) fn look_at(dir: &Handle, name: &[u8], flags: AtFlags) -> Result<Looked, Errno> {
+    pub(super) fn look_at(dir: impl AsFd, name: &[u8], flags: AtFlags) -> Result<Looked, Errno> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
         let found = statx(dir, name, flags | AtFlags::NO_AUTOMOUNT, wanted)?;
         let time = |time: rustix::fs::StatxTimestamp| ns(time.tv_sec, i64::from(time.tv_nsec));
@@ -212,7 +216,7 @@ mod portable {
         clippy::useless_conversion,
         reason = "the types differ between systems"
     )]
-    pub(super) fn look_at(dir: &Handle, name: &[u8], flags: AtFlags) -> Result<Looked, Errno> {
+    pub(super) fn look_at(dir: impl AsFd, name: &[u8], flags: AtFlags) -> Result<Looked, Errno> {
         let found = match name {
             b"" => rustix::fs::fstat(dir)?,
             name => statat(dir, name, flags)?,

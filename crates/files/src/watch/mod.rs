@@ -213,8 +213,8 @@ impl Watch {
         let mut trees: Vec<Tree> = Vec::new();
         let delays = (settings.scan_after, settings.scan_after_max);
         for given in dirs {
-            let path = path_of_tree(&catalogue, given)?;
-            let tree = Tree::new(&catalogue, path, watch_ms, delays)?;
+            let path = path_of_tree(&catalogue, given, settings.scan.answer_within)?;
+            let tree = Tree::new(&catalogue, path, watch_ms, delays, settings.scan.answer_within)?;
             if let Some(above) = trees
                 .iter()
                 .find(|above| rest_below(&tree.path, &above.path).is_some())
@@ -405,12 +405,12 @@ impl Watch {
 const END_TRIES: u32 = 100;
 
 /// The path under which a directory is a tree, or becomes one.
-fn path_of_tree(catalogue: &Catalogue, given: &Path) -> Result<Vec<u8>, WatchError> {
+fn path_of_tree(catalogue: &Catalogue, given: &Path, answer_within: Duration) -> Result<Vec<u8>, WatchError> {
     use std::os::unix::ffi::OsStrExt;
-    let target = match catalogue.target(given) {
+    let target = match catalogue.target(given, answer_within) {
         Ok(target) => target,
         // A tree that is not there now is watched as soon as it is.
-        Err(error @ ScanError::Root { .. }) => {
+        Err(error @ (ScanError::Root { .. } | ScanError::Catalogue(CatalogueError::NoAnswer { .. }))) => {
             let path = std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
             let path = path.as_os_str().as_bytes().to_vec();
             let is_known = catalogue.root(&path)?.is_some_and(|root| root.whole_scan > 0);

@@ -48,7 +48,7 @@ impl Watch {
             !tree.is_away && (now >= tree.whole_due || tree.names_due.is_some_and(|due| now >= due))
         });
         let is_search_due = !self.sought.is_empty() && now >= self.search_due;
-        let has_away = looks_for_trees && self.trees.iter().any(|tree| self.may_be_away(tree));
+        let has_away = looks_for_trees && self.trees.iter_mut().any(may_be_away);
         if !is_ready && sweep.is_none() && !is_search_due && !has_away {
             return Ok(());
         }
@@ -79,11 +79,6 @@ impl Watch {
         Ok(())
     }
 
-    /// The directory of a tree is not the one that was there, as far as can be told without the catalogue.
-    fn may_be_away(&self, tree: &super::Tree) -> bool {
-        tree.is_away || tree.root.is_some_and(|root| !is_there(tree, root))
-    }
-
     fn look_for_trees(
         &mut self,
         catalogue: &Catalogue,
@@ -95,7 +90,7 @@ impl Watch {
                 tree.root = Some(root.attributes.id);
             }
             let Some(root) = tree.root else { continue };
-            let is_away = !is_there(tree, root);
+            let is_away = !tree.is_there(root);
             let was_away = std::mem::replace(&mut tree.is_away, is_away);
             if tree.is_away != was_away {
                 tree.mark_stale(StaleReason::Away, Duration::ZERO);
@@ -199,9 +194,12 @@ impl Watch {
         let tree = &mut self.trees[at];
         match result {
             Ok(read) => Ok(Some(read)),
-            Err(ScanError::Root { .. } | ScanError::Away { .. } | ScanError::NotADirectory { .. })
-                if tree.root.is_some() =>
-            {
+            Err(
+                ScanError::Root { .. }
+                | ScanError::Away { .. }
+                | ScanError::NotADirectory { .. }
+                | ScanError::Catalogue(CatalogueError::NoAnswer { .. }),
+            ) if tree.root.is_some() => {
                 tree.is_away = true;
                 tree.mark_stale(StaleReason::Away, Duration::ZERO);
                 tell(Note::Stale {
@@ -336,11 +334,7 @@ impl Watch {
     }
 }
 
-/// Whether the directory at a tree's path is the one that was catalogued.
-fn is_there(tree: &super::Tree, root: FileId) -> bool {
-    let handles = crate::walk::Handles::new();
-    let looked = handles
-        .open_root(&tree.path_buf())
-        .and_then(|handle| crate::walk::look_at(&handle, b""));
-    looked.is_ok_and(|looked| looked.id(root.volume) == root)
+/// The directory of a tree is not the one that was there, as far as can be told without the catalogue.
+fn may_be_away(tree: &mut super::Tree) -> bool {
+    tree.is_away || tree.root.is_some_and(|root| !tree.is_there(root))
 }

@@ -162,6 +162,25 @@ impl Catalogue {
         })
     }
 
+    /// Whether a watch that runs keeps a tree current, or may: one that has just begun has not said which trees are its own.
+    pub(crate) fn may_be_watched(&self, root: &[u8]) -> Result<bool, CatalogueError> {
+        let Some(beat) = Alive::of(&self.dir).filter(|beat| beat.is_held) else {
+            return Ok(false);
+        };
+        let is_of = |row: &WatchRow| row.watch_ms == beat.watch_ms;
+        if let Some(row) = self.watch_row(root)?
+            && is_of(&row)
+        {
+            return Ok(true);
+        }
+        for row in self.tables.space(Table::Watches).iter() {
+            if is_of(&WatchRow::of_bytes(&row.value()?)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// When the last scan of all of a tree began, in milliseconds since 1970; 0 if none ended.
     pub(crate) fn whole_since_ms(&self, root: &[u8]) -> Result<i64, CatalogueError> {
         let Some(root) = self.root(root)?.filter(|root| root.whole_scan > 0) else {

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::row::{Stale, StaleReason, WatchRow};
+use crate::answer::Asked;
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
+use crate::walk::{Handles, look_at};
 
 pub(super) struct Tree {
     /// Its path, as bytes.
@@ -24,6 +26,9 @@ pub(super) struct Tree {
     /// How long the next scan of all waits.
     delay: Duration,
     delay_max: Duration,
+    answer_within: Duration,
+    /// The last look at its directory, which may wait for an answer.
+    look: Asked<bool>,
 }
 
 impl Tree {
@@ -33,6 +38,7 @@ impl Tree {
         path: Vec<u8>,
         now_ms: i64,
         delays: (Duration, Duration),
+        answer_within: Duration,
     ) -> Result<Tree, CatalogueError> {
         let root = catalogue.root(&path)?.filter(|root| root.whole_scan > 0);
         let fresh = catalogue.freshness(&path)?;
@@ -56,7 +62,21 @@ impl Tree {
             whole_due: if is_known { now + delays.0 } else { now },
             delay: delays.0,
             delay_max: delays.1,
+            answer_within,
+            look: Asked::default(),
         })
+    }
+
+    /// Whether the directory at its path is the one that was catalogued. One that does not answer is not.
+    pub(super) fn is_there(&mut self, root: FileId) -> bool {
+        let path = self.path_buf();
+        let look = move || {
+            let looked = Handles::new()
+                .open_root(&path)
+                .and_then(|handle| look_at(&handle, b""));
+            looked.is_ok_and(|looked| looked.id(root.volume) == root)
+        };
+        self.look.ask(self.answer_within, look).unwrap_or(false)
     }
 
     pub(super) fn path_buf(&self) -> PathBuf {

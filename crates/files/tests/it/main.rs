@@ -2,7 +2,10 @@
 
 mod ask;
 mod deep;
+mod forget;
+mod magic;
 mod model;
+mod renames;
 mod scan;
 #[cfg(target_os = "linux")]
 mod watch;

@@ -154,7 +154,7 @@ fn what_changed_is_told_by_scans_and_beside_the_disk() {
     place.good(&["files", "scan", root]);
     assert_eq!(
         place.good(&["files", "diff"]),
-        "0 (+0 B) new, 0 (+0 B) gone, 0 (+0 B) changed\n"
+        "0 (+0 B) new, 0 (+0 B) gone, 0 (+0 B) changed, 0 (+0 B) renamed\n"
     );
     fs::write(Path::new(root).join("a/new"), b"12345").unwrap();
     fs::remove_dir(Path::new(root).join("empty")).unwrap();
@@ -197,6 +197,59 @@ fn what_changed_is_told_by_scans_and_beside_the_disk() {
         (&scans[1]["counts"]["added"], &scans[1]["counts"]["removed"]),
         (&1.into(), &1.into())
     );
+}
+
+#[test]
+fn a_rename_is_one_line() {
+    let place = Place::new();
+    let root = tree(&place);
+    if fs::metadata(&root).unwrap().created().is_err() {
+        println!("skipped: the file system keeps no times of birth");
+        return;
+    }
+    fs::write(root.join("a/one"), b"1").unwrap();
+    fs::write(root.join("two"), b"12").unwrap();
+    place.good(&["files", "scan", "tree"]);
+    fs::rename(root.join("a/b"), root.join("moved")).unwrap();
+    fs::rename(root.join("a/one"), root.join("two")).unwrap();
+    let lines = |arguments: &[&str]| -> Vec<String> {
+        let said = place.run(&[&["files", "diff"], arguments].concat()).stdout;
+        let said = said.replace(&*place.path("").canonicalize().unwrap().to_string_lossy(), "");
+        said.lines().map(str::to_owned).collect()
+    };
+    let of_renames = |lines: Vec<String>| -> Vec<String> {
+        let renames = lines.into_iter().filter(|line| line.starts_with('>'));
+        // Without the time.
+        renames
+            .map(|line| line[line.find("renamed").unwrap()..].to_owned())
+            .collect()
+    };
+    let expected = [
+        "renamed /tree/a/b -> /tree/moved  4.0 KiB",
+        "renamed /tree/a/one -> /tree/two  1 B, in the place of another file (2 B)",
+    ];
+    let found = lines(&[]);
+    assert_eq!(of_renames(found.clone()), expected);
+    assert!(
+        !found.iter().any(|line| line.starts_with(['+', '-'])),
+        "{found:?}"
+    );
+    place.good(&["files", "scan", "tree"]);
+    let mut found = of_renames(lines(&["1h"]));
+    found.sort();
+    assert_eq!(found, expected);
+    // Whatever it left or came to.
+    assert_eq!(of_renames(lines(&["1h", "--path", "tree/moved"])), expected[..1]);
+    assert_eq!(of_renames(lines(&["1h", "--path", "tree/a"])).len(), 2);
+    let rows = json_lines(&place.good(&["files", "diff", "1h", "--json"]));
+    let row = rows.iter().find(|row| row["replaced_size_bytes"] == 2).unwrap();
+    assert_eq!(row["what"], "renamed");
+    assert!(
+        row["from"]["path"].as_str().unwrap().ends_with("/tree/a/one"),
+        "{row}"
+    );
+    let sums = place.json(&["files", "diff", "1h", "--sum", "--json"]);
+    assert_eq!(sums["renamed"], serde_json::json!({ "names": 2, "bytes": -2 }));
 }
 
 #[test]
@@ -375,6 +428,53 @@ fn reports_are_there_as_text_and_as_json() {
 }
 
 #[test]
+fn a_tree_is_forgotten_and_the_disk_is_not_touched() {
+    let place = Place::new();
+    let root = tree(&place);
+    let before = fs::read_dir(&root).unwrap().count();
+    place.write("other/file.pdf", b"12345");
+    place.good(&["files", "scan", "tree", "other"]);
+    place.check(
+        &["files", "forget", "tree/a"],
+        &expect![[r#"
+            exit code 1
+            2> error: tree/a is a part of PLACE/tree, which is catalogued whole: forget that
+        "#]],
+    );
+    place.check(
+        &["files", "forget", "nowhere"],
+        &expect![[r#"
+            exit code 1
+            2> error: nowhere is not catalogued: `weft files scan` reads it in
+        "#]],
+    );
+    assert_eq!(
+        place.run(&["files", "forget", "other", "--read-only"]).code,
+        Some(2)
+    );
+    assert_eq!(place.run(&["files", "forget"]).code, Some(2));
+    place.check(
+        &["files", "forget", "other"],
+        &expect![[r#"
+            exit code 0
+            PLACE/other: 2 entries (1 directory), 4.0 KiB left the catalogue; nothing on the disk was touched
+        "#]],
+    );
+    let forgotten = place.json(&["files", "forget", "tree", "--json"]);
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    assert!(text(&forgotten["dir"]["path"]).ends_with("/tree"));
+    assert_eq!(forgotten["forgotten"]["files"], 42);
+    assert_eq!(forgotten["resumed"], false);
+    assert_eq!(fs::read_dir(&root).unwrap().count(), before);
+    assert_eq!(place.run(&["files", "find", "tree"]).code, Some(1));
+    place.good(&["files", "status", "--recompute"]);
+    let scans = place.good(&["files", "status", "--scans", "--json"]);
+    assert_eq!(json_lines(&scans).len(), 2);
+    place.good(&["files", "scan", "tree"]);
+    place.good(&["files", "status", "--recompute"]);
+}
+
+#[test]
 fn commands_run_for_what_is_found() {
     let place = Place::new();
     let root = tree(&place);
@@ -463,6 +563,13 @@ fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
             .good(&["files", "find", "tree", "--name", "nothing"])
             .contains("a/nothing")
     );
+    place.check(
+        &["files", "forget", "tree"],
+        &expect![[r#"
+            exit code 1
+            2> error: tree is being watched: end the watch first
+        "#]],
+    );
     let killed = Command::new("kill")
         .args(["-INT", &limited.id().to_string()])
         .status()
@@ -483,4 +590,6 @@ fn a_watch_says_what_it_cannot_do_and_ends_on_ctrl_c() {
             2> error: tree/a is in PLACE/tree, which is catalogued: watch that
         "#]],
     );
+    place.good(&["files", "forget", "tree"]);
+    place.good(&["files", "status", "--recompute"]);
 }

@@ -149,6 +149,75 @@ fn a_scan_without_room_says_so_and_goes_on_when_there_is_some() {
     assert!(all(archive.path()) == expected);
 }
 
+/// Entries and sums of what is catalogued now; what was is in the history.
+fn left(archive: &Path) -> String {
+    run(files(archive, &["status", "--recompute"]), &[0]);
+    let entries = run(files(archive, &["find", "--json"]), &[0]);
+    let reports = [
+        "owners",
+        "groups",
+        "types",
+        "formats",
+        "sizes",
+        "ages",
+        "directories",
+    ];
+    entries
+        + &run(
+            files(
+                archive,
+                &[&["report", "--json", "-n", "100000"], &reports[..]].concat(),
+            ),
+            &[0],
+        )
+}
+
+/// A tree is forgotten, and the process ends at each of the points where it could. What is known of the other tree is right at
+/// once, and what is left of the forgotten one goes with the next forget, or with a scan of whatever tree.
+#[test]
+fn a_forget_that_ends_at_each_point_is_taken_up_by_the_next_forget_or_scan() {
+    let (made, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    tree(made.path());
+    fs::create_dir(other.path().join("dir")).unwrap();
+    fs::write(other.path().join("dir/a.pdf"), b"1234").unwrap();
+    // Counted with the tree that goes or with the one that stays, whichever has the first name.
+    fs::hard_link(made.path().join("5/5/file 7"), other.path().join("dir/linked")).unwrap();
+    fs::hard_link(other.path().join("dir/a.pdf"), made.path().join("7/24/linked")).unwrap();
+    let alone = tempfile::tempdir().unwrap();
+    run(scan(alone.path(), other.path()), &[0]);
+    let expected = left(alone.path());
+    let (gone, stays) = (made.path().to_str().unwrap(), other.path().to_str().unwrap());
+    let mut kills = 0;
+    for point in ["files.before_commit", "files.before_sync", "files.after_sync"] {
+        for time in [1, 2, 3, 4] {
+            let archive = tempfile::tempdir().unwrap();
+            run(files(archive.path(), &["scan", gone, stays]), &[0]);
+            let mut command = files(archive.path(), &["forget", gone]);
+            command.env("WEFT_CRASH_POINT", format!("{point}:{time}"));
+            let ended = command.output().unwrap();
+            assert_eq!(ended.status.code(), None, "{point}:{time}: {}", said(&ended));
+            kills += 1;
+            run(files(archive.path(), &["status", "--recompute"]), &[0]);
+            if kills % 2 == 0 && time > 1 {
+                run(scan(archive.path(), other.path()), &[0]);
+                // Nothing is left to be forgotten.
+                let again = files(archive.path(), &["forget", gone]).output().unwrap();
+                assert_eq!(again.status.code(), Some(1), "{}", said(&again));
+                assert!(said(&again).contains("is not catalogued"), "{}", said(&again));
+            } else {
+                let result = run(files(archive.path(), &["forget", gone, "--json"]), &[0]);
+                let is_resumed = result.contains("\"resumed\":true");
+                assert_eq!(is_resumed, time > 1 || point != "files.before_commit", "{result}");
+            }
+            assert!(
+                left(archive.path()) == expected,
+                "{point}:{time}: the catalogues differ"
+            );
+        }
+    }
+    assert_eq!(kills, 12);
+}
+
 /// A watch that runs, and what it prints.
 #[cfg(target_os = "linux")]
 struct Watching {

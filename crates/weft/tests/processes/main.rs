@@ -5,6 +5,8 @@ mod crash;
 mod facts_in_store;
 mod files;
 mod full_disk;
+#[cfg(target_os = "linux")]
+mod hanging;
 mod policies;
 mod program;
 mod s3_server;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use ::files::{Changed, Progress, ScanSettings, What};
+use ::files::{Changed, Progress, ScanSettings, What, with_renames};
 
 use super::when::{moment_ms, shown_ms};
 use super::{JsonPath, open, shown, watched};
@@ -21,8 +22,9 @@ Examples:
   weft files diff 7d                   what scans found changed in the last seven days
   weft files diff 2026-11-01 --sum     how many names, and how many bytes
 
-A line begins with + (new), - (gone) or ~ (changed). Changes are kept for 400 days. What the first scan of a tree found is
-not among them. Against the disk, of a directory that is gone its own name alone is told; exit code 1 on any difference.";
+A line begins with + (new), - (gone), ~ (changed) or > (renamed or moved: the same file or directory has another name, and
+of a directory nothing below it is told). Changes are kept for 400 days. What the first scan of a tree found is not among
+them. Against the disk, of a directory that is gone its own name alone is told; exit code 1 on any difference.";
 
 /// Flags of `weft files diff`.
 #[derive(Debug, clap::Args)]
@@ -34,6 +36,9 @@ pub(super) struct Args {
     /// Only this directory, and what is below it [default: every tree]
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
+    /// How long the first look at the disk may take: a mount that does not answer ends the command
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    answer_within: u32,
     /// Only how many and how much
     #[arg(long)]
     sum: bool,
@@ -51,22 +56,22 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let tops = super::du::tops(&catalogue, args.path.as_slice())?;
     let mut changes = Vec::new();
     match args.since {
-        Some(since_ms) => catalogue.changes_since(since_ms, |changed| {
-            let is_below = |top: &[u8]| {
-                // The root of all ends in a slash itself.
-                let top = top.strip_suffix(b"/").unwrap_or(top);
-                let rest = changed.path.strip_prefix(top);
-                rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
-            };
-            if args.path.is_none() || tops.iter().any(|top| is_below(&top.path)) {
-                changes.push(changed);
-            }
-        })?,
+        Some(since_ms) => {
+            catalogue.changes_since(since_ms, |changed| changes.push(changed))?;
+            changes = with_renames(changes);
+            // What left a directory or came to one is told of it.
+            changes.retain(|changed| {
+                let paths = [Some(&changed.path), changed.from.as_ref()];
+                let is_below = |top: &[u8]| paths.into_iter().flatten().any(|path| is_at_or_below(path, top));
+                args.path.is_none() || tops.iter().any(|top| is_below(&top.path))
+            });
+        }
         None => {
             let stop = Stop::listen()?;
             for top in tops {
-                changes.extend(compared(&catalogue, &top.path, &stop)?);
+                changes.extend(compared(&catalogue, &top.path, args, &stop)?);
             }
+            changes = with_renames(changes);
             changes.sort_by(|a, b| a.path.cmp(&b.path));
         }
     }
@@ -75,6 +80,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         let sum = sums.entry(changed.what).or_default();
         sum.names += 1;
         sum.bytes += i128::from(changed.size_bytes.1) - i128::from(changed.size_bytes.0);
+        sum.bytes -= i128::from(changed.replaced_size_bytes.unwrap_or(0));
         if !args.sum {
             print(changed, args.since.is_some(), context)?;
         }
@@ -84,14 +90,30 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(if differs { Outcome::Losses } else { Outcome::Done })
 }
 
-fn compared(catalogue: &Arc<::files::Catalogue>, path: &[u8], stop: &Stop) -> anyhow::Result<Vec<Changed>> {
+fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
+    // The root of all ends in a slash itself.
+    let top = top.strip_suffix(b"/").unwrap_or(top);
+    let rest = path.strip_prefix(top);
+    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+}
+
+fn compared(
+    catalogue: &Arc<::files::Catalogue>,
+    path: &[u8],
+    args: &Args,
+    stop: &Stop,
+) -> anyhow::Result<Vec<Changed>> {
     use std::os::unix::ffi::OsStrExt;
     let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
     let progress = Progress::default();
     let sink = changes.clone();
     let dir = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
     let each = move |changed| sink.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
-    let walk = || catalogue.compare(dir, &ScanSettings::default(), &progress, each);
+    let settings = ScanSettings {
+        answer_within: Duration::from_secs(args.answer_within.into()),
+        ..ScanSettings::default()
+    };
+    let walk = || catalogue.compare(dir, &settings, &progress, each);
     watched(&progress, stop, walk, || {})?;
     let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut *changes))
@@ -99,7 +121,7 @@ fn compared(catalogue: &Arc<::files::Catalogue>, path: &[u8], stop: &Stop) -> an
 
 fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::Result<()> {
     if context.json {
-        context.out.json(&serde_json::json!({
+        let mut row = serde_json::json!({
             "what": changed.what,
             "at": JsonPath::new(&changed.path),
             "kind": changed.kind,
@@ -107,7 +129,14 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
             "size_bytes_before": changed.size_bytes.0,
             "size_bytes": changed.size_bytes.1,
             "found_ms": changed.at_ms,
-        }))?;
+        });
+        if let Some(from) = &changed.from {
+            row["from"] = serde_json::json!(JsonPath::new(from));
+        }
+        if let Some(size_bytes) = changed.replaced_size_bytes {
+            row["replaced_size_bytes"] = size_bytes.into();
+        }
+        context.out.json(&row)?;
         return Ok(());
     }
     let out = &mut context.out;
@@ -115,6 +144,11 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
         What::Added => "+",
         What::Removed => "-",
         What::Changed => "~",
+        What::Renamed => ">",
+    };
+    let from = match &changed.from {
+        Some(from) => format!("renamed {} -> ", shown(from)),
+        None => String::new(),
     };
     let time = if shows_time {
         format!("{}  ", shown_ms(changed.at_ms))
@@ -122,13 +156,19 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
         String::new()
     };
     let size = match (changed.what, changed.size_bytes) {
-        (What::Changed, (before, now)) if before != now => format!("{} to {}", bytes(before), bytes(now)),
+        (What::Changed | What::Renamed, (before, now)) if before != now => {
+            format!("{} to {}", bytes(before), bytes(now))
+        }
         (What::Removed, (before, _)) => bytes(before),
         (_, (_, now)) => bytes(now),
     };
+    let size = match changed.replaced_size_bytes {
+        Some(replaced) => format!("{size}, in the place of another file ({})", bytes(replaced)),
+        None => size,
+    };
     writeln!(
         out,
-        "{sign} {time}{}  {}",
+        "{sign} {time}{from}{}  {}",
         shown(&changed.path),
         out.style.dim(&size)
     )?;
@@ -138,12 +178,17 @@ fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::
 fn print_sums(sums: &BTreeMap<What, Sum>, only: bool, context: &mut Context) -> anyhow::Result<()> {
     let sum = |what| sums.get(&what).map_or((0, 0), |sum| (sum.names, sum.bytes));
     let (added, removed, changed) = (sum(What::Added), sum(What::Removed), sum(What::Changed));
+    let renamed = sum(What::Renamed);
     if context.json {
         if only {
             let row =
                 |(names, bytes): (u64, i128)| serde_json::json!({ "names": names, "bytes": bytes as i64 });
-            let rows =
-                serde_json::json!({ "added": row(added), "removed": row(removed), "changed": row(changed) });
+            let rows = serde_json::json!({
+                "added": row(added),
+                "removed": row(removed),
+                "changed": row(changed),
+                "renamed": row(renamed),
+            });
             context.out.json(&rows)?;
         }
         return Ok(());
@@ -157,10 +202,11 @@ fn print_sums(sums: &BTreeMap<What, Sum>, only: bool, context: &mut Context) -> 
         )
     };
     let line = format!(
-        "{} new, {} gone, {} changed",
+        "{} new, {} gone, {} changed, {} renamed",
         row(added),
         row(removed),
-        row(changed)
+        row(changed),
+        row(renamed)
     );
     writeln!(context.out, "{line}")?;
     Ok(())

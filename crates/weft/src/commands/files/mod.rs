@@ -15,6 +15,7 @@ pub(crate) use watch::said as said_of_watch;
 mod diff;
 mod du;
 mod find;
+mod forget;
 mod names;
 mod policy;
 mod report;
@@ -32,6 +33,7 @@ Examples:
   weft files find --format warc --size +1G --modified +30d
   weft files report                       owners, formats, sizes, ages, the largest, the oldest
   weft files diff 7d                      what scans found changed in seven days
+  weft files forget /data/old             take a tree out of the catalogue
   weft files policy plan                  what policies would do with files now
   weft files diff                         what the disk holds otherwise than the catalogue
 
@@ -63,10 +65,29 @@ enum Command {
     Report(report::Args),
     /// What changed since a time, or between the catalogue and the disk
     Diff(diff::Args),
+    /// Take trees out of the catalogue; nothing on the disk is touched
+    Forget(forget::Args),
     /// Act on files by rules: verify, copy, release, move, delete
     Policy(policy::Args),
     /// Take back what a run of a policy did
     Undo(policy::UndoArgs),
+}
+
+/// Which files are looked into, as flags say it.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum LookInto {
+    /// Those whose names say nothing
+    Unnamed,
+    /// All
+    All,
+}
+
+fn magic(look_into: Option<LookInto>) -> ::files::Magic {
+    match look_into {
+        None => ::files::Magic::Off,
+        Some(LookInto::Unnamed) => ::files::Magic::Unnamed,
+        Some(LookInto::All) => ::files::Magic::All,
+    }
 }
 
 /// Runs `weft files`.
@@ -79,6 +100,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         Command::Du(args) => du::run(&args, context),
         Command::Report(args) => report::run(&args, context),
         Command::Diff(args) => diff::run(&args, context),
+        Command::Forget(args) => forget::run(&args, context),
         Command::Policy(args) => policy::run(args, context),
         Command::Undo(args) => policy::undo(&args, context),
     }

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 
-use super::{JsonPath, JsonUsage, create, number, shown, watched};
+use super::{JsonPath, JsonUsage, LookInto, create, magic, number, shown, watched};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::flag_values::positive;
@@ -23,6 +23,7 @@ Examples:
   weft files scan /data/crawls            all of a tree
   weft files scan /data /home             several
   weft files scan --partial /data/crawls/2026    a part of a catalogued tree
+  weft files scan /data --magic           and look into files whose names say nothing of their formats
   weft files scan /data --stages          and what each stage did
 
 A directory within a tree that is catalogued is scanned as a part of it. A scan that was stopped goes on where it was.
@@ -51,6 +52,20 @@ pub(super) struct Args {
     /// Begin from the start, also where the last scan was stopped
     #[arg(long)]
     anew: bool,
+    /// Read the first bytes of files whose names do not tell their formats, or with --magic=all of all files; of those that are
+    /// as they were it is known
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "unnamed"
+    )]
+    magic: Option<LookInto>,
+    /// How long the first look at a directory may take: a mount that does not answer ends the command
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    answer_within: u32,
     /// Print what each stage did
     #[arg(long)]
     stages: bool,
@@ -81,6 +96,8 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let mut settings = ScanSettings {
         cross_devices: args.cross_devices,
         anew: args.anew,
+        magic: magic(args.magic),
+        answer_within: Duration::from_secs(args.answer_within.into()),
         pending_max: args.max_pending,
         until: match args.until {
             Stage::ReadDir => Until::ReadDir,

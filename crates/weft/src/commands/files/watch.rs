@@ -5,11 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::files::{Note, Progress, StaleReason, Watch, WatchSettings};
+use ::files::{Note, Progress, ScanSettings, StaleReason, Watch, WatchSettings};
 use anyhow::Context as _;
 
 use super::when::{now_ms, shown_ms};
-use super::{CATALOGUE, JsonPath, shown};
+use super::{CATALOGUE, JsonPath, LookInto, magic, shown};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::flag_values::positive;
@@ -35,6 +35,20 @@ pub(super) struct Args {
     /// Directories: whole trees
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
+    /// Read the first bytes of files whose names do not tell their formats, or with --magic=all of all files; of those that are
+    /// as they were it is known
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "unnamed"
+    )]
+    magic: Option<LookInto>,
+    /// How long the first look at a directory may take: where a mount does not answer, its tree is away
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    answer_within: u32,
     /// Directories that are watched at most; others are scanned from time to time [default: as many as the system allows]
     #[arg(long, value_name = "N", value_parser = positive)]
     max_watches: Option<usize>,
@@ -52,6 +66,11 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let defaults = WatchSettings::default();
     let settings = WatchSettings {
         watches_max: args.max_watches.unwrap_or(usize::MAX),
+        scan: ScanSettings {
+            magic: magic(args.magic),
+            answer_within: Duration::from_secs(args.answer_within.into()),
+            ..defaults.scan
+        },
         scan_after,
         scan_after_max: defaults.scan_after_max.max(scan_after),
         ..defaults

@@ -1,0 +1,113 @@
+//! Looks into files of a directory that is compared: their first bytes say what they are.
+//!
+//! The directory is opened when the first of its files is looked into, by the names that led the walk there. A file is read only if
+//! it is a regular file, and the one that was listed, with the same length and time. Nothing is opened through a link, nothing waits
+//! for the other end of a pipe, and times of access stay as they are where the system lets this program say so.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::{Magic, Scan};
+use crate::attributes::{Attributes, Entry, Kind};
+use crate::diff::LookInto;
+use crate::format::Format;
+use crate::magic::{self, HEAD_BYTES};
+use crate::walk::{Dir, Handle, look_at};
+
+/// Files of one directory.
+pub(super) struct Content<'a> {
+    scan: &'a Scan,
+    dir: &'a Arc<Dir>,
+    handle: Option<Result<Handle, Errno>>,
+}
+
+impl<'a> Content<'a> {
+    pub(super) fn new(scan: &'a Scan, dir: &'a Arc<Dir>) -> Content<'a> {
+        Content {
+            scan,
+            dir,
+            handle: None,
+        }
+    }
+
+    fn handle(&mut self) -> Result<Handle, Errno> {
+        let open = || {
+            let root = self.scan.root.lock().clone().ok_or(Errno::BADF)?;
+            self.scan.handles.reopen_below(&root, self.dir)
+        };
+        self.handle.get_or_insert_with(open).clone()
+    }
+
+    fn head(&mut self, entry: &Entry) -> Result<Option<Vec<u8>>, Errno> {
+        let file = open(&self.handle()?, &entry.name)?;
+        let looked = look_at(&file, b"")?;
+        let mut now = looked.attributes(entry.attributes.id.volume, &entry.name, None);
+        // What is known of a file holds of that file alone.
+        if !now.keep_content(&Attributes {
+            is_looked_into: true,
+            ..entry.attributes.clone()
+        }) {
+            return Ok(None);
+        }
+        let file = File::from(file);
+        let mut head = vec![0; HEAD_BYTES];
+        let mut length = 0;
+        while length < head.len() {
+            match file.read_at(&mut head[length..], length as u64) {
+                Ok(0) => break,
+                Ok(read) => length += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            }
+        }
+        head.truncate(length);
+        Ok(Some(head))
+    }
+}
+
+const FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+fn open(dir: &Handle, name: &[u8]) -> Result<std::os::fd::OwnedFd, Errno> {
+    // The owner of a file and the administrator alone may read it without a trace.
+    #[cfg(target_os = "linux")]
+    match openat(dir, name, FLAGS | OFlags::NOATIME, Mode::empty()) {
+        Err(Errno::PERM) => {}
+        opened => return opened,
+    }
+    openat(dir, name, FLAGS, Mode::empty())
+}
+
+impl LookInto for Content<'_> {
+    fn wants(&self, file: &Attributes) -> bool {
+        let is_wanted = match self.scan.magic {
+            Magic::Off => false,
+            Magic::Unnamed => file.format.says_nothing(),
+            Magic::All => true,
+        };
+        is_wanted && file.kind == Kind::File && file.size_bytes > 0 && !file.is_looked_into
+    }
+
+    fn look(&mut self, entry: &Entry) -> Option<Format> {
+        // The next scan looks into what this one leaves.
+        if self.scan.shared.stop.load(Relaxed) {
+            return None;
+        }
+        match self.head(entry) {
+            Ok(head) => Some(magic::decided(entry.attributes.format, magic::said(&head?))),
+            Err(error) => {
+                let name = String::from_utf8_lossy(&entry.name);
+                tracing::debug!(%error, %name, "a file could not be looked into");
+                None
+            }
+        }
+    }
+}
