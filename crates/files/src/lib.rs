@@ -18,6 +18,7 @@ mod format;
 mod log;
 mod pack;
 mod place;
+mod retention;
 mod rows;
 mod scan;
 mod spill;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use files::{ActState, Attributes, Catalogue, CatalogueError, Go, Kind, Place, Root, Seen};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::TRASH;
 use crate::condition::{Subject, name_of};
 use crate::rules::{Action, Level, Order, Policy, Usage, UsageOf};
+use crate::taken::{Taken, taken};
+use crate::trash::{TRASH, each_in_trash};
 
 /// What a policy would do.
 #[derive(Debug, Clone, Default)]
@@ -158,17 +159,7 @@ pub fn plan(
         true => trees.iter().map(|tree| path_of(&tree.path)).collect(),
         false => policy.scope.clone(),
     };
-    let mut planner = Planner {
-        catalogue,
-        policy,
-        kept,
-        now_ms,
-        removed: removed(catalogue)?,
-        seen: FxHashSet::default(),
-        best: BinaryHeap::new(),
-        matched: (0, 0),
-    };
-    let mut directories = Vec::new();
+    let (mut directories, mut tops) = (Vec::new(), Vec::new());
     for path in &scope {
         let unknown = || PlanError::Unknown {
             policy: policy.name.clone(),
@@ -182,12 +173,26 @@ pub fn plan(
             .ok_or_else(unknown)?;
         check_fresh(policy, tree, now_ms)?;
         directories.push((tree, found.path.clone()));
-        if !matches!(policy.action, Action::EmptyTrash { .. }) {
-            planner.list(tree, found)?;
-        }
+        tops.push((tree, found));
     }
+    let mut planner = Planner {
+        catalogue,
+        policy,
+        kept,
+        now_ms,
+        taken: Taken::default(),
+        seen: FxHashSet::default(),
+        best: BinaryHeap::new(),
+        matched: (0, 0),
+    };
     if let Action::EmptyTrash { older_than_ms } = policy.action {
         planner.list_trash(&directories, older_than_ms)?;
+    } else {
+        let trees: Vec<&Root> = tops.iter().map(|(tree, _)| *tree).collect();
+        planner.taken = taken(catalogue, &trees)?;
+        for (tree, top) in tops {
+            planner.list(tree, top)?;
+        }
     }
     let (best, matched) = (planner.best, planner.matched);
     let items: Vec<Planned> = best
@@ -244,24 +249,12 @@ pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || directory == b"/")
 }
 
-/// Files that policies have taken away; the catalogue may not know it yet.
-fn removed(catalogue: &Catalogue) -> Result<FxHashSet<(Vec<u8>, Seen)>, CatalogueError> {
-    let mut removed = FxHashSet::default();
-    catalogue.each_act(None, |_, _, act| {
-        if act.state == ActState::Done && matches!(&*act.action, "delete" | "release" | "move") {
-            removed.insert((act.path, act.seen));
-        }
-        Ok::<(), CatalogueError>(())
-    })?;
-    Ok(removed)
-}
-
 struct Planner<'a> {
     catalogue: &'a Catalogue,
     policy: &'a Policy,
     kept: &'a [Vec<u8>],
     now_ms: i64,
-    removed: FxHashSet<(Vec<u8>, Seen)>,
+    taken: Taken,
     /// Names that are planned: directories of a scope may be within each other.
     seen: FxHashSet<Vec<u8>>,
     best: BinaryHeap<Ranked>,
@@ -320,7 +313,7 @@ impl Planner<'_> {
 
     fn consider(&mut self, item: Planned) -> Result<(), CatalogueError> {
         if !holds(self.catalogue, self.policy, &item, &item.file, self.now_ms)?
-            || self.removed.contains(&(item.path.clone(), Seen::of(&item.file)))
+            || self.taken.contains(&(item.path.clone(), Seen::of(&item.file)))
         {
             return Ok(());
         }
@@ -349,11 +342,9 @@ impl Planner<'_> {
     /// What has been in the trash of these directories for long enough.
     fn list_trash(&mut self, directories: &[(&Root, Vec<u8>)], older_than_ms: i64) -> Result<(), PlanError> {
         let before_ms = self.now_ms.saturating_sub(older_than_ms);
-        let catalogue = self.catalogue;
-        catalogue.each_act(None, |_, _, act| {
+        each_in_trash(self.catalogue, |act| {
             let directory = directories.iter().find(|(_, below)| is_below(&act.path, below));
-            let is_old = act.action == "delete" && act.state == ActState::Done && act.at_ms <= before_ms;
-            if let (true, Some((tree, below))) = (is_old, directory) {
+            if let (true, Some((tree, below))) = (act.at_ms <= before_ms, directory) {
                 let (mode, uid, gid) = act.access;
                 let file = Attributes {
                     id: act.seen.id,
@@ -372,7 +363,6 @@ impl Planner<'_> {
                     file,
                 });
             }
-            Ok::<(), CatalogueError>(())
         })?;
         Ok(())
     }

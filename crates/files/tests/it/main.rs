@@ -3,6 +3,7 @@
 mod ask;
 mod deep;
 mod model;
+mod retention;
 mod scan;
 #[cfg(target_os = "linux")]
 mod watch;

@@ -11,10 +11,10 @@ use files::{
 use sha2::{Digest as _, Sha256};
 
 use super::{CRASH_POINTS, Runner, now_ms};
-use crate::TRASH;
 use crate::condition::name_of;
 use crate::plan::{Planned, holds, is_below, path_of};
 use crate::rules::Action;
+use crate::trash::{self, TRASH};
 
 /// An action that was done.
 struct Done {
@@ -127,11 +127,10 @@ impl Runner<'_> {
         }
         ended.sort_by_key(|(act, _)| *act);
         crashpoint::pass(&CRASH_POINTS, "policy.acted");
+        let mut acts = trash::emptied(self.catalogue, ended.iter().map(|(_, row)| row))?;
+        acts.extend(ended.iter().map(|(act, row)| (self.number, *act, row.clone())));
         self.catalogue.note(&Notes {
-            acts: ended
-                .iter()
-                .map(|(act, row)| (self.number, *act, row.clone()))
-                .collect(),
+            acts,
             digests,
             ..Notes::default()
         })?;
@@ -154,16 +153,7 @@ impl Runner<'_> {
                 path
             }
             Action::Delete | Action::Release { .. } => {
-                let mut path = item.tree.clone();
-                for name in [
-                    TRASH.as_bytes(),
-                    self.number.to_string().as_bytes(),
-                    act.to_string().as_bytes(),
-                ] {
-                    files::join(&mut path, name);
-                }
-                files::join(&mut path, name_of(&item.path));
-                path
+                trash::place_of(&item.tree, self.number, act, name_of(&item.path))
             }
             _ => Vec::new(),
         }
@@ -543,7 +533,7 @@ fn fill(argument: &str, ready: &Ready<'_>) -> std::ffi::OsString {
 }
 
 /// Whether a path stands for a file of this identity now.
-pub(super) fn is_there(catalogue: &Catalogue, path: &[u8], seen: &Seen) -> bool {
+pub(crate) fn is_there(catalogue: &Catalogue, path: &[u8], seen: &Seen) -> bool {
     let found = Place::open(path).and_then(|place| place.look(catalogue));
     matches!(found, Ok(Some(file)) if file.id == seen.id && file.kind != Kind::Directory)
 }

@@ -21,7 +21,9 @@ use rustc_hash::FxHashSet;
 use crate::plan::{Plan, Planned};
 use crate::rules::{Action, Policy};
 use crate::shelf::Shelf;
+use crate::trash;
 
+pub(crate) use act::is_there;
 pub use settle::settle;
 pub use undo::{Undone, undo};
 
@@ -172,6 +174,10 @@ pub fn run(
         runs: vec![(number, row.clone())],
         ..Notes::default()
     })?;
+    if matches!(policy.action, Action::EmptyTrash { .. }) {
+        trash::close_runs(catalogue)?;
+    }
+    catalogue.forget_old_runs(row.ended_ms)?;
     Ok(Ran { number, row })
 }
 
