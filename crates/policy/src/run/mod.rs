@@ -8,6 +8,9 @@
 //!    that another file that came to the old name at the last moment is not removed.
 
 mod act;
+mod command;
+mod content;
+mod leave;
 mod settle;
 mod undo;
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
 
-use super::act::{is_there, remove_empty};
+use super::act::is_there;
+use super::leave::remove_empty;
 use super::now_ms;
 use crate::trash;
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use files::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, Seen};
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 
-use super::act::{digest, is_there, remove_empty};
+use super::act::is_there;
+use super::content::digest;
+use super::leave::remove_empty;
 use super::{RunError, now_ms, settle};
 use crate::plan::path_of;
 use crate::shelf::Shelf;
