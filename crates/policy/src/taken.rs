@@ -1,15 +1,15 @@
-//! Files that policies have taken away, and that the catalogue may still have: they are not planned again.
+//! Files that policies have taken away, also from the trash, and that the catalogue may still have: they are not planned again.
 //!
 //! Of the log, only actions count that are newer than what the catalogue knows of their tree: its last whole scan, or how far a
 //! watch keeps it current. What was done before that the catalogue has seen; if such a file is there, it has come back.
 
-use files::{ActState, Catalogue, CatalogueError, Root, Seen};
-use rustc_hash::FxHashSet;
+use files::{ActRow, ActState, Catalogue, CatalogueError, Root, Seen};
+use rustc_hash::FxHashMap;
 
 use crate::plan::is_below;
 
-/// Files by path, and as they were.
-pub(crate) type Taken = FxHashSet<(Vec<u8>, Seen)>;
+/// Files by path, and as they were, with what was done.
+pub(crate) type Taken = FxHashMap<(Vec<u8>, Seen), ActRow>;
 
 /// Reads runs that wrote after the catalogue knew all of some of these trees, and no others.
 pub(crate) fn taken(catalogue: &Catalogue, trees: &[&Root]) -> Result<Taken, CatalogueError> {
@@ -31,8 +31,11 @@ pub(crate) fn taken(catalogue: &Catalogue, trees: &[&Root]) -> Result<Taken, Cat
             continue;
         }
         catalogue.each_act(Some(run), |_, _, act| {
-            if act.takes_away() && known_ms(&act.path).is_some_and(|known_ms| act.at_ms >= known_ms) {
-                taken.insert((act.path, act.seen));
+            let is_emptied = act.action == "empty-trash" && act.state == ActState::Done;
+            if (act.takes_away() || is_emptied)
+                && known_ms(&act.path).is_some_and(|known_ms| act.at_ms >= known_ms)
+            {
+                taken.insert((act.path.clone(), act.seen), act);
             }
             Ok::<(), CatalogueError>(())
         })?;

@@ -18,6 +18,16 @@ condition = 'size > 0'
 [policy.empty]
 action = 'empty-trash'
 older_than = '0 min'
+
+[policy.few]
+action = 'delete'
+condition = 'size > 0'
+trigger = { usage_of = 'count', high = '15', low = '10' }
+
+[policy.small]
+action = 'delete'
+condition = 'size > 0'
+trigger = { usage_of = 'owner', high = '150 K', low = '100 K' }
 ";
 
 fn now_ms() -> i64 {
@@ -31,6 +41,8 @@ struct Rig {
     catalogue: Arc<Catalogue>,
     delete: Policy,
     empty: Policy,
+    few: Policy,
+    small: Policy,
 }
 
 impl Rig {
@@ -38,13 +50,15 @@ impl Rig {
         let state = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::create(&state.path().join("files"), &CatalogueSettings::default());
         let rules = Rules::read(Path::new("rules.toml"), RULES, &|_| None, &|_| None).unwrap();
-        let [delete, empty] = rules.policies.try_into().unwrap();
+        let [delete, empty, few, small] = rules.policies.try_into().unwrap();
         Rig {
             tree: tempfile::tempdir().unwrap(),
             _state: state,
             catalogue: Arc::new(catalogue.unwrap()),
             delete,
             empty,
+            few,
+            small,
         }
     }
 
@@ -231,4 +245,51 @@ fn the_trash_of_a_tree_that_is_away_is_not_forgotten() {
     fs::rename(&aside, &root).unwrap();
     assert_eq!(rig.run(&rig.empty).row.done.0, 1);
     assert_eq!(rig.states(deleted.number), [ActState::Emptied]);
+}
+
+/// What lies in the trash will be free once that is emptied, and what was taken since the last scan is gone whatever the catalogue says:
+/// a policy that looks again, every minute or day, takes nothing more because of it.
+#[test]
+fn a_trigger_by_usage_is_satisfied_by_what_was_taken_once() {
+    let check = |policy: fn(&Rig) -> &Policy, size: usize, left: usize| {
+        let rig = Rig::new();
+        let policy = policy(&rig);
+        let is_due = || policy::is_due(&rig.catalogue, policy, now_ms()).unwrap();
+        let on_disk = || {
+            let files = fs::read_dir(rig.path()).unwrap().map(|entry| entry.unwrap());
+            files.filter(|entry| entry.file_type().unwrap().is_file()).count()
+        };
+        rig.scan();
+        assert!(!is_due());
+        for n in 0..20 {
+            fs::write(rig.path().join(format!("{n}")), vec![b'x'; size]).unwrap();
+        }
+        rig.scan();
+        assert!(is_due());
+        rig.run(policy);
+        assert_eq!(on_disk(), left, "{}", policy.name);
+        for step in ["nothing", "scan", "empty", "scan"] {
+            match step {
+                "scan" => rig.scan(),
+                "empty" => drop(rig.run(&rig.empty)),
+                _ => {}
+            }
+            assert!(!is_due(), "{}: after {step}", policy.name);
+            assert!(
+                names(&rig.plan(policy)).is_empty(),
+                "{}: after {step}",
+                policy.name
+            );
+        }
+        assert_eq!(on_disk(), left, "{}", policy.name);
+        // More of them make it due again.
+        for n in 20..40 {
+            fs::write(rig.path().join(format!("{n}")), vec![b'x'; size]).unwrap();
+        }
+        rig.scan();
+        assert!(is_due(), "{}", policy.name);
+    };
+    // The directory itself is an entry, too.
+    check(|rig| &rig.few, 1, 9);
+    check(|rig| &rig.small, 10 << 10, 9);
 }

@@ -2,13 +2,12 @@
 
 use std::collections::BinaryHeap;
 
-use files::{Attributes, Catalogue, CatalogueError, Go, Kind, Root, Seen};
+use files::{Attributes, Catalogue, CatalogueError, Found, Go, Kind, Root, Seen};
 use rustc_hash::FxHashSet;
 
 use super::{PlanError, Planned, is_below};
 use crate::condition::{Subject, name_of};
 use crate::rules::{Action, Order, Policy};
-use crate::taken::Taken;
 use crate::trash::{TRASH, each_in_trash};
 
 /// Lists files, and keeps those that come first.
@@ -17,7 +16,8 @@ pub(super) struct Planner<'a> {
     policy: &'a Policy,
     kept: &'a [Vec<u8>],
     now_ms: i64,
-    taken: Taken,
+    /// Files that are not there any more, whatever the catalogue says.
+    taken: FxHashSet<(Vec<u8>, Seen)>,
     /// Names that are planned: directories of a scope may be within each other.
     seen: FxHashSet<Vec<u8>>,
     best: BinaryHeap<Ranked>,
@@ -62,7 +62,7 @@ impl<'a> Planner<'a> {
             policy,
             kept,
             now_ms,
-            taken: Taken::default(),
+            taken: FxHashSet::default(),
             seen: FxHashSet::default(),
             best: BinaryHeap::new(),
             matched: (0, 0),
@@ -70,7 +70,7 @@ impl<'a> Planner<'a> {
     }
 
     /// These files are not there any more, whatever the catalogue says.
-    pub(super) fn leave_out(&mut self, taken: Taken) {
+    pub(super) fn leave_out(&mut self, taken: FxHashSet<(Vec<u8>, Seen)>) {
         self.taken = taken;
     }
 
@@ -80,7 +80,7 @@ impl<'a> Planner<'a> {
         (sorted.map(|ranked| ranked.item).collect(), self.matched)
     }
 
-    pub(super) fn list(&mut self, tree: &Root, top: files::Found) -> Result<(), PlanError> {
+    pub(super) fn list(&mut self, tree: &Root, top: Found) -> Result<(), PlanError> {
         let below = top.path.clone();
         let catalogue = self.catalogue;
         catalogue.each(top, |found| {
@@ -134,17 +134,18 @@ impl<'a> Planner<'a> {
     /// What has been in the trash of these directories for long enough.
     pub(super) fn list_trash(
         &mut self,
-        directories: &[(&Root, Vec<u8>)],
+        tops: &[(&Root, Found)],
         older_than_ms: i64,
     ) -> Result<(), PlanError> {
         let before_ms = self.now_ms.saturating_sub(older_than_ms);
         each_in_trash(self.catalogue, |act| {
-            let directory = directories.iter().find(|(_, below)| is_below(&act.path, below));
-            if let (true, Some((tree, below))) = (act.at_ms <= before_ms, directory) {
+            let top = tops.iter().find(|(_, top)| is_below(&act.path, &top.path));
+            if let (true, Some((tree, top))) = (act.at_ms <= before_ms, top) {
                 let (mode, uid, gid) = act.access;
                 let file = Attributes {
                     id: act.seen.id,
                     size_bytes: act.seen.size_bytes,
+                    blocks: act.seen.size_bytes.div_ceil(512),
                     modified_ns: act.seen.modified_ns,
                     mode,
                     uid,
@@ -154,7 +155,7 @@ impl<'a> Planner<'a> {
                 self.push(Planned {
                     path: act.to,
                     tree: tree.path.clone(),
-                    below: below.clone(),
+                    below: top.path.clone(),
                     depth: 0,
                     file,
                 });

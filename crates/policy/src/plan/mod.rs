@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use files::{ActState, Attributes, Catalogue, CatalogueError, Root};
+use files::{ActState, Attributes, Catalogue, CatalogueError, Found, Root};
 
 use crate::rules::{Action, Policy};
 use crate::taken::taken;
@@ -14,7 +14,7 @@ mod usage;
 use choose::Planner;
 pub(crate) use choose::holds;
 use growth::growth;
-use usage::until_free;
+use usage::{excess, until_free};
 
 /// What a policy would do.
 #[derive(Debug, Clone, Default)]
@@ -125,16 +125,22 @@ pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     ))
 }
 
-/// Whether enough time has gone since the last run of a policy that ended. One that was stopped is due at once.
+/// Whether enough time has gone since the last run of a policy that ended, or enough is used. One that was stopped is due at once.
 ///
 /// # Errors
-/// A row could not be read.
-pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<bool, CatalogueError> {
+/// [`PlanError`].
+pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<bool, PlanError> {
     let runs = catalogue.runs()?;
     let last = runs.iter().rev().find(|(_, run)| run.policy == policy.name);
     Ok(match (policy.trigger.every_ms, last) {
-        // Whether enough is used up is found by the plan.
-        (None, _) => policy.trigger.usage.is_some(),
+        (None, _) => match &policy.trigger.usage {
+            Some(usage) => {
+                let trees = catalogue.trees()?;
+                let tops = tops(catalogue, policy, &trees)?;
+                !excess(catalogue, policy, usage, &trees, &tops)?.is_none()
+            }
+            None => false,
+        },
         (Some(every_ms), Some((_, run))) if run.state != ActState::Begun => {
             now_ms.saturating_sub(run.ended_ms) >= every_ms
         }
@@ -160,32 +166,20 @@ pub fn plan(
     {
         return growth(catalogue, policy, &trees, more_than_percent, within_ms, now_ms);
     }
-    let scope: Vec<PathBuf> = match policy.scope.is_empty() {
-        true => trees.iter().map(|tree| path_of(&tree.path)).collect(),
-        false => policy.scope.clone(),
-    };
-    let (mut directories, mut tops) = (Vec::new(), Vec::new());
-    for path in &scope {
-        let unknown = || PlanError::Unknown {
-            policy: policy.name.clone(),
-            path: path.clone(),
-        };
-        let found = catalogue.locate(path)?.ok_or_else(unknown)?;
-        let tree = trees
-            .iter()
-            .filter(|tree| is_below(&found.path, &tree.path))
-            .max_by_key(|tree| tree.path.len())
-            .ok_or_else(unknown)?;
+    let tops = tops(catalogue, policy, &trees)?;
+    for (tree, _) in &tops {
         check_fresh(policy, tree, now_ms)?;
-        directories.push((tree, found.path.clone()));
-        tops.push((tree, found));
     }
+    let excess = match &policy.trigger.usage {
+        Some(usage) => Some((usage, excess(catalogue, policy, usage, &trees, &tops)?)),
+        None => None,
+    };
     let mut planner = Planner::new(catalogue, policy, kept, now_ms);
     if let Action::EmptyTrash { older_than_ms } = policy.action {
-        planner.list_trash(&directories, older_than_ms)?;
+        planner.list_trash(&tops, older_than_ms)?;
     } else {
         let trees: Vec<&Root> = tops.iter().map(|(tree, _)| *tree).collect();
-        planner.leave_out(taken(catalogue, &trees)?);
+        planner.leave_out(taken(catalogue, &trees)?.into_keys().collect());
         for (tree, top) in tops {
             planner.list(tree, top)?;
         }
@@ -197,8 +191,8 @@ pub fn plan(
         cause: "due, or asked for".to_owned(),
         grown: Vec::new(),
     };
-    if let Some(usage) = &policy.trigger.usage {
-        until_free(catalogue, policy, usage, &directories, &mut plan)?;
+    if let Some((usage, excess)) = excess {
+        until_free(usage, excess, &mut plan);
     }
     if let Some(most) = policy.limits.size_bytes {
         let mut sum = 0u64;
@@ -209,6 +203,36 @@ pub fn plan(
         });
     }
     Ok(plan)
+}
+
+/// The directories that a policy is about, each with its tree.
+fn tops<'t>(
+    catalogue: &Catalogue,
+    policy: &Policy,
+    trees: &'t [Root],
+) -> Result<Vec<(&'t Root, Found)>, PlanError> {
+    let scope: Vec<PathBuf> = match policy.scope.is_empty() {
+        true => trees.iter().map(|tree| path_of(&tree.path)).collect(),
+        false => policy.scope.clone(),
+    };
+    let mut tops = Vec::new();
+    for path in scope {
+        let found = catalogue.locate(&path)?;
+        let tree = found.as_ref().and_then(|found| {
+            let above = trees.iter().filter(|tree| is_below(&found.path, &tree.path));
+            above.max_by_key(|tree| tree.path.len())
+        });
+        match (tree, found) {
+            (Some(tree), Some(found)) => tops.push((tree, found)),
+            _ => {
+                return Err(PlanError::Unknown {
+                    policy: policy.name.clone(),
+                    path,
+                });
+            }
+        }
+    }
+    Ok(tops)
 }
 
 fn check_fresh(policy: &Policy, tree: &Root, now_ms: i64) -> Result<(), PlanError> {

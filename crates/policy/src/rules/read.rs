@@ -10,7 +10,7 @@ use super::action::action;
 use super::quantities::measure;
 use super::tables::{FileOfRules, PolicyTable};
 use super::trigger::{limits, trigger};
-use super::{Action, Policy, Rules};
+use super::{Action, Policy, Rules, Usage, UsageOf};
 use crate::condition::{Condition, Known, Unit};
 
 /// Why a file of rules cannot be used.
@@ -127,13 +127,26 @@ fn policy(name: String, begin: usize, table: PolicyTable, condition: Option<Cond
         let message = format!("{}: expected an absolute path", path.get_ref().display());
         return Err(At(path.span().start, message));
     }
+    let trigger = trigger(begin, &table.trigger)?;
+    if let (
+        Action::Move { .. },
+        Some(Usage {
+            of: UsageOf::Volume | UsageOf::Owner,
+            ..
+        }),
+    ) = (&action, &trigger.usage)
+    {
+        let message =
+            "move frees nothing of a volume or an owner, and has no end with such a trigger".to_owned();
+        return Err(At(begin, message));
+    }
     let stale_max = table.stale_max.as_ref().map(|age| measure(age, Unit::Time));
     Ok(Policy {
         name,
         scope: table.scope.into_iter().map(Spanned::into_inner).collect(),
         condition: condition.unwrap_or_else(Condition::all),
         action,
-        trigger: trigger(begin, &table.trigger)?,
+        trigger,
         limits: limits(&table.limits)?,
         order: table.order,
         stale_max_ms: stale_max.transpose()?.unwrap_or(STALE_MAX_MS),

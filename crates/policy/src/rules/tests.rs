@@ -56,6 +56,12 @@ fn errors_name_line_and_column() {
         "usage_of",
     );
     check("[policy.a]\naction = 'verify'\nscope = ['x']", "3:10", "absolute");
+    check(
+        "[policy.a]\naction = 'move'\nto = '/x'\ncondition = 'size > 1'\n\
+         trigger = { usage_of = 'volume', high = '9%', low = '8%' }",
+        "1:1",
+        "frees nothing",
+    );
     check("[class.a]\ncondition = 'class == \"a\"'", "2:23", "no class");
     check("policy = [", "1:11", "");
 }
