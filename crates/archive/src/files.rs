@@ -33,6 +33,8 @@ const FACTS: &str = "facts";
 /// The catalogue of files, which may be there before anything is loaded (`weft files scan`).
 const CATALOGUE: &str = "files";
 const CATALOGUE_MAKING: &str = "files.making";
+/// Rules of policies for these files, which people write (`weft files policy`).
+const POLICIES: &str = "policies.toml";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
@@ -180,6 +182,7 @@ impl Files {
             FACTS,
             CATALOGUE,
             CATALOGUE_MAKING,
+            POLICIES,
         ];
         let entries = fs::read_dir(&self.dir).map_err(|source| OpenError::io("list", &self.dir, source))?;
         for entry in entries {

@@ -118,6 +118,20 @@ impl Catalogue {
         (EPOCH_ROW, bytes_of(epoch))
     }
 
+    /// A time that table `meta` keeps, in milliseconds since 1970; 0 if it has none.
+    pub(crate) fn time_in_meta(&self, name: &str) -> Result<i64, CatalogueError> {
+        let row = self.tables.space(Table::Meta).get(name)?;
+        let ms = row.map(|row| number(&row)).transpose()?.unwrap_or(0);
+        Ok(i64::try_from(ms).unwrap_or(i64::MAX))
+    }
+
+    /// It is on the disk with the next commit at the latest.
+    pub(crate) fn set_time_in_meta(&self, name: &str, ms: i64) -> Result<(), CatalogueError> {
+        let row = bytes_of(u64::try_from(ms).unwrap_or(0));
+        self.tables.space(Table::Meta).insert(name, row)?;
+        Ok(())
+    }
+
     /// The number of the file system of this name; a new one gets the next, at once.
     pub(crate) fn volume(&self, name: &str) -> Result<u32, CatalogueError> {
         let mut volumes = self.volumes.lock();
@@ -228,6 +242,11 @@ impl Catalogue {
             Ok((number_of_key(&key)?, ScanRow::of_bytes(&value)?))
         });
         rows.collect()
+    }
+
+    pub(crate) fn scan_row(&self, number: u64) -> Result<Option<ScanRow>, CatalogueError> {
+        let row = self.tables.space(Table::Scans).get(number.to_be_bytes())?;
+        Ok(row.map(|row| ScanRow::of_bytes(&row)).transpose()?)
     }
 
     /// Calls `each` with every entry of a directory, in order of name.

@@ -125,7 +125,7 @@ impl Change {
 
     /// Adds to the sums of a directory and of all that it is in.
     pub(crate) fn count_in(&mut self, dir: FileId, usage: &Usage, sign: i64) -> Result<(), CatalogueError> {
-        if usage.is_empty() {
+        if usage.changes_nothing() {
             return Ok(());
         }
         let mut at = dir;

@@ -119,7 +119,7 @@ impl Catalogue {
         }
         for (id, usage) in &is.trees {
             let found = self.tree(*id)?;
-            if found != *usage {
+            if found != *usage || !found.bounds(usage) {
                 differences.push(format!("{id:?}: {found:?} below it instead of {usage:?}"));
             }
         }

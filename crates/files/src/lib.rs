@@ -21,6 +21,7 @@ mod log;
 mod magic;
 mod pack;
 mod place;
+mod retention;
 mod rows;
 mod scan;
 mod spill;

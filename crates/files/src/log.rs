@@ -136,15 +136,18 @@ pub enum ActState {
     Failed,
     /// Done, and taken back.
     Undone,
+    /// Done, and what had been put into the trash was removed for good: of a run, all that it had put there.
+    Emptied,
 }
 
 impl ActState {
-    const ALL: [ActState; 5] = [
+    const ALL: [ActState; 6] = [
         ActState::Begun,
         ActState::Done,
         ActState::Skipped,
         ActState::Failed,
         ActState::Undone,
+        ActState::Emptied,
     ];
 
     /// Its name, in words.
@@ -155,6 +158,7 @@ impl ActState {
             ActState::Skipped => "skipped",
             ActState::Failed => "failed",
             ActState::Undone => "undone",
+            ActState::Emptied => "emptied",
         }
     }
 
@@ -173,7 +177,7 @@ pub struct RunRow {
     pub action: String,
     /// What let it run.
     pub cause: String,
-    /// How it stands: begun, done, or failed.
+    /// How it stands: begun, done, failed, or emptied.
     pub state: ActState,
     /// When it began, in milliseconds since 1970.
     pub begun_ms: i64,
@@ -353,6 +357,18 @@ impl Catalogue {
             Ok((number_of_key(&key)?, RunRow::of_bytes(&value)?))
         });
         rows.collect()
+    }
+
+    /// One run.
+    pub fn run(&self, run: u64) -> Result<Option<RunRow>, CatalogueError> {
+        let row = self.tables.space(Table::Runs).get(run.to_be_bytes())?;
+        Ok(row.map(|row| RunRow::of_bytes(&row)).transpose()?)
+    }
+
+    /// One action of a run.
+    pub fn act(&self, run: u64, act: u64) -> Result<Option<ActRow>, CatalogueError> {
+        let row = self.tables.space(Table::Acts).get(act_key(run, act))?;
+        Ok(row.map(|row| ActRow::of_bytes(&row)).transpose()?)
     }
 
     /// Calls `each` with every action of a run, or of all, in the order in which they were begun: number of the run, of the

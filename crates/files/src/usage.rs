@@ -21,7 +21,37 @@ pub struct Usage {
     sizes: Histogram,
     /// Files by the day on which their content last changed, counted from 1970.
     days: Histogram,
+    /// So much more exactly than by the first of the days.
+    oldest: Oldest,
 }
+
+/// No file was changed before this, in nanoseconds since 1970. It is only a bound: adding a file lowers it, and taking one away
+/// does not raise it. So sums are the same whatever it is.
+#[derive(Debug, Clone, Copy)]
+struct Oldest(i64);
+
+impl Oldest {
+    const UNKNOWN: Oldest = Oldest(i64::MIN);
+
+    fn lower(&mut self, to: Oldest) {
+        self.0 = self.0.min(to.0);
+    }
+}
+
+impl Default for Oldest {
+    /// That of no file.
+    fn default() -> Oldest {
+        Oldest(i64::MAX)
+    }
+}
+
+impl PartialEq for Oldest {
+    fn eq(&self, _: &Oldest) -> bool {
+        true
+    }
+}
+
+impl Eq for Oldest {}
 
 /// Number and bytes of files in one class of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -123,13 +153,18 @@ impl Usage {
                 };
                 self.sizes.add(size_class(file.size_bytes), share);
                 self.days.add(day_of(file.modified_ns), share);
+                if sign > 0 {
+                    self.oldest.lower(Oldest(file.modified_ns));
+                }
             }
             _ => {}
         }
     }
 
-    /// Adds (`sign` 1) or takes away (-1) other sums.
+    /// Adds (`sign` 1) or takes away (-1) other sums, or a difference of sums.
     pub(crate) fn add(&mut self, other: &Usage, sign: i64) {
+        // Taking a difference away may add a file.
+        self.oldest.lower(other.oldest);
         self.entries += sign * other.entries;
         self.directories += sign * other.directories;
         self.size_bytes = self.size_bytes.wrapping_add(sign.wrapping_mul(other.size_bytes));
@@ -155,6 +190,12 @@ impl Usage {
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
         *self == Usage::default()
+    }
+
+    /// Whether these, as a difference, leave other sums as they are. A file that takes the place of another one of the same day and
+    /// size may still be older.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.is_empty() && self.oldest.0 == i64::MAX
     }
 
     /// Regular files.
@@ -205,12 +246,32 @@ impl Usage {
         }
     }
 
+    /// No file was changed before that, in nanoseconds since 1970; `None` if there is none. `first_day` is that of the profile.
+    pub(crate) fn oldest_ns(&self, first_day: Option<u16>) -> Option<i64> {
+        // Those of before 1970 are counted with the first day.
+        first_day.map(|day| match day {
+            0 => self.oldest.0,
+            day => self.oldest.0.max(i64::from(day) * DAY_NS),
+        })
+    }
+
+    /// Whether no file of these others is older than is said of this.
+    pub(crate) fn bounds(&self, others: &Usage) -> bool {
+        self.oldest.0 <= others.oldest.0
+    }
+
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(32);
+        let mut out = Vec::with_capacity(48);
+        out.push(HAS_OLDEST);
         for number in [self.entries, self.directories, self.size_bytes, self.blocks] {
             put_signed(&mut out, number);
         }
         self.sizes.write(&mut out);
+        let oldest = match self.days.0.is_empty() {
+            true => Oldest::default(),
+            false => self.oldest,
+        };
+        put_signed(&mut out, oldest.0);
         self.days.write(&mut out);
         out
     }
@@ -234,16 +295,28 @@ impl Usage {
     }
 
     fn read_without_days(reader: &mut Reader<'_>) -> Result<Usage, Corrupt> {
+        let has_oldest = reader.peek() == Some(HAS_OLDEST);
+        if has_oldest {
+            reader.byte()?;
+        }
         Ok(Usage {
             entries: reader.signed()?,
             directories: reader.signed()?,
             size_bytes: reader.signed()?,
             blocks: reader.signed()?,
             sizes: Histogram::read(reader)?,
+            oldest: match has_oldest {
+                true => Oldest(reader.signed()?),
+                false => Oldest::UNKNOWN,
+            },
             days: Histogram::default(),
         })
     }
 }
+
+/// The first byte of a row that has a bound of the oldest file. Rows of before begin with the number of entries, which is not
+/// negative: an even byte.
+const HAS_OLDEST: u8 = 1;
 
 #[cfg(test)]
 mod tests {
@@ -307,6 +380,62 @@ mod tests {
             usage.count(file, -1);
         }
         assert!(usage.is_empty());
+    }
+
+    #[test]
+    fn no_file_is_older_than_is_said() {
+        const NOON: i64 = 20_000 * DAY_NS + DAY_NS / 2;
+        let said = |usage: &Usage| {
+            let (head, first) = Usage::head_of_bytes(&usage.to_bytes()).unwrap();
+            head.oldest_ns(first)
+        };
+        let mut usage = Usage::default();
+        assert_eq!(said(&usage), None);
+        usage.count(&file(1, NOON + 5), 1);
+        usage.count(&file(1, NOON), 1);
+        assert_eq!(said(&usage), Some(NOON));
+        // It is not known which is the next one of that day.
+        usage.count(&file(1, NOON), -1);
+        assert_eq!(said(&usage), Some(NOON));
+        usage.count(&file(1, NOON + DAY_NS), 1);
+        usage.count(&file(1, NOON + 5), -1);
+        assert_eq!(
+            said(&usage),
+            Some(NOON - DAY_NS / 2 + DAY_NS),
+            "the day says more"
+        );
+        // Sums that show no difference, and one all the same.
+        let mut difference = Usage::default();
+        difference.count(&file(1, NOON + DAY_NS), -1);
+        difference.count(&file(1, NOON + DAY_NS - 3), 1);
+        assert!(difference.is_empty() && !difference.changes_nothing());
+        usage.add(&difference, 1);
+        assert!(said(&usage).unwrap() <= NOON + DAY_NS - 3);
+        let mut alone = Usage::default();
+        alone.add(&difference, 1);
+        alone.count(&file(1, NOON + DAY_NS), 1);
+        assert_eq!(said(&alone), Some(NOON + DAY_NS - 3));
+        usage.count(&file(1, -7), 1);
+        assert_eq!(said(&usage), Some(-7));
+        for time in [-7, NOON + DAY_NS - 3] {
+            usage.count(&file(1, time), -1);
+        }
+        assert_eq!(said(&usage), None);
+        assert!(Usage::default().changes_nothing());
+    }
+
+    /// As the first version of the program wrote it: 300 entries, 5 bytes, 8 blocks, one file of 5 bytes on day 3.
+    #[test]
+    fn a_row_without_the_oldest_can_be_read() {
+        let row = [0xd8, 0x04, 0, 10, 16, 1, 3, 2, 10, 1, 3, 2, 10];
+        let usage = Usage::of_bytes(&row).unwrap();
+        let mut expected = Usage::default();
+        expected.count(&file(5, 3 * DAY_NS), 1);
+        expected.entries = 300;
+        assert_eq!(usage, expected);
+        assert!(usage.bounds(&expected));
+        let (head, first) = Usage::head_of_bytes(&row).unwrap();
+        assert_eq!(head.oldest_ns(first), Some(3 * DAY_NS));
     }
 
     #[test]

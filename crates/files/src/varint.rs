@@ -69,6 +69,11 @@ impl<'a> Reader<'a> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
+    /// The next byte, which stays.
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
     pub(crate) fn byte(&mut self) -> Result<u8, Corrupt> {
         Ok(self.take(1)?[0])
     }

@@ -12,12 +12,12 @@ mod plan;
 mod rules;
 mod run;
 mod shelf;
+mod taken;
+mod trash;
 
 pub use condition::{Condition, Known, Subject, Unit, Wrong, name_of, quantity};
 pub use plan::{Grown, Plan, PlanError, Planned, is_due, plan};
 pub use rules::{Action, Level, Limits, Order, Policy, Rules, RulesError, Trigger, Usage, UsageOf};
 pub use run::{CRASH_POINTS, Ran, RunError, RunSettings, Undone, run, settle, undo};
 pub use shelf::{Shelf, Shelved};
-
-/// The directory in a tree that holds what policies have deleted from it. No policy but one that empties it acts in it.
-pub const TRASH: &str = ".weft-trash";
+pub use trash::TRASH;

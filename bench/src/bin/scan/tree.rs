@@ -82,7 +82,12 @@ pub(crate) fn make_one_directory(root: &Path, names: u64) -> anyhow::Result<()> 
         // Odd, so that no two numbers give the same name.
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let format = FORMATS[(number % 8) as usize];
-        openat(&root, format!("{mixed:016x}.{format}"), NEW, Mode::RUSR | Mode::WUSR)?;
+        openat(
+            &root,
+            format!("{mixed:016x}.{format}"),
+            NEW,
+            Mode::RUSR | Mode::WUSR,
+        )?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::Found;
 use crate::attributes::{Attributes, FileId, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
-use crate::usage::{DAY_NS, Usage};
+use crate::usage::Usage;
 
 /// A directory, with sums over all that is below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,11 +32,9 @@ impl FirstBy {
     fn best(self, (usage, oldest_day): &(Usage, Option<u16>)) -> Option<i128> {
         match self {
             FirstBy::Size => usage.size_bytes_max().map(i128::from),
-            FirstBy::Age => oldest_day.map(|day| match day {
-                // Older ones are counted with the first day.
-                0 => i128::MAX,
-                day => -i128::from(day) * i128::from(DAY_NS),
-            }),
+            FirstBy::Age => usage
+                .oldest_ns(*oldest_day)
+                .map(|oldest_ns| -i128::from(oldest_ns)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::catalogue::Catalogue;
 use crate::change::Change;
 use crate::changes::ChangesRow;
 use crate::error::CatalogueError;
+use crate::retention::KEPT_MS;
 use crate::rows::{OrphanRow, RootRow, ScanState};
 use crate::tables::Table;
 use crate::walk::{Handle, look_at};
@@ -113,8 +114,13 @@ impl Scan {
         self.keep_day(&mut change, row.ended_ms)?;
         self.forget_old_changes(&mut change, row.ended_ms)?;
         change.commit()?;
+        let now_ms = row.ended_ms;
         drop(row);
-        self.absorb_roots(target)
+        self.absorb_roots(target)?;
+        match target.is_whole() {
+            true => self.catalogue.forget_old(now_ms, &self.shared.stop),
+            false => Ok(()),
+        }
     }
 
     /// Roots below the one that was scanned are parts of it now.
@@ -151,7 +157,7 @@ impl Scan {
     fn forget_old_changes(&self, change: &mut Change, now_ms: i64) -> Result<(), CatalogueError> {
         for row in self.catalogue.tables.space(Table::Changes).iter() {
             let (key, value) = row.into_inner()?;
-            if ChangesRow::of_bytes(&value)?.at_ms >= now_ms - CHANGES_KEPT_MS {
+            if ChangesRow::of_bytes(&value)?.at_ms >= now_ms - KEPT_MS {
                 break;
             }
             change.forget_changes(key);
@@ -168,9 +174,6 @@ impl Catalogue {
         Ok(self.dir_row(id)?.is_none_or(|row| row.parent != Some(id)))
     }
 }
-
-/// How long it is kept what changed: 400 days.
-const CHANGES_KEPT_MS: i64 = 400 * 86_400_000;
 
 /// What the system calls a file system: its own number where it has one that stays, else that of its device.
 pub(crate) fn volume_name(device: u64, handle: &Handle) -> Result<String, Errno> {

@@ -148,6 +148,20 @@ impl Catalogue {
         }))
     }
 
+    /// All that changed in a tree before this time, in milliseconds since 1970, is in the catalogue: since then no scan has read
+    /// all of it, nor has a watch kept it current. 0 if it was never scanned whole.
+    ///
+    /// # Errors
+    /// A row could not be read.
+    pub fn known_until_ms(&self, root: &[u8]) -> Result<i64, CatalogueError> {
+        let whole_ms = self.whole_since_ms(root)?;
+        let watched_ms = self.freshness(root)?.map_or(0, |fresh| match fresh.stale {
+            Some(stale) => stale.since_ms,
+            None => fresh.current_until_ms,
+        });
+        Ok(if whole_ms > 0 { whole_ms.max(watched_ms) } else { 0 })
+    }
+
     /// What no watch keeps current is stale since the watch ended, or the last scan of all of it began.
     fn stale_since(&self, root: &[u8], row: &WatchRow, until_ms: i64) -> Result<Stale, CatalogueError> {
         let reason = match row.is_live {
@@ -186,9 +200,7 @@ impl Catalogue {
         let Some(root) = self.root(root)?.filter(|root| root.whole_scan > 0) else {
             return Ok(0);
         };
-        let mut scans = self.scans()?.into_iter();
-        let scan = scans.find(|(number, _)| *number == root.whole_scan);
-        Ok(scan.map_or(0, |(_, row)| row.begun_ms))
+        Ok(self.scan_row(root.whole_scan)?.map_or(0, |scan| scan.begun_ms))
     }
 }
 

@@ -69,6 +69,45 @@ fn the_first_of_many_are_those_of_a_look_at_all() {
     }
 }
 
+/// Many files of the same few days, in many directories, that grow younger and older with their sizes or without: sums by day say
+/// nothing of their order.
+#[test]
+fn the_oldest_of_one_day_are_those_of_a_look_at_all() {
+    for seed in 0..3 {
+        println!("seed {seed}");
+        let rig = Rig::new();
+        let mut mutator = Mutator::new(&rig.path(), seed);
+        for _ in 0..5 {
+            mutator.steps(150);
+            for found in all_paths(&rig) {
+                let ns = mutator.dice.below(3 * 86_400_000_000_000) as u64;
+                let time = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(ns);
+                if mutator.dice.below(3) > 0
+                    && let Ok(file) = fs::File::options().write(true).open(&found)
+                {
+                    file.set_modified(time).unwrap();
+                }
+            }
+            rig.scan();
+            rig.check();
+            let mut inodes = std::collections::BTreeSet::new();
+            let mut times: Vec<i64> = all(&rig)
+                .iter()
+                .filter(|found| found.attributes.kind == Kind::File)
+                .filter(|found| inodes.insert(found.attributes.id))
+                .map(|found| found.attributes.modified_ns)
+                .collect();
+            times.sort();
+            for count in [1, 5, times.len()] {
+                let count = count.min(times.len());
+                let found = rig.catalogue.first_files(FirstBy::Age, count).unwrap();
+                let found: Vec<i64> = found.iter().map(|found| found.attributes.modified_ns).collect();
+                assert_eq!(found, times[..count]);
+            }
+        }
+    }
+}
+
 fn all_paths(rig: &Rig) -> Vec<std::path::PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     let paths = crate::model::listed(&rig.path()).into_keys();

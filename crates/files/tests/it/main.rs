@@ -6,6 +6,7 @@ mod forget;
 mod magic;
 mod model;
 mod renames;
+mod retention;
 mod scan;
 #[cfg(target_os = "linux")]
 mod watch;

@@ -8,6 +8,9 @@
 //!    that another file that came to the old name at the last moment is not removed.
 
 mod act;
+mod command;
+mod content;
+mod leave;
 mod settle;
 mod undo;
 
@@ -21,7 +24,9 @@ use rustc_hash::FxHashSet;
 use crate::plan::{Plan, Planned};
 use crate::rules::{Action, Policy};
 use crate::shelf::Shelf;
+use crate::trash;
 
+pub(crate) use act::is_there;
 pub use settle::settle;
 pub use undo::{Undone, undo};
 
@@ -172,6 +177,10 @@ pub fn run(
         runs: vec![(number, row.clone())],
         ..Notes::default()
     })?;
+    if matches!(policy.action, Action::EmptyTrash { .. }) {
+        trash::close_runs(catalogue)?;
+    }
+    catalogue.forget_old_runs(row.ended_ms)?;
     Ok(Ran { number, row })
 }
 

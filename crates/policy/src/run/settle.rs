@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
 
-use super::act::{is_there, remove_empty};
+use super::act::is_there;
+use super::leave::remove_empty;
 use super::now_ms;
+use crate::trash;
 
 /// Settles actions that were begun by a process that is gone, and returns how many there were.
 ///
@@ -32,10 +34,13 @@ pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
             Ok::<(), CatalogueError>(())
         })?;
     }
+    let settled = notes.acts.len();
+    let emptied = trash::emptied(catalogue, notes.acts.iter().map(|(_, _, row)| row))?;
+    notes.acts.extend(emptied);
     if !notes.acts.is_empty() {
         catalogue.note(&notes)?;
     }
-    Ok(notes.acts.len())
+    Ok(settled)
 }
 
 fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use files::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, Seen};
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 
-use super::act::{digest, is_there, remove_empty};
+use super::act::is_there;
+use super::content::digest;
+use super::leave::remove_empty;
 use super::{RunError, now_ms, settle};
 use crate::plan::path_of;
 use crate::shelf::Shelf;
@@ -39,7 +41,8 @@ pub fn undo(
     }
     let mut acts: Vec<(u64, ActRow)> = Vec::new();
     catalogue.each_act(Some(run), |_, act, row| {
-        if row.state == ActState::Done && only.is_none_or(|only| only == act) {
+        let is_done = matches!(row.state, ActState::Done | ActState::Emptied);
+        if is_done && only.is_none_or(|only| only == act) {
             acts.push((act, row));
         }
         Ok::<(), CatalogueError>(())
@@ -47,6 +50,9 @@ pub fn undo(
     let mut undone = Vec::new();
     for (act, mut row) in acts.into_iter().rev() {
         let result = match &*row.action {
+            _ if row.state == ActState::Emptied => {
+                Err("it is gone: what was in the trash was removed for good".to_owned())
+            }
             "delete" | "move" => rename_back(catalogue, &row).map(|()| None),
             "release" => fetch_back(catalogue, &row, shelf).map(Some),
             // They left the file where it was, or cannot be taken back.

@@ -11,6 +11,7 @@ use cluster::{ConnectSettings, VolumeSettings};
 use server::storage::Storage;
 
 mod new_files;
+mod policies;
 
 use crate::ask;
 use crate::context::Context;
@@ -25,6 +26,7 @@ use crate::web_args::WebArgs;
 use crate::web_server::WebServer;
 use crate::which_store::{ClusterArgs, parse_volume};
 use new_files::NewFiles;
+use policies::Policies;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +37,7 @@ Examples:
   weft serve --flight 127.0.0.1:8091   (where weft-sql is installed: Arrow Flight SQL, too)
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
   weft serve --watch /data/crawls      loads what appears there by itself
+  weft serve --policies                runs policies of policies.toml when they are due
 
 An archive that is not there is not made unless --create says so (or the command
 keeps a store and no --archive is given): a mistyped name would be an empty one.
@@ -102,6 +105,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", requires = "watch", help_heading = "Loading")]
     collection: Option<String>,
 
+    /// Run the policies of the archive's policies.toml that are due, as `weft files policy run` does; looks every minute
+    #[arg(long, conflicts_with = "read_only", help_heading = "Files")]
+    policies: bool,
+
     /// Do not answer SQL, although the program weft-sql is here
     #[arg(long, conflicts_with = "flight", help_heading = "SQL")]
     no_sql: bool,
@@ -150,6 +157,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             context,
         )?),
     };
+    let policies = match args.policies {
+        true => Some(Policies::begin(
+            args.place().or_else(|| args.cluster.given()),
+            context,
+        )?),
+        false => None,
+    };
     let node = match args.place() {
         Some(place) => Some(StoreNode::start(&place, &args.face, keys)?),
         None => None,
@@ -166,6 +180,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     };
     announce(&server, node.as_ref(), args, context)?;
     let new_files = new_files.map(NewFiles::start).transpose()?;
+    let policies = policies.map(|policies| policies.start(&stop)).transpose()?;
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
     Stop::end_within(END_MAX, 0)?;
@@ -173,6 +188,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     std::thread::scope(|scope| {
         scope.spawn(|| node.into_iter().for_each(StoreNode::end));
         scope.spawn(|| new_files.into_iter().for_each(new_files::Running::end));
+        scope.spawn(|| policies.into_iter().for_each(policies::Running::end));
         server.end();
     });
     Ok(Outcome::Done)

@@ -21,6 +21,7 @@ mod real;
 mod rebuild;
 mod s3_face;
 mod serve;
+mod serve_policies;
 mod sql;
 mod store;
 mod support;

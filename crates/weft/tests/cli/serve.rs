@@ -58,6 +58,14 @@ impl Served {
         assert!(told.success());
     }
 
+    /// All that it said on standard error, once it has ended.
+    pub(crate) fn stderr(&mut self) -> String {
+        let mut said = String::new();
+        let stderr = self.child.stderr.take().expect("a pipe");
+        BufReader::new(stderr).read_to_string(&mut said).expect("text");
+        said
+    }
+
     /// Ends it as a service manager does; gives its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.signal("TERM");

@@ -17,12 +17,12 @@ mod du;
 mod find;
 mod forget;
 mod names;
-mod policy;
+pub(crate) mod policy;
 mod report;
 mod scan;
 mod status;
 mod watch;
-mod when;
+pub(crate) mod when;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -113,7 +113,12 @@ pub(crate) const CATALOGUE: &str = "files";
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
 fn open(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
-    let dir = context.archive.join(CATALOGUE);
+    open_of(&context.archive)
+}
+
+/// The catalogue in an archive's directory; waits for it a moment where it is in use.
+pub(crate) fn open_of(archive: &Path) -> anyhow::Result<Arc<Catalogue>> {
+    let dir = archive.join(CATALOGUE);
     opened(&dir, || Catalogue::open(&dir, &CatalogueSettings::default()))
 }
 

@@ -35,7 +35,7 @@ pub(super) fn moment_ms(text: &str) -> Result<i64, String> {
     Ok(now_ms() - age_ms(text)?)
 }
 
-pub(super) fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
 }
 

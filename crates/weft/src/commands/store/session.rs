@@ -68,8 +68,18 @@ impl Session {
     }
 }
 
-/// Opens the store, does the work, and closes it. A stop interrupts the work, after a moment to end cleanly.
+/// Opens the store, does the work, and closes it. Ctrl-C interrupts the work, after a moment to end cleanly.
 pub(crate) fn with_store<T>(
+    place: ConnectSettings,
+    begin: Begin,
+    work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    with_store_until(Stop::listen()?, place, begin, work)
+}
+
+/// The same, where a stop is listened for already.
+pub(crate) fn with_store_until<T>(
+    stop: Stop,
     place: ConnectSettings,
     begin: Begin,
     work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
@@ -83,7 +93,6 @@ pub(crate) fn with_store<T>(
         );
         return Err(NotFound(message).into());
     }
-    let stop = Stop::listen()?;
     let runtime = threads::start("store")?;
     runtime.block_on(async {
         let connection = tokio::select! {

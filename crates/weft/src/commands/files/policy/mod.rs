@@ -2,13 +2,10 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use ::files::{ActRow, ActState, Catalogue};
+use ::files::ActState;
 use anyhow::Context as _;
-use policy::{Plan, Policy, Rules, RunError, RunSettings, Shelf};
+use policy::{Policy, Rules, RunError};
 
 use super::names::{gid, uid};
 use super::when::now_ms;
@@ -21,9 +18,13 @@ use crate::stop::Stop;
 use crate::units::{bytes, counted};
 use crate::which_store::{StoreArgs, place};
 
+mod job;
 mod log;
 pub(super) mod shelf;
 mod show;
+
+pub(crate) use job::Job;
+pub(crate) use show::line;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -155,8 +156,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 /// The name of the file of rules in an archive's directory.
 const RULES: &str = "policies.toml";
 
-fn read(file: Option<&Path>, context: &Context) -> anyhow::Result<(PathBuf, Rules)> {
-    let path = file.map_or_else(|| context.archive.join(RULES), Path::to_owned);
+/// The rules in a file, or in that of an archive.
+pub(crate) fn read(file: Option<&Path>, archive: &Path) -> anyhow::Result<(PathBuf, Rules)> {
+    let path = file.map_or_else(|| archive.join(RULES), Path::to_owned);
     let text = match std::fs::read_to_string(&path) {
         Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             let path = path.display();
@@ -170,7 +172,7 @@ fn read(file: Option<&Path>, context: &Context) -> anyhow::Result<(PathBuf, Rule
 }
 
 fn check(args: CheckArgs, context: &mut Context) -> anyhow::Result<Outcome> {
-    let (path, rules) = read(args.rules.as_deref(), context)?;
+    let (path, rules) = read(args.rules.as_deref(), &context.archive)?;
     if context.json {
         let names: Vec<&str> = rules.policies.iter().map(|policy| &*policy.name).collect();
         context
@@ -203,11 +205,8 @@ fn named(rules: Rules, names: &[String]) -> Result<Vec<Policy>, NotFound> {
 }
 
 /// Directories in which no policy acts: the archive keeps its own files in it.
-fn kept(context: &Context) -> Vec<Vec<u8>> {
-    let archive = context
-        .archive
-        .canonicalize()
-        .unwrap_or_else(|_| context.archive.clone());
+pub(crate) fn kept(archive: &Path) -> Vec<Vec<u8>> {
+    let archive = archive.canonicalize().unwrap_or_else(|_| archive.to_owned());
     vec![std::os::unix::ffi::OsStrExt::as_bytes(archive.as_os_str()).to_vec()]
 }
 
@@ -217,12 +216,12 @@ fn plan_all(
     limit: usize,
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
-    let (_, rules) = read(rules.rules.as_deref(), context)?;
+    let (_, rules) = read(rules.rules.as_deref(), &context.archive)?;
     let policies = named(rules, names)?;
     let catalogue = open(context)?;
     let mut outcome = Outcome::Done;
     for policy in &policies {
-        match policy::plan(&catalogue, policy, &kept(context), now_ms()) {
+        match policy::plan(&catalogue, policy, &kept(&context.archive), now_ms()) {
             Ok(plan) => show::plan(policy, &plan, limit, context)?,
             // The others can be planned all the same.
             Err(error) => {
@@ -238,41 +237,30 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.read_only {
         return Err(WrongUse("a run writes: leave --read-only out".to_owned()).into());
     }
-    let (_, rules) = read(args.rules.rules.as_deref(), context)?;
+    let (_, rules) = read(args.rules.rules.as_deref(), &context.archive)?;
     let policies = named(rules, &args.names)?;
     let catalogue = open(context)?;
     policy::settle(&catalogue)?;
-    let mut outcome = Outcome::Done;
+    let kept = kept(&context.archive);
+    let (mut outcome, mut stop) = (Outcome::Done, None);
     let mut is_any_due = false;
     for policy in &policies {
-        if args.names.is_empty() && !policy::is_due(&catalogue, policy, now_ms())? {
-            continue;
-        }
+        let is_due = || -> anyhow::Result<bool> {
+            Ok(!args.names.is_empty() || policy::is_due(&catalogue, policy, now_ms())?)
+        };
+        let job = match is_due() {
+            Ok(false) => continue,
+            Ok(true) => Job::plan(&catalogue, policy, &kept, &|| place(&args.store)),
+            Err(error) => Err(error),
+        };
         is_any_due = true;
-        let needs_store = |plan: &Plan| policy.action.needs_store() && !plan.items.is_empty();
-        let ready = policy::plan(&catalogue, policy, &kept(context), now_ms())
-            .map_err(anyhow::Error::from)
-            .and_then(|plan| {
-                let store = needs_store(&plan).then(|| place(&args.store)).transpose();
-                Ok((plan, store.context(format!("policy {}", policy.name))?))
-            });
-        let (plan, store) = match ready {
-            Ok(ready) => ready,
+        let ran = match job {
+            Ok(job) => run_one(job, &mut stop, context)?,
             // The others can be run all the same.
             Err(error) => {
                 crate::exit::complain(&error, context);
-                outcome = Outcome::Losses;
-                continue;
+                Outcome::Losses
             }
-        };
-        let ran = if let Some(store) = store {
-            with_store(store, Begin::Allowed, async |session| {
-                // This thread waits for the run's own; the store works on those of the runtime.
-                let shelf = shelf::StoreShelf::new(session);
-                act(&catalogue, policy, plan, Some(&shelf), &session.stop, context)
-            })?
-        } else {
-            act(&catalogue, policy, plan, None, &Stop::listen()?, context)?
         };
         if !matches!(ran, Outcome::Done) {
             outcome = ran;
@@ -287,61 +275,24 @@ fn run_all(args: &RunArgs, context: &mut Context) -> anyhow::Result<Outcome> {
 /// Lines shown of files that were not acted upon; all are in the log.
 const LINES_MAX: usize = 20;
 
-fn act(
-    catalogue: &Arc<Catalogue>,
-    policy: &Policy,
-    plan: Plan,
-    shelf: Option<&dyn Shelf>,
-    stop: &Stop,
-    context: &mut Context,
-) -> anyhow::Result<Outcome> {
-    if !plan.grown.is_empty() || matches!(policy.action, policy::Action::Report) {
-        show::plan(policy, &plan, LINES_MAX, context)?;
+fn run_one(job: Job<'_>, stop: &mut Option<Stop>, context: &mut Context) -> anyhow::Result<Outcome> {
+    let policy = job.policy;
+    if job.is_listed() {
+        show::plan(policy, &job.plan, LINES_MAX, context)?;
     }
-    let has_grown = !plan.grown.is_empty();
-    // Nothing to do is nothing to write down, unless a trigger counts from it.
-    if plan.items.is_empty() && plan.grown.is_empty() && policy.trigger.every_ms.is_none() {
+    let has_grown = !job.plan.grown.is_empty();
+    if job.is_idle() {
         if !context.json {
-            writeln!(context.out, "{}: nothing to do ({})", policy.name, plan.cause)?;
+            writeln!(context.out, "{}: nothing to do ({})", policy.name, job.plan.cause)?;
         }
         return Ok(Outcome::Done);
     }
-    let flag = AtomicBool::new(false);
-    let (sender, acts) = std::sync::mpsc::channel::<ActRow>();
-    let mut lines = 0usize;
-    let ran = std::thread::scope(|scope| {
-        let worker = scope.spawn(|| {
-            let mut each = |act: &ActRow| {
-                // Whoever listens may have ended.
-                let _ = sender.send(act.clone());
-            };
-            let mut settings = RunSettings {
-                shelf,
-                stop: &flag,
-                each: &mut each,
-            };
-            policy::run(catalogue, policy, plan, &mut settings)
-        });
-        let mut printed = Ok(());
-        while !worker.is_finished() {
-            if stop.asked() || printed.is_err() {
-                flag.store(true, Ordering::Relaxed);
-            }
-            if let Ok(act) = acts.recv_timeout(Duration::from_millis(20))
-                && printed.is_ok()
-            {
-                printed = show::act(&act, &mut lines, LINES_MAX, context);
-            }
-        }
-        for act in acts.try_iter() {
-            printed = printed.and_then(|()| show::act(&act, &mut lines, LINES_MAX, context));
-        }
-        printed.map(|()| worker.join())
-    })?;
-    let ran = match ran {
-        Ok(ran) => ran?,
-        Err(_) => anyhow::bail!("the run ended with a bug of Weft"),
+    let stop = match stop {
+        Some(stop) => stop,
+        stop => stop.insert(Stop::listen()?),
     };
+    let mut lines = 0usize;
+    let ran = job.run(stop, &mut |act| show::act(act, &mut lines, LINES_MAX, context))?;
     show::ran(&ran, lines.saturating_sub(LINES_MAX), context)?;
     if ran.row.state == ActState::Begun {
         anyhow::bail!("stopped; run it again to go on");

@@ -125,19 +125,24 @@ pub(super) fn ran(ran: &Ran, unshown: usize, context: &mut Context) -> anyhow::R
         )?;
     }
     let name = out.style.bold(&row.policy);
-    writeln!(
-        out,
-        "{name}: run {}: {} {} done, {} skipped, {} failed",
+    writeln!(out, "{name}: {}", line(ran))?;
+    if !row.end.is_empty() {
+        writeln!(out, "it ended before all was done: {}", row.end)?;
+    }
+    Ok(())
+}
+
+/// What a run did, in one line.
+pub(crate) fn line(ran: &Ran) -> String {
+    let row = &ran.row;
+    format!(
+        "run {}: {} {} done, {} skipped, {} failed",
         ran.number,
         row.action,
         sum(row.done),
         count(row.skipped),
         count(row.failed),
-    )?;
-    if !row.end.is_empty() {
-        writeln!(out, "it ended before all was done: {}", row.end)?;
-    }
-    Ok(())
+    )
 }
 
 /// A run, as `--json` has it.

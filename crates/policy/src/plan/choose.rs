@@ -1,0 +1,196 @@
+//! Which files a policy is about, and which of them come first.
+
+use std::collections::BinaryHeap;
+
+use files::{Attributes, Catalogue, CatalogueError, Found, Go, Kind, Root, Seen};
+use rustc_hash::FxHashSet;
+
+use super::{PlanError, Planned, is_below};
+use crate::condition::{Subject, name_of};
+use crate::rules::{Action, Order, Policy};
+use crate::trash::{TRASH, each_in_trash};
+
+/// Lists files, and keeps those that come first.
+pub(super) struct Planner<'a> {
+    catalogue: &'a Catalogue,
+    policy: &'a Policy,
+    kept: &'a [Vec<u8>],
+    now_ms: i64,
+    /// Files that are not there any more, whatever the catalogue says.
+    taken: FxHashSet<(Vec<u8>, Seen)>,
+    /// Names that are planned: directories of a scope may be within each other.
+    seen: FxHashSet<Vec<u8>>,
+    best: BinaryHeap<Ranked>,
+    matched: (u64, u64),
+}
+
+/// A file with its rank: the least comes first, and the greatest goes when there are too many.
+struct Ranked {
+    rank: i64,
+    item: Planned,
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Ranked) -> std::cmp::Ordering {
+        (self.rank, &self.item.path).cmp(&(other.rank, &other.item.path))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Ranked) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Ranked) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ranked {}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        catalogue: &'a Catalogue,
+        policy: &'a Policy,
+        kept: &'a [Vec<u8>],
+        now_ms: i64,
+    ) -> Planner<'a> {
+        Planner {
+            catalogue,
+            policy,
+            kept,
+            now_ms,
+            taken: FxHashSet::default(),
+            seen: FxHashSet::default(),
+            best: BinaryHeap::new(),
+            matched: (0, 0),
+        }
+    }
+
+    /// These files are not there any more, whatever the catalogue says.
+    pub(super) fn leave_out(&mut self, taken: FxHashSet<(Vec<u8>, Seen)>) {
+        self.taken = taken;
+    }
+
+    /// The files that come first, in order, and how many the condition holds for, with their bytes.
+    pub(super) fn into_items(self) -> (Vec<Planned>, (u64, u64)) {
+        let sorted = self.best.into_sorted_vec().into_iter();
+        (sorted.map(|ranked| ranked.item).collect(), self.matched)
+    }
+
+    pub(super) fn list(&mut self, tree: &Root, top: Found) -> Result<(), PlanError> {
+        let below = top.path.clone();
+        let catalogue = self.catalogue;
+        catalogue.each(top, |found| {
+            let is_kept = name_of(&found.path) == TRASH.as_bytes()
+                || self.kept.iter().any(|kept| is_below(&found.path, kept));
+            if is_kept {
+                return Ok(Go::Past);
+            }
+            if is_for(&self.policy.action, found.attributes.kind) {
+                self.consider(Planned {
+                    path: found.path.clone(),
+                    tree: tree.path.clone(),
+                    below: below.clone(),
+                    depth: found.depth,
+                    file: found.attributes.clone(),
+                })?;
+            }
+            Ok::<Go, CatalogueError>(Go::On)
+        })?;
+        Ok(())
+    }
+
+    fn consider(&mut self, item: Planned) -> Result<(), CatalogueError> {
+        if !holds(self.catalogue, self.policy, &item, &item.file, self.now_ms)?
+            || self.taken.contains(&(item.path.clone(), Seen::of(&item.file)))
+        {
+            return Ok(());
+        }
+        self.push(item);
+        Ok(())
+    }
+
+    fn push(&mut self, item: Planned) {
+        if self.policy.scope.len() > 1 && !self.seen.insert(item.path.clone()) {
+            return;
+        }
+        self.matched.0 += 1;
+        self.matched.1 = self.matched.1.saturating_add(item.file.size_bytes);
+        let rank = match self.policy.order {
+            Order::Path => 0,
+            Order::Largest => -i64::try_from(item.file.size_bytes).unwrap_or(i64::MAX),
+            Order::OldestModified => item.file.modified_ns,
+            Order::OldestAccessed => item.file.accessed_s,
+        };
+        self.best.push(Ranked { rank, item });
+        if self.best.len() as u64 > self.policy.limits.count {
+            self.best.pop();
+        }
+    }
+
+    /// What has been in the trash of these directories for long enough.
+    pub(super) fn list_trash(
+        &mut self,
+        tops: &[(&Root, Found)],
+        older_than_ms: i64,
+    ) -> Result<(), PlanError> {
+        let before_ms = self.now_ms.saturating_sub(older_than_ms);
+        each_in_trash(self.catalogue, |act| {
+            let top = tops.iter().find(|(_, top)| is_below(&act.path, &top.path));
+            if let (true, Some((tree, top))) = (act.at_ms <= before_ms, top) {
+                let (mode, uid, gid) = act.access;
+                let file = Attributes {
+                    id: act.seen.id,
+                    size_bytes: act.seen.size_bytes,
+                    blocks: act.seen.size_bytes.div_ceil(512),
+                    modified_ns: act.seen.modified_ns,
+                    mode,
+                    uid,
+                    gid,
+                    ..Attributes::default()
+                };
+                self.push(Planned {
+                    path: act.to,
+                    tree: tree.path.clone(),
+                    below: top.path.clone(),
+                    depth: 0,
+                    file,
+                });
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// What an action can be done with.
+fn is_for(action: &Action, kind: Kind) -> bool {
+    match action {
+        Action::Report => true,
+        Action::Delete | Action::Move { .. } => matches!(kind, Kind::File | Kind::Symlink),
+        _ => kind == Kind::File,
+    }
+}
+
+/// Whether the condition of a policy holds for a file, as the catalogue or the disk has it.
+pub(crate) fn holds(
+    catalogue: &Catalogue,
+    policy: &Policy,
+    item: &Planned,
+    file: &Attributes,
+    now_ms: i64,
+) -> Result<bool, CatalogueError> {
+    let digest = match policy.condition.needs_digest() {
+        true => catalogue.known(file)?,
+        false => None,
+    };
+    Ok(policy.condition.holds(&Subject {
+        path: &item.path,
+        depth: item.depth,
+        file,
+        digest: digest.as_ref(),
+        now_ms,
+    }))
+}

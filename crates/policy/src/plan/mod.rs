@@ -1,0 +1,265 @@
+//! What a policy would do now, from the catalogue alone. Nothing is changed.
+
+use std::path::PathBuf;
+
+use files::{ActState, Attributes, Catalogue, CatalogueError, Found, Root};
+
+use crate::rules::{Action, Policy};
+use crate::taken::taken;
+
+mod choose;
+mod growth;
+mod usage;
+
+use choose::Planner;
+pub(crate) use choose::holds;
+use growth::growth;
+use usage::{excess, until_free};
+
+/// What a policy would do.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// Files, in the order in which they would be acted upon.
+    pub items: Vec<Planned>,
+    /// All files that the condition holds for, and their bytes; limits and triggers may leave some of them out of `items`.
+    pub matched: (u64, u64),
+    /// What would let it run.
+    pub cause: String,
+    /// Trees that grew too much, for a policy about growth.
+    pub grown: Vec<Grown>,
+}
+
+impl Plan {
+    /// Bytes of the files that would be acted upon.
+    pub fn size_bytes(&self) -> u64 {
+        self.items.iter().map(|item| item.file.size_bytes).sum()
+    }
+}
+
+/// A file that would be acted upon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// Its path, as bytes.
+    pub path: Vec<u8>,
+    /// The tree that it is in.
+    pub tree: Vec<u8>,
+    /// The directory of the scope that it is in: copies and moved files keep their paths from there.
+    pub below: Vec<u8>,
+    /// Directories between it and that.
+    pub depth: usize,
+    /// The file as the catalogue has it.
+    pub file: Attributes,
+}
+
+/// A tree that grew by more than a policy says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grown {
+    /// Path of the tree, as bytes.
+    pub path: Vec<u8>,
+    /// What it held, and when, in milliseconds since 1970.
+    pub before: (i64, i64),
+    /// What it holds.
+    pub size_bytes: i64,
+    /// By how much it grew, in hundredths.
+    pub percent: f64,
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The catalogue failed.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// A directory of the scope is in no tree, or not there.
+    #[error("policy {policy}: {} is not catalogued: `weft files scan` reads it in", path.display())]
+    Unknown {
+        /// The policy.
+        policy: String,
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The policy removes, and nobody knows the whole tree.
+    #[error(
+        "policy {policy}: {} was never scanned whole, and {action} is not done on a tree that is known in part: run `weft files scan {}`",
+        path.display(), path.display()
+    )]
+    NeverWhole {
+        /// The policy.
+        policy: String,
+        /// Its action.
+        action: &'static str,
+        /// The tree.
+        path: PathBuf,
+    },
+    /// The policy removes, and the last whole scan is too long ago.
+    #[error(
+        "policy {policy}: the last whole scan of {} ended {age_hours} hours ago, and the policy allows {max_hours} (stale_max): \
+         run `weft files scan {}`",
+        path.display(), path.display()
+    )]
+    Stale {
+        /// The policy.
+        policy: String,
+        /// The tree.
+        path: PathBuf,
+        /// Hours since the scan.
+        age_hours: i64,
+        /// Hours that there may be.
+        max_hours: i64,
+    },
+    /// How full a file system is could not be found out.
+    #[error("policy {policy}: how full the file system of {} is: {source}", path.display())]
+    Room {
+        /// The policy.
+        policy: String,
+        /// A directory on it.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
+        bytes,
+    ))
+}
+
+/// Whether enough time has gone since the last run of a policy that ended, or enough is used. One that was stopped is due at once.
+///
+/// # Errors
+/// [`PlanError`].
+pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<bool, PlanError> {
+    let runs = catalogue.runs()?;
+    let last = runs.iter().rev().find(|(_, run)| run.policy == policy.name);
+    Ok(match (policy.trigger.every_ms, last) {
+        (None, _) => match &policy.trigger.usage {
+            Some(usage) => {
+                let trees = catalogue.trees()?;
+                let tops = tops(catalogue, policy, &trees)?;
+                !excess(catalogue, policy, usage, &trees, &tops)?.is_none()
+            }
+            None => false,
+        },
+        (Some(every_ms), Some((_, run))) if run.state != ActState::Begun => {
+            now_ms.saturating_sub(run.ended_ms) >= every_ms
+        }
+        (Some(_), _) => true,
+    })
+}
+
+/// Lists what a policy would do now. `kept` are directories in which no policy acts (those of the archive itself).
+///
+/// # Errors
+/// [`PlanError`].
+pub fn plan(
+    catalogue: &Catalogue,
+    policy: &Policy,
+    kept: &[Vec<u8>],
+    now_ms: i64,
+) -> Result<Plan, PlanError> {
+    let trees = catalogue.trees()?;
+    if let Action::Growth {
+        more_than_percent,
+        within_ms,
+    } = policy.action
+    {
+        return growth(catalogue, policy, &trees, more_than_percent, within_ms, now_ms);
+    }
+    let tops = tops(catalogue, policy, &trees)?;
+    for (tree, _) in &tops {
+        check_fresh(policy, tree, now_ms)?;
+    }
+    let excess = match &policy.trigger.usage {
+        Some(usage) => Some((usage, excess(catalogue, policy, usage, &trees, &tops)?)),
+        None => None,
+    };
+    let mut planner = Planner::new(catalogue, policy, kept, now_ms);
+    if let Action::EmptyTrash { older_than_ms } = policy.action {
+        planner.list_trash(&tops, older_than_ms)?;
+    } else {
+        let trees: Vec<&Root> = tops.iter().map(|(tree, _)| *tree).collect();
+        planner.leave_out(taken(catalogue, &trees)?.into_keys().collect());
+        for (tree, top) in tops {
+            planner.list(tree, top)?;
+        }
+    }
+    let (items, matched) = planner.into_items();
+    let mut plan = Plan {
+        items,
+        matched,
+        cause: "due, or asked for".to_owned(),
+        grown: Vec::new(),
+    };
+    if let Some((usage, excess)) = excess {
+        until_free(usage, excess, &mut plan);
+    }
+    if let Some(most) = policy.limits.size_bytes {
+        let mut sum = 0u64;
+        plan.items.retain(|item| {
+            let fits = sum.saturating_add(item.file.size_bytes) <= most;
+            sum += if fits { item.file.size_bytes } else { 0 };
+            fits
+        });
+    }
+    Ok(plan)
+}
+
+/// The directories that a policy is about, each with its tree.
+fn tops<'t>(
+    catalogue: &Catalogue,
+    policy: &Policy,
+    trees: &'t [Root],
+) -> Result<Vec<(&'t Root, Found)>, PlanError> {
+    let scope: Vec<PathBuf> = match policy.scope.is_empty() {
+        true => trees.iter().map(|tree| path_of(&tree.path)).collect(),
+        false => policy.scope.clone(),
+    };
+    let mut tops = Vec::new();
+    for path in scope {
+        let found = catalogue.locate(&path)?;
+        let tree = found.as_ref().and_then(|found| {
+            let above = trees.iter().filter(|tree| is_below(&found.path, &tree.path));
+            above.max_by_key(|tree| tree.path.len())
+        });
+        match (tree, found) {
+            (Some(tree), Some(found)) => tops.push((tree, found)),
+            _ => {
+                return Err(PlanError::Unknown {
+                    policy: policy.name.clone(),
+                    path,
+                });
+            }
+        }
+    }
+    Ok(tops)
+}
+
+fn check_fresh(policy: &Policy, tree: &Root, now_ms: i64) -> Result<(), PlanError> {
+    if !policy.action.removes() {
+        return Ok(());
+    }
+    if tree.whole_scan == 0 {
+        return Err(PlanError::NeverWhole {
+            policy: policy.name.clone(),
+            action: policy.action.name(),
+            path: path_of(&tree.path),
+        });
+    }
+    let age_ms = now_ms.saturating_sub(tree.whole_ended_ms);
+    if age_ms > policy.stale_max_ms {
+        return Err(PlanError::Stale {
+            policy: policy.name.clone(),
+            path: path_of(&tree.path),
+            age_hours: age_ms / 3_600_000,
+            max_hours: policy.stale_max_ms / 3_600_000,
+        });
+    }
+    Ok(())
+}
+
+/// Whether a path is that of a directory, or below it.
+pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory)
+        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || directory == b"/")
+}

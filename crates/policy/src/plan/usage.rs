@@ -1,0 +1,173 @@
+//! Triggers by usage: how much is used beyond them, and which files of a plan are needed to come from above `high` to `low`.
+//!
+//! What lies in the trash still takes its room, but will be free once that is emptied; what was released, the catalogue counts until the
+//! next scan. Neither is counted, or a policy that looks again before then would take more and more.
+
+use files::{ActRow, Catalogue, Found, Place, Root};
+use rustc_hash::FxHashMap;
+
+use super::{Plan, PlanError, is_below, path_of};
+use crate::rules::{Action, Level, Policy, Usage, UsageOf};
+use crate::taken::taken;
+use crate::trash::{TRASH, each_in_trash};
+
+/// What is too much: by number of the file system, by owner, or for all.
+pub(super) struct Excess {
+    by: FxHashMap<u64, i64>,
+    cause: String,
+}
+
+impl Excess {
+    pub(super) fn is_none(&self) -> bool {
+        self.by.is_empty()
+    }
+}
+
+/// What is used, by the same numbers, each with what the whole is if it has an end, and in words.
+type Used = FxHashMap<u64, (i64, Option<i64>, String)>;
+
+/// Finds what is used beyond the levels of a trigger.
+pub(super) fn excess(
+    catalogue: &Catalogue,
+    policy: &Policy,
+    usage: &Usage,
+    trees: &[Root],
+    tops: &[(&Root, Found)],
+) -> Result<Excess, PlanError> {
+    let mut used = match usage.of {
+        UsageOf::Volume => of_volumes(policy, tops)?,
+        UsageOf::Owner => of_owners(catalogue)?,
+        UsageOf::Count => of_entries(tops),
+    };
+    if !matches!(policy.action, Action::EmptyTrash { .. }) {
+        leave_out_freed(catalogue, usage.of, trees, tops, &mut used)?;
+    }
+    let (mut by, mut causes) = (FxHashMap::default(), Vec::new());
+    for (key, (used, whole, what)) in used {
+        let level = |level: Level| match level {
+            Level::Percent(percent) => (whole.unwrap_or(0) as f64 * percent / 100.0) as i64,
+            Level::Number(number) => number,
+        };
+        if used >= level(usage.high) {
+            by.insert(key, used - level(usage.low));
+            causes.push(what);
+        }
+    }
+    causes.sort();
+    let cause = match causes.is_empty() {
+        true => "less is used than the trigger says".to_owned(),
+        false => causes.join(", "),
+    };
+    Ok(Excess { by, cause })
+}
+
+fn of_volumes(policy: &Policy, tops: &[(&Root, Found)]) -> Result<Used, PlanError> {
+    let mut used = Used::default();
+    for (_, top) in tops {
+        let room = |source| PlanError::Room {
+            policy: policy.name.clone(),
+            path: path_of(&top.path),
+            source,
+        };
+        let mut probe = top.path.clone();
+        files::join(&mut probe, b"x");
+        let (total, free) = Place::open(&probe).and_then(|place| place.room()).map_err(room)?;
+        let (total, free) = (total as i64, free as i64);
+        let percent = (total - free) as f64 * 100.0 / (total.max(1)) as f64;
+        let path = path_of(&top.path);
+        let what = format!("the file system of {} is {percent:.1}% full", path.display());
+        used.insert(
+            u64::from(top.attributes.id.volume),
+            (total - free, Some(total), what),
+        );
+    }
+    Ok(used)
+}
+
+fn of_owners(catalogue: &Catalogue) -> Result<Used, PlanError> {
+    let mut used = Used::default();
+    for (group, sums) in catalogue.groups()? {
+        let row = used.entry(u64::from(group.uid)).or_default();
+        row.0 = row.0.saturating_add(sums.size_bytes);
+        row.2 = format!("user {} has {} bytes", group.uid, row.0);
+    }
+    Ok(used)
+}
+
+fn of_entries(tops: &[(&Root, Found)]) -> Used {
+    let entries: i64 = tops.iter().map(|(tree, _)| tree.usage.entries).sum();
+    Used::from_iter([(0, (entries, None, format!("there are {entries} entries")))])
+}
+
+/// Takes away what will be free without another file being taken.
+fn leave_out_freed(
+    catalogue: &Catalogue,
+    of: UsageOf,
+    trees: &[Root],
+    tops: &[(&Root, Found)],
+    used: &mut Used,
+) -> Result<(), PlanError> {
+    let mut leave_out = |key: u64, number: u64| {
+        if let Some(row) = used.get_mut(&key) {
+            row.0 = row.0.saturating_sub_unsigned(number);
+        }
+    };
+    match of {
+        // The system itself knows what is free; what was released is.
+        UsageOf::Volume => each_in_trash(catalogue, |act| {
+            leave_out(u64::from(act.seen.id.volume), act.seen.size_bytes);
+        })?,
+        UsageOf::Owner => {
+            each_in_trash(catalogue, |act| {
+                leave_out(u64::from(act.access.1), act.seen.size_bytes);
+            })?;
+            let trees: Vec<&Root> = trees.iter().collect();
+            for act in taken(catalogue, &trees)?.into_values() {
+                if matches!(&*act.action, "release" | "empty-trash") {
+                    leave_out(u64::from(act.access.1), act.seen.size_bytes);
+                }
+            }
+        }
+        UsageOf::Count => {
+            for (tree, _) in tops {
+                let mut trash = tree.path.clone();
+                files::join(&mut trash, TRASH.as_bytes());
+                if let Some(trash) = catalogue.locate_exactly(&trash)? {
+                    let entries = catalogue.usage(&trash)?.entries;
+                    leave_out(0, u64::try_from(entries).unwrap_or(0));
+                }
+            }
+            let trees: Vec<&Root> = tops.iter().map(|(tree, _)| *tree).collect();
+            let stays = |act: &ActRow| {
+                act.action == "empty-trash"
+                    || act.action == "move" && trees.iter().any(|tree| is_below(&act.to, &tree.path))
+            };
+            for act in taken(catalogue, &trees)?.into_values() {
+                leave_out(0, u64::from(!stays(&act)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Leaves of the plan what is needed to come down to `low`.
+pub(super) fn until_free(usage: &Usage, mut excess: Excess, plan: &mut Plan) {
+    plan.items.retain(|item| {
+        let file = &item.file;
+        let (key, frees) = match usage.of {
+            // What has other names takes its room as before.
+            UsageOf::Volume if file.links > 1 => (u64::from(file.id.volume), 0),
+            UsageOf::Volume => (u64::from(file.id.volume), file.blocks.saturating_mul(512)),
+            UsageOf::Owner => (u64::from(file.uid), file.size_bytes),
+            UsageOf::Count => (0, 1),
+        };
+        match excess.by.get_mut(&key) {
+            Some(left) if *left > 0 && frees > 0 => {
+                *left = left.saturating_sub_unsigned(frees);
+                true
+            }
+            _ => false,
+        }
+    });
+    plan.cause = excess.cause;
+}

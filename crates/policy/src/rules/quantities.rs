@@ -1,0 +1,29 @@
+//! Sizes, ages and shares in the file of rules.
+
+use toml::Spanned;
+
+use super::read::{At, Read};
+use crate::condition::{Unit, quantity};
+
+pub(super) fn measure(found: &Spanned<String>, unit: Unit) -> Read<i64> {
+    quantity(found.get_ref(), unit).map_err(|message| At(found.span().start, message))
+}
+
+pub(super) fn bytes(found: &Spanned<String>) -> Read<u64> {
+    measure(found, Unit::Bytes).map(i64::unsigned_abs)
+}
+
+pub(super) fn percent(found: &Spanned<String>) -> Read<f64> {
+    let wrong = || {
+        let text = found.get_ref();
+        At(
+            found.span().start,
+            format!("{text:?}: expected a share such as 5%"),
+        )
+    };
+    let text = found.get_ref().trim().strip_suffix('%').ok_or_else(wrong)?;
+    let number: f64 = text.trim().parse().map_err(|_| wrong())?;
+    (number.is_finite() && number >= 0.0)
+        .then_some(number)
+        .ok_or_else(wrong)
+}

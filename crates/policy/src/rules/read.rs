@@ -1,0 +1,154 @@
+//! Reading a file of rules: the first thing that is wrong is named with its place.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use toml::Spanned;
+
+use super::action::action;
+use super::quantities::measure;
+use super::tables::{FileOfRules, PolicyTable};
+use super::trigger::{limits, trigger};
+use super::{Action, Policy, Rules, Usage, UsageOf};
+use crate::condition::{Condition, Known, Unit};
+
+/// Why a file of rules cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}:{line}:{column}: {message}", path.display())]
+pub struct RulesError {
+    /// The file.
+    pub path: PathBuf,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, and what was expected.
+    pub message: String,
+}
+
+/// A place in the text, and what is wrong there.
+pub(super) struct At(pub(super) usize, pub(super) String);
+
+pub(super) type Read<T> = Result<T, At>;
+
+impl Rules {
+    /// Reads a file of rules. `user` and `group` give the numbers of names.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line and column.
+    pub fn read(
+        path: &std::path::Path,
+        text: &str,
+        user: &dyn Fn(&str) -> Option<u32>,
+        group: &dyn Fn(&str) -> Option<u32>,
+    ) -> Result<Rules, RulesError> {
+        rules(text, user, group).map_err(|At(offset, message)| {
+            let before = text.get(..offset).unwrap_or(text);
+            let line_begin = before.rfind('\n').map_or(0, |end| end + 1);
+            RulesError {
+                path: path.to_owned(),
+                line: before.matches('\n').count() + 1,
+                column: before[line_begin..].chars().count() + 1,
+                message,
+            }
+        })
+    }
+}
+
+fn rules(text: &str, user: &dyn Fn(&str) -> Option<u32>, group: &dyn Fn(&str) -> Option<u32>) -> Read<Rules> {
+    let file: FileOfRules = toml::from_str(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        At(offset, error.message().to_owned())
+    })?;
+    // In order of the file: a class knows those before it, so that none can mean itself.
+    let mut tables: Vec<_> = file.class.into_iter().collect();
+    tables.sort_by_key(|(_, table)| table.span().start);
+    let mut classes: BTreeMap<String, Arc<Condition>> = BTreeMap::new();
+    for (name, table) in tables {
+        let condition = condition(text, &table.get_ref().condition, user, group, &classes)?;
+        classes.insert(name, Arc::new(condition));
+    }
+    let mut tables: Vec<_> = file.policy.into_iter().collect();
+    tables.sort_by_key(|(_, table)| table.span().start);
+    let policies = tables.into_iter().map(|(name, table)| {
+        let begin = table.span().start;
+        let table = table.into_inner();
+        let condition = match &table.condition {
+            Some(found) => Some(condition(text, found, user, group, &classes)?),
+            None => None,
+        };
+        policy(name, begin, table, condition)
+    });
+    Ok(Rules {
+        policies: policies.collect::<Read<_>>()?,
+    })
+}
+
+fn condition(
+    text: &str,
+    found: &Spanned<String>,
+    user: &dyn Fn(&str) -> Option<u32>,
+    group: &dyn Fn(&str) -> Option<u32>,
+    classes: &BTreeMap<String, Arc<Condition>>,
+) -> Read<Condition> {
+    let known = Known {
+        user,
+        group,
+        class: &|name| classes.get(name).cloned(),
+    };
+    Condition::parse(found.get_ref(), &known).map_err(|wrong| {
+        let span = found.span();
+        let raw = text.get(span.clone()).unwrap_or_default();
+        // Where nothing is escaped the text is in the file as it is.
+        let inside = raw
+            .find(found.get_ref().as_str())
+            .filter(|_| !found.get_ref().is_empty());
+        let offset = inside.map_or(span.start, |begin| span.start + begin + wrong.offset);
+        At(offset, wrong.message)
+    })
+}
+
+/// How old the last whole scan may be unless a policy says otherwise: 2 days, because scans mostly run daily.
+const STALE_MAX_MS: i64 = 2 * 86_400_000;
+
+fn policy(name: String, begin: usize, table: PolicyTable, condition: Option<Condition>) -> Read<Policy> {
+    let action = action(begin, &table)?;
+    if condition.is_none() && action.removes() {
+        let action = action.name();
+        let message = format!("policy {name:?}: {action} needs a condition that says which files");
+        return Err(At(begin, message));
+    }
+    if let (Some(found), Action::EmptyTrash { .. } | Action::Growth { .. }) = (&table.condition, &action) {
+        let message = format!("{} takes no condition", action.name());
+        return Err(At(found.span().start, message));
+    }
+    if let Some(path) = table.scope.iter().find(|path| !path.get_ref().is_absolute()) {
+        let message = format!("{}: expected an absolute path", path.get_ref().display());
+        return Err(At(path.span().start, message));
+    }
+    let trigger = trigger(begin, &table.trigger)?;
+    if let (
+        Action::Move { .. },
+        Some(Usage {
+            of: UsageOf::Volume | UsageOf::Owner,
+            ..
+        }),
+    ) = (&action, &trigger.usage)
+    {
+        let message =
+            "move frees nothing of a volume or an owner, and has no end with such a trigger".to_owned();
+        return Err(At(begin, message));
+    }
+    let stale_max = table.stale_max.as_ref().map(|age| measure(age, Unit::Time));
+    Ok(Policy {
+        name,
+        scope: table.scope.into_iter().map(Spanned::into_inner).collect(),
+        condition: condition.unwrap_or_else(Condition::all),
+        action,
+        trigger,
+        limits: limits(&table.limits)?,
+        order: table.order,
+        stale_max_ms: stale_max.transpose()?.unwrap_or(STALE_MAX_MS),
+    })
+}

@@ -1,0 +1,158 @@
+//! Actions that read a file and leave it where it is: its digest is compared, or it is copied into a store.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use files::{Copy, Digest, Notes, Seen};
+use sha2::{Digest as _, Sha256};
+
+use super::act::{Done, Not, Ready};
+use super::{CRASH_POINTS, Runner, now_ms};
+
+impl Runner<'_> {
+    /// Reads a file whole. It must be the same before and after: else it was being written, and says nothing.
+    fn read(&self, ready: &Ready<'_>, stop: &AtomicBool) -> Result<[u8; 32], Not> {
+        let file = ready
+            .place
+            .read()
+            .map_err(|error| Not::failed("it cannot be opened", error))?;
+        let sha256 = digest(file, stop).map_err(|error| Not::failed("it cannot be read", error))?;
+        let sha256 = sha256.ok_or_else(|| Not::Skipped("stopped before it was done".to_owned()))?;
+        self.same(ready)?;
+        Ok(sha256)
+    }
+
+    fn same(&self, ready: &Ready<'_>) -> Result<(), Not> {
+        let after = ready
+            .place
+            .look(self.catalogue)
+            .map_err(|error| Not::failed("it cannot be read", error))?;
+        match after.as_ref().map(Seen::of) == Some(Seen::of(&ready.file)) {
+            true => Ok(()),
+            false => Err(Not::Skipped("it changed while it was being read".to_owned())),
+        }
+    }
+
+    pub(super) fn verify(&self, ready: &Ready<'_>, stop: &AtomicBool) -> Result<Done, Not> {
+        let known = self.catalogue.known(&ready.file)?;
+        let sha256 = self.read(ready, stop)?;
+        let mut digest = Digest {
+            seen: Seen::of(&ready.file),
+            sha256,
+            verified_ms: now_ms(),
+            damaged_ms: None,
+            copy: None,
+        };
+        let Some(known) = known else {
+            let why = "read for the first time as it is";
+            return Ok(Done {
+                why: why.to_owned(),
+                digest: Some(digest),
+            });
+        };
+        if known.sha256 == sha256 {
+            digest.copy = known.copy;
+            return Ok(Done {
+                why: "its digest is what it was".to_owned(),
+                digest: Some(digest),
+            });
+        }
+        // The digest that was right stays, and so does what is known of its copy: with it the file can be restored.
+        let damaged = Digest {
+            damaged_ms: Some(now_ms()),
+            ..known
+        };
+        self.catalogue.note(&Notes {
+            digests: vec![damaged],
+            ..Notes::default()
+        })?;
+        Err(Not::Failed(
+            "DAMAGED: its digest is not what it was, though nothing says that it was written".to_owned(),
+        ))
+    }
+
+    pub(super) fn copy(&self, ready: &Ready<'_>, replicas: u32, stop: &AtomicBool) -> Result<Done, Not> {
+        let shelf = self
+            .shelf
+            .ok_or_else(|| Not::Failed("there is no store".to_owned()))?;
+        let address = String::from_utf8(ready.row.to.clone())
+            .map_err(|_| Not::Failed("its path is no text, and keys of objects are".to_owned()))?;
+        let known = self.catalogue.known(&ready.file)?;
+        if known.as_ref().is_some_and(|digest| digest.damaged_ms.is_some()) {
+            return Err(Not::Failed("it is damaged: its copy is not replaced".to_owned()));
+        }
+        let failed = |error: String| Not::failed("the store", error);
+        let sha256 = match shelf.find(&address).map_err(failed)? {
+            Some(theirs) => {
+                let ours = self.read(ready, stop)?;
+                if ours != theirs {
+                    let message =
+                        format!("{address} is another object: it is left as it is; copy with another prefix");
+                    return Err(Not::Failed(message));
+                }
+                ours
+            }
+            None => {
+                let file = ready
+                    .place
+                    .read()
+                    .map_err(|error| Not::failed("it cannot be opened", error))?;
+                let sha256 = shelf.put(&address, file).map_err(failed)?;
+                crashpoint::pass(&CRASH_POINTS, "policy.put");
+                self.same(ready)?;
+                sha256
+            }
+        };
+        let found = shelf.verify(&address).map_err(failed)?;
+        let found = found.ok_or_else(|| Not::Failed(format!("{address} is gone again")))?;
+        crashpoint::pass(&CRASH_POINTS, "policy.verified");
+        if found.sha256 != sha256 {
+            return Err(Not::Failed(format!(
+                "{address} is another object than the one that was written"
+            )));
+        }
+        let verified_ms = now_ms();
+        let digest = Digest {
+            seen: Seen::of(&ready.file),
+            sha256,
+            verified_ms,
+            damaged_ms: None,
+            copy: Some(Copy {
+                address: address.clone(),
+                replicas: found.replicas,
+                verified_ms,
+            }),
+        };
+        if found.replicas < replicas {
+            // What is there is known all the same.
+            self.catalogue.note(&Notes {
+                digests: vec![digest],
+                ..Notes::default()
+            })?;
+            let message = format!("{address} has {} right replicas of {replicas}", found.replicas);
+            return Err(Not::Failed(message));
+        }
+        Ok(Done {
+            why: format!("{} replicas were read and are right", found.replicas),
+            digest: Some(digest),
+        })
+    }
+}
+
+/// SHA-256 of a file; `None` where it was told to stop.
+pub(super) fn digest(mut file: File, stop: &AtomicBool) -> std::io::Result<Option<[u8; 32]>> {
+    let mut buffer = vec![0; 1 << 20];
+    let mut sha256 = Sha256::new();
+    loop {
+        if stop.load(Relaxed) {
+            return Ok(None);
+        }
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(Some(sha256.finalize().into())),
+            Ok(length) => sha256.update(&buffer[..length]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

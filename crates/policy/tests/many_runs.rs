@@ -1,0 +1,295 @@
+//! The story: policies delete, empty the trash, and are taken back, again and again, with scans in between and people who fetch
+//! their files from the trash by hand. What is planned is always what a plain set of names says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use files::{ActState, Catalogue, CatalogueError, CatalogueSettings, Progress, ScanSettings};
+use policy::{Plan, Policy, Ran, Rules, RunSettings};
+
+const RULES: &str = "
+[policy.delete]
+action = 'delete'
+condition = 'size > 0'
+
+[policy.empty]
+action = 'empty-trash'
+older_than = '0 min'
+
+[policy.few]
+action = 'delete'
+condition = 'size > 0'
+trigger = { usage_of = 'count', high = '15', low = '10' }
+
+[policy.small]
+action = 'delete'
+condition = 'size > 0'
+trigger = { usage_of = 'owner', high = '150 K', low = '100 K' }
+";
+
+fn now_ms() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.unwrap().as_millis() as i64
+}
+
+struct Rig {
+    tree: tempfile::TempDir,
+    _state: tempfile::TempDir,
+    catalogue: Arc<Catalogue>,
+    delete: Policy,
+    empty: Policy,
+    few: Policy,
+    small: Policy,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let state = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::create(&state.path().join("files"), &CatalogueSettings::default());
+        let rules = Rules::read(Path::new("rules.toml"), RULES, &|_| None, &|_| None).unwrap();
+        let [delete, empty, few, small] = rules.policies.try_into().unwrap();
+        Rig {
+            tree: tempfile::tempdir().unwrap(),
+            _state: state,
+            catalogue: Arc::new(catalogue.unwrap()),
+            delete,
+            empty,
+            few,
+            small,
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.tree.path().canonicalize().unwrap()
+    }
+
+    fn scan(&self) {
+        // Times are compared to the millisecond.
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let settings = ScanSettings::default();
+        let progress = Progress::default();
+        self.catalogue.scan(&self.path(), &settings, &progress).unwrap();
+    }
+
+    fn plan(&self, policy: &Policy) -> Plan {
+        policy::plan(&self.catalogue, policy, &[], now_ms()).unwrap()
+    }
+
+    fn run(&self, policy: &Policy) -> Ran {
+        let mut settings = RunSettings {
+            shelf: None,
+            stop: &AtomicBool::new(false),
+            each: &mut |_| {},
+        };
+        policy::run(&self.catalogue, policy, self.plan(policy), &mut settings).unwrap()
+    }
+
+    fn states(&self, run: u64) -> Vec<ActState> {
+        let mut states = Vec::new();
+        self.catalogue
+            .each_act::<CatalogueError>(Some(run), |_, _, act| {
+                states.push(act.state);
+                Ok(())
+            })
+            .unwrap();
+        states
+    }
+}
+
+fn names(plan: &Plan) -> BTreeSet<String> {
+    let name = |path: &[u8]| {
+        let begin = path.iter().rposition(|&byte| byte == b'/').unwrap() + 1;
+        String::from_utf8(path[begin..].to_vec()).unwrap()
+    };
+    plan.items.iter().map(|item| name(&item.path)).collect()
+}
+
+/// Names on the disk and in the catalogue, and where the log says that files lie in the trash.
+#[derive(Default)]
+struct Model {
+    disk: BTreeSet<String>,
+    known: BTreeSet<String>,
+    trash: BTreeMap<String, (u64, u64)>,
+    last_run: u64,
+}
+
+#[test]
+fn what_is_planned_after_many_runs_is_what_a_set_of_names_says() {
+    for seed in 0..4u64 {
+        println!("seed {seed}");
+        let rig = Rig::new();
+        let mut model = Model::default();
+        let mut state = seed;
+        let mut dice = |end: u64| {
+            // A generator of Knuth's (MMIX): its high bits are good enough.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % end
+        };
+        rig.scan();
+        let mut made = 0;
+        for step in 0..150 {
+            match dice(8) {
+                0..=2 => {
+                    for _ in 0..dice(6) {
+                        made += 1;
+                        let name = format!("{made}");
+                        fs::write(rig.path().join(&name), b"x").unwrap();
+                        model.disk.insert(name);
+                    }
+                }
+                3 => {
+                    rig.scan();
+                    model.known = model.disk.clone();
+                }
+                4 | 5 => {
+                    let ran = rig.run(&rig.delete);
+                    model.last_run = ran.number;
+                    let expected: Vec<String> = model.known.intersection(&model.disk).cloned().collect();
+                    assert_eq!(ran.row.done.0 as usize, expected.len(), "step {step}");
+                    for (act, name) in expected.into_iter().enumerate() {
+                        model.disk.remove(&name);
+                        model.trash.insert(name, (ran.number, act as u64));
+                    }
+                }
+                6 => {
+                    let ran = rig.run(&rig.empty);
+                    assert_eq!(ran.row.done.0 as usize, model.trash.len(), "step {step}");
+                    model.trash.clear();
+                }
+                _ => {
+                    let undone = match model.last_run {
+                        0 => Vec::new(),
+                        run => policy::undo(&rig.catalogue, run, None, None).unwrap(),
+                    };
+                    let back: Vec<_> = undone.iter().filter(|undone| undone.error.is_none()).collect();
+                    let of_run = |at: &(u64, u64)| at.0 == model.last_run;
+                    assert_eq!(back.len(), model.trash.values().filter(|at| of_run(at)).count());
+                    let last = model.last_run;
+                    let (came, left) = std::mem::take(&mut model.trash)
+                        .into_iter()
+                        .partition(|(_, at)| at.0 == last);
+                    model.trash = left;
+                    model.disk.extend(BTreeMap::into_keys(came));
+                }
+            }
+            let planned = names(&rig.plan(&rig.delete));
+            let expected: BTreeSet<String> = model.known.intersection(&model.disk).cloned().collect();
+            assert_eq!(planned, expected, "step {step}");
+            let trashed = names(&rig.plan(&rig.empty));
+            assert_eq!(trashed, model.trash.keys().cloned().collect(), "step {step}");
+        }
+        // A run of which something was removed for good has nothing left that is open.
+        rig.run(&rig.empty);
+        for (run, row) in rig.catalogue.runs().unwrap() {
+            let states = rig.states(run);
+            assert!(
+                row.action != "delete" || !states.contains(&ActState::Done),
+                "run {run}"
+            );
+            if states.contains(&ActState::Emptied) {
+                assert_eq!(row.state, ActState::Emptied, "run {run}");
+            }
+        }
+    }
+}
+
+/// A file that was deleted is fetched from the trash by hand, with all that the log remembers of it: the next scan sees it, and from
+/// then on it is a file as others are. The trash that lacks it is emptied all the same, and not tried for ever.
+#[test]
+fn a_file_that_came_back_by_hand_is_planned_again() {
+    let rig = Rig::new();
+    fs::write(rig.path().join("a"), b"x").unwrap();
+    fs::write(rig.path().join("b"), b"x").unwrap();
+    rig.scan();
+    let deleted = rig.run(&rig.delete);
+    assert_eq!(deleted.row.done.0, 2);
+    assert!(
+        names(&rig.plan(&rig.delete)).is_empty(),
+        "the log knows what the catalogue does not"
+    );
+    let trash = rig.path().join(policy::TRASH).join(deleted.number.to_string());
+    fs::rename(trash.join("0/a"), rig.path().join("a")).unwrap();
+    rig.scan();
+    assert_eq!(names(&rig.plan(&rig.delete)), BTreeSet::from(["a".to_owned()]));
+    let emptied = rig.run(&rig.empty);
+    assert_eq!((emptied.row.done.0, emptied.row.skipped), (1, 1));
+    assert_eq!(rig.states(deleted.number), [ActState::Emptied; 2]);
+    assert_eq!(rig.run(&rig.empty).row.planned.0, 0, "it is not looked for again");
+    let undone = policy::undo(&rig.catalogue, deleted.number, None, None).unwrap();
+    let said = undone[0].error.as_deref().unwrap();
+    assert!(said.contains("removed for good"), "{said}");
+}
+
+/// While the tree is not mounted nothing of its trash can be missed: it is there when the tree is back.
+#[test]
+fn the_trash_of_a_tree_that_is_away_is_not_forgotten() {
+    let rig = Rig::new();
+    let (root, aside) = (rig.path().join("mounted"), rig.path().join("aside"));
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), b"x").unwrap();
+    let settings = ScanSettings::default();
+    rig.catalogue
+        .scan(&root, &settings, &Progress::default())
+        .unwrap();
+    let deleted = rig.run(&rig.delete);
+    fs::rename(&root, &aside).unwrap();
+    fs::create_dir(&root).unwrap();
+    assert_eq!(rig.run(&rig.empty).row.skipped, 1);
+    assert_eq!(rig.states(deleted.number), [ActState::Done]);
+    fs::remove_dir(&root).unwrap();
+    fs::rename(&aside, &root).unwrap();
+    assert_eq!(rig.run(&rig.empty).row.done.0, 1);
+    assert_eq!(rig.states(deleted.number), [ActState::Emptied]);
+}
+
+/// What lies in the trash will be free once that is emptied, and what was taken since the last scan is gone whatever the catalogue says:
+/// a policy that looks again, every minute or day, takes nothing more because of it.
+#[test]
+fn a_trigger_by_usage_is_satisfied_by_what_was_taken_once() {
+    let check = |policy: fn(&Rig) -> &Policy, size: usize, left: usize| {
+        let rig = Rig::new();
+        let policy = policy(&rig);
+        let is_due = || policy::is_due(&rig.catalogue, policy, now_ms()).unwrap();
+        let on_disk = || {
+            let files = fs::read_dir(rig.path()).unwrap().map(|entry| entry.unwrap());
+            files.filter(|entry| entry.file_type().unwrap().is_file()).count()
+        };
+        rig.scan();
+        assert!(!is_due());
+        for n in 0..20 {
+            fs::write(rig.path().join(format!("{n}")), vec![b'x'; size]).unwrap();
+        }
+        rig.scan();
+        assert!(is_due());
+        rig.run(policy);
+        assert_eq!(on_disk(), left, "{}", policy.name);
+        for step in ["nothing", "scan", "empty", "scan"] {
+            match step {
+                "scan" => rig.scan(),
+                "empty" => drop(rig.run(&rig.empty)),
+                _ => {}
+            }
+            assert!(!is_due(), "{}: after {step}", policy.name);
+            assert!(
+                names(&rig.plan(policy)).is_empty(),
+                "{}: after {step}",
+                policy.name
+            );
+        }
+        assert_eq!(on_disk(), left, "{}", policy.name);
+        // More of them make it due again.
+        for n in 20..40 {
+            fs::write(rig.path().join(format!("{n}")), vec![b'x'; size]).unwrap();
+        }
+        rig.scan();
+        assert!(is_due(), "{}", policy.name);
+    };
+    // The directory itself is an entry, too.
+    check(|rig| &rig.few, 1, 9);
+    check(|rig| &rig.small, 10 << 10, 9);
+}

@@ -1,0 +1,122 @@
+//! One policy: what it would do now, and its run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ::files::{ActRow, Catalogue};
+use anyhow::Context as _;
+use cluster::ConnectSettings;
+use policy::{Action, Plan, Policy, Ran, RunSettings, Shelf};
+
+use super::shelf::StoreShelf;
+use crate::commands::files::when::now_ms;
+use crate::commands::store::session::{Begin, with_store_until};
+use crate::outcome::WrongUse;
+use crate::stop::Stop;
+
+/// A plan, and the store that it needs.
+pub(crate) struct Job<'a> {
+    catalogue: &'a Arc<Catalogue>,
+    pub(crate) policy: &'a Policy,
+    pub(crate) plan: Plan,
+    store: Option<ConnectSettings>,
+}
+
+impl<'a> Job<'a> {
+    /// Plans. `store` is called where the plan needs one; `kept` are directories in which no policy acts.
+    pub(crate) fn plan(
+        catalogue: &'a Arc<Catalogue>,
+        policy: &'a Policy,
+        kept: &[Vec<u8>],
+        store: &dyn Fn() -> Result<ConnectSettings, WrongUse>,
+    ) -> anyhow::Result<Job<'a>> {
+        let plan = policy::plan(catalogue, policy, kept, now_ms())?;
+        let needs_store = policy.action.needs_store() && !plan.items.is_empty();
+        let store = needs_store.then(store).transpose();
+        let store = store.context(format!("policy {}", policy.name))?;
+        Ok(Job {
+            catalogue,
+            policy,
+            plan,
+            store,
+        })
+    }
+
+    /// Whether nothing is to be done, nor written down: a trigger by time counts from what was.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.plan.items.is_empty() && self.plan.grown.is_empty() && self.policy.trigger.every_ms.is_none()
+    }
+
+    /// Whether it lists more than the log will say.
+    pub(crate) fn is_listed(&self) -> bool {
+        !self.plan.grown.is_empty() || matches!(self.policy.action, Action::Report)
+    }
+
+    /// Does it, and calls `each` after each file. A stop ends it soon; it then goes on with the next run.
+    pub(crate) fn run(
+        self,
+        stop: &Stop,
+        each: &mut dyn FnMut(&ActRow) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Ran> {
+        let Job {
+            catalogue,
+            policy,
+            plan,
+            store,
+        } = self;
+        match store {
+            Some(place) => with_store_until(stop.clone(), place, Begin::Allowed, async |session| {
+                // This thread waits for the run's own; the store works on those of the runtime.
+                let shelf = StoreShelf::new(session);
+                act(catalogue, policy, plan, Some(&shelf), stop, each)
+            }),
+            None => act(catalogue, policy, plan, None, stop, each),
+        }
+    }
+}
+
+fn act(
+    catalogue: &Arc<Catalogue>,
+    policy: &Policy,
+    plan: Plan,
+    shelf: Option<&dyn Shelf>,
+    stop: &Stop,
+    each: &mut dyn FnMut(&ActRow) -> anyhow::Result<()>,
+) -> anyhow::Result<Ran> {
+    let flag = AtomicBool::new(false);
+    let (sender, acts) = std::sync::mpsc::channel::<ActRow>();
+    let ran = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let mut send = |act: &ActRow| {
+                // Whoever listens may have ended.
+                let _ = sender.send(act.clone());
+            };
+            let mut settings = RunSettings {
+                shelf,
+                stop: &flag,
+                each: &mut send,
+            };
+            policy::run(catalogue, policy, plan, &mut settings)
+        });
+        let mut told = Ok(());
+        while !worker.is_finished() {
+            if stop.asked() || told.is_err() {
+                flag.store(true, Ordering::Relaxed);
+            }
+            if let Ok(act) = acts.recv_timeout(Duration::from_millis(20))
+                && told.is_ok()
+            {
+                told = each(&act);
+            }
+        }
+        for act in acts.try_iter() {
+            told = told.and_then(|()| each(&act));
+        }
+        told.map(|()| worker.join())
+    })?;
+    match ran {
+        Ok(ran) => Ok(ran?),
+        Err(_) => anyhow::bail!("the run ended with a bug of Weft"),
+    }
+}
