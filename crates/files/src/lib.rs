@@ -2,7 +2,8 @@
 //!
 //! [`Catalogue::scan`] walks a tree, and compares it with the catalogue in stages. Sums by owner, group, kind, format and
 //! directory change with the same commits, so that reports are there at once ([`Catalogue::groups`], [`Catalogue::usage`]).
-//! The byte-level description of the tables is `docs/files.md`.
+//! [`Catalogue::scan_objects`] does the same with
+//! the objects of a store. The byte-level description of the tables is `docs/files.md`.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -16,6 +17,7 @@ mod diff;
 mod error;
 mod format;
 mod log;
+mod objects;
 mod pack;
 mod place;
 mod rows;
@@ -36,6 +38,7 @@ pub use change::CRASH_POINTS;
 pub use error::{CatalogueError, ScanError};
 pub use format::Format;
 pub use log::{ActRow, ActState, Copy, Digest, Notes, RunRow, Seen};
+pub use objects::{Address, AddressError, NO_OWNER, Object, Objects, ObjectsPage, is_address};
 pub use place::Place;
 pub use rows::{Group, ScanCounts, ScanRow, ScanState, What};
 pub use scan::{FileSeen, Progress, ScanSettings, Scanned, Until};

@@ -1,8 +1,9 @@
-//! Scans of real directories beside what the standard library finds in them.
+//! Scans of real directories beside what the standard library finds in them, and of objects beside a map.
 
 mod ask;
 mod deep;
 mod model;
+mod objects;
 mod scan;
 #[cfg(target_os = "linux")]
 mod watch;
