@@ -146,7 +146,9 @@ pub fn plan(
     kept: &[Vec<u8>],
     now_ms: i64,
 ) -> Result<Plan, PlanError> {
-    let trees = catalogue.trees()?;
+    let mut trees = catalogue.trees()?;
+    // What rules do is done with files on disks.
+    trees.retain(|tree| !files::is_address(&tree.path));
     if let Action::Growth {
         more_than_percent,
         within_ms,
@@ -450,7 +452,8 @@ fn until_free(
         }
         UsageOf::Owner => {
             let mut owners: FxHashMap<u32, i64> = FxHashMap::default();
-            for (group, sums) in catalogue.groups()? {
+            let groups = catalogue.groups()?.into_iter();
+            for (group, sums) in groups.filter(|(group, _)| group.uid != files::NO_OWNER) {
                 *owners.entry(group.uid).or_default() += sums.size_bytes;
             }
             for (uid, used) in owners {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::files::{Changed, Progress, ScanSettings, What};
+use ::files::{Changed, Progress, ScanSettings, What, is_address};
 
 use super::when::{moment_ms, shown_ms};
 use super::{JsonPath, open, shown, watched};
@@ -16,19 +16,19 @@ use crate::units::{bytes, count};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files diff                      what the disk holds otherwise than the catalogue
+  weft files diff                      what disks and stores hold otherwise than the catalogue
   weft files diff --path /data/crawls  a part of it
   weft files diff 7d                   what scans found changed in the last seven days
   weft files diff 2026-11-01 --sum     how many names, and how many bytes
 
 A line begins with + (new), - (gone) or ~ (changed). Changes are kept for 400 days. What the first scan of a tree found is
-not among them. Against the disk, of a directory that is gone its own name alone is told; exit code 1 on any difference.";
+not among them. Against the disk or a store, of a directory that is gone its own name alone is told; exit code 1 on any difference.";
 
 /// Flags of `weft files diff`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A day (2026-11-01), a time, or an age (7d, 36h) [default: compare with the disk]
+    /// A day (2026-11-01), a time, or an age (7d, 36h) [default: compare with what is there now]
     #[arg(value_parser = moment_ms)]
     since: Option<i64>,
     /// Only this directory, and what is below it [default: every tree]
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None => {
             let stop = Stop::listen()?;
             for top in tops {
-                changes.extend(compared(&catalogue, &top.path, &stop)?);
+                changes.extend(compared(&catalogue, &top.path, &stop, context)?);
             }
             changes.sort_by(|a, b| a.path.cmp(&b.path));
         }
@@ -84,15 +84,27 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(if differs { Outcome::Losses } else { Outcome::Done })
 }
 
-fn compared(catalogue: &Arc<::files::Catalogue>, path: &[u8], stop: &Stop) -> anyhow::Result<Vec<Changed>> {
+fn compared(
+    catalogue: &Arc<::files::Catalogue>,
+    path: &[u8],
+    stop: &Stop,
+    context: &Context,
+) -> anyhow::Result<Vec<Changed>> {
     use std::os::unix::ffi::OsStrExt;
     let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
     let progress = Progress::default();
     let sink = changes.clone();
     let dir = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
     let each = move |changed| sink.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
-    let walk = || catalogue.compare(dir, &ScanSettings::default(), &progress, each);
-    watched(&progress, stop, walk, || {})?;
+    let settings = ScanSettings::default();
+    if is_address(path) {
+        let (address, objects) = context.remote_inputs.objects(dir)?;
+        let list = || catalogue.compare_objects(&address, &objects, &settings, &progress, each);
+        watched(&progress, stop, list, || {})?;
+    } else {
+        let walk = || catalogue.compare(dir, &settings, &progress, each);
+        watched(&progress, stop, walk, || {})?;
+    }
     let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut *changes))
 }
