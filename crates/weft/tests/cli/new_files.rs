@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::fixture;
 use crate::serve::Served;
-use crate::support::{Place, json_lines};
+use crate::support::Place;
 
 fn serve(place: &Place, more: &[&str]) -> Served {
     let arguments = ["serve", "--create", "--listen", "127.0.0.1:0", "--watch", "new"];
@@ -17,10 +17,11 @@ fn serve(place: &Place, more: &[&str]) -> Served {
 
 /// The ledger's rows by name of file, each with its state, records and captures.
 fn ledger(place: &Place) -> Vec<(String, String, u64, String)> {
-    let rows = json_lines(&place.good(&["status", "--ledger", "--json"]));
-    let mut rows: Vec<_> = rows
+    let answer = place.json(&["status", "--ledger"]);
+    let mut rows: Vec<_> = answer["rows"]
+        .as_array()
+        .expect("rows of the ledger")
         .iter()
-        .filter(|row| row["input"].is_string())
         .map(|row| {
             let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
             let file = text("input").rsplit('/').next().unwrap_or_default().to_owned();
@@ -91,7 +92,11 @@ fn files_that_appear_are_loaded_once_also_after_a_restart() {
 
     // What came while nobody looked is found; what is known is not read again.
     let before = ledger(&place);
-    let shorter = fixture::warc(&[("http://third.example/", "<a href=/x>x</a>")]);
+    let shorter = fixture::warc(&[(
+        "http://third.example/",
+        "2014-05-01T00:00:00Z",
+        "<a href=/x>x</a>",
+    )]);
     place.write("new/third.warc", &shorter);
     let mut served = serve(&place, &[]);
     wait_for(&place, "a file of the time between", |rows| {
@@ -117,7 +122,7 @@ fn a_file_that_grows_is_read_on_and_an_empty_one_waits() {
     let mut served = serve(&place, &[]);
     let page = |n: usize| {
         let url = format!("http://grows.example/{n}");
-        fixture::warc(&[(url.as_str(), "<p>words</p>")])
+        fixture::warc(&[(url.as_str(), "2014-05-01T00:00:00Z", "<p>words</p>")])
     };
     let mut file = fs::File::create(place.path("new/crawl.warc")).unwrap();
     std::thread::sleep(Duration::from_secs(3));
