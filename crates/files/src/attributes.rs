@@ -1,6 +1,7 @@
 //! What is known of a file: which one it is, and what `statx` says of it.
 
 use crate::format::Format;
+use crate::objects::BUCKETS_BEGIN;
 use crate::varint::{Corrupt, Reader, put, put_signed};
 
 /// Which file, whatever it is called: its file system (as numbered by the catalogue), inode, and when that inode was born,
@@ -8,11 +9,11 @@ use crate::varint::{Corrupt, Reader, put, put_signed};
 /// recycled number cannot be told from a changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FileId {
-    /// Number of the file system in this catalogue.
+    /// Number of the file system in this catalogue, or of the bucket: those have numbers of their own.
     pub volume: u32,
-    /// Inode.
+    /// Inode; of an object, a half of a hash of its key.
     pub inode: u64,
-    /// Nanoseconds since 1970, or 0.
+    /// Nanoseconds since 1970, or 0; of an object, the other half.
     pub born_ns: i64,
 }
 
@@ -177,7 +178,12 @@ impl Attributes {
 
     /// When the file was born, in nanoseconds since 1970, where the file system knows.
     pub fn born_ns(&self) -> Option<i64> {
-        (self.id.born_ns != 0).then_some(self.id.born_ns)
+        (self.id.born_ns != 0 && !self.is_object()).then_some(self.id.born_ns)
+    }
+
+    /// Whether it is an object of a store, or a directory of such: these have no owner, permissions and time of reading.
+    pub fn is_object(&self) -> bool {
+        self.id.volume >= BUCKETS_BEGIN
     }
 }
 

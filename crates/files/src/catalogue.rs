@@ -1,6 +1,7 @@
 //! The catalogue: its tables, opened by one process, and how they are read.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use parking_lot::Mutex;
 
 use crate::attributes::{Entry, FileId};
 use crate::error::CatalogueError;
+use crate::objects::{BUCKETS_BEGIN, shown_name};
 use crate::pack;
 use crate::rows::{DirRow, Group, LinkedRow, RootRow, ScanRow};
 use crate::tables::{Table, Tables};
@@ -134,6 +136,15 @@ impl Catalogue {
 
     /// The number of the file system of this name; a new one gets the next, at once.
     pub(crate) fn volume(&self, name: &str) -> Result<u32, CatalogueError> {
+        self.numbered(name, 0..BUCKETS_BEGIN)
+    }
+
+    /// The same for a bucket of a store.
+    pub(crate) fn bucket(&self, name: &str) -> Result<u32, CatalogueError> {
+        self.numbered(name, BUCKETS_BEGIN..u32::MAX)
+    }
+
+    fn numbered(&self, name: &str, range: Range<u32>) -> Result<u32, CatalogueError> {
         let mut volumes = self.volumes.lock();
         if let Some((_, number)) = volumes.iter().find(|volume| volume.0 == name) {
             return Ok(*number);
@@ -141,8 +152,9 @@ impl Catalogue {
         let number = volumes
             .iter()
             .map(|volume| volume.1)
+            .filter(|number| range.contains(number))
             .max()
-            .map_or(0, |last| last + 1);
+            .map_or(range.start, |last| last + 1);
         let key = format!("{VOLUME_ROWS}{name}");
         self.tables
             .space(Table::Meta)
@@ -358,6 +370,7 @@ fn make(dir: &Path, settings: &CatalogueSettings) -> Result<(), CatalogueError> 
 
 /// Appends a name to a path.
 pub fn join(path: &mut Vec<u8>, name: &[u8]) {
+    let name = shown_name(name);
     if !name.is_empty() {
         if path.last() != Some(&b'/') {
             path.push(b'/');

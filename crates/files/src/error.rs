@@ -128,6 +128,47 @@ pub enum ScanError {
         /// The tree.
         root: PathBuf,
     },
+    /// A store did not list its objects.
+    #[error("cannot list {}{after}: {source}", path.display())]
+    Listing {
+        /// The address.
+        path: PathBuf,
+        /// How far the listing had come, and what follows from that; empty at its beginning.
+        after: String,
+        /// What the store said.
+        source: std::io::Error,
+    },
+    /// A store lists its objects otherwise than in bytewise order of key.
+    #[error(
+        "the store lists {key:?} after {before:?} in {}: only a store that lists keys below the prefix in bytewise order can be scanned",
+        path.display()
+    )]
+    Order {
+        /// The address.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// The one before it.
+        before: String,
+    },
+    /// There is nothing below an address that is not catalogued.
+    #[error("there is no object below {}/, and nothing of it is catalogued: is the address right?", path.display())]
+    NoObjects {
+        /// The address.
+        path: PathBuf,
+    },
+    /// The tree is of another store than is asked now.
+    #[error(
+        "{} was catalogued from another store: name that one again (AWS_ENDPOINT_URL), or read in all that is there now: \
+         `weft files scan {}`",
+        path.display(), root.display()
+    )]
+    OtherStore {
+        /// The address.
+        path: PathBuf,
+        /// The tree.
+        root: PathBuf,
+    },
     /// A watch keeps it current, and would read it in again.
     #[error("{} is being watched: end the watch first", path.display())]
     Watched {

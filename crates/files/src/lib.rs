@@ -2,7 +2,8 @@
 //!
 //! [`Catalogue::scan`] walks a tree, and compares it with the catalogue in stages. Sums by owner, group, kind, format and
 //! directory change with the same commits, so that reports are there at once ([`Catalogue::groups`], [`Catalogue::usage`]).
-//! The byte-level description of the tables is `docs/files.md`.
+//! [`Catalogue::scan_objects`] does the same with
+//! the objects of a store. The byte-level description of the tables is `docs/files.md`.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -19,6 +20,7 @@ mod error;
 mod format;
 mod log;
 mod magic;
+mod objects;
 mod pack;
 mod place;
 mod retention;
@@ -42,6 +44,7 @@ pub use changes::What;
 pub use error::{CatalogueError, ScanError};
 pub use format::Format;
 pub use log::{ActRow, ActState, Copy, Digest, Notes, RunRow, Seen};
+pub use objects::{Address, AddressError, NO_OWNER, Object, Objects, ObjectsPage, is_address};
 pub use place::Place;
 pub use rows::{Group, ScanCounts, ScanRow, ScanState};
 pub use scan::{FileSeen, Forgotten, Magic, Progress, ScanSettings, Scanned, Until};

@@ -28,6 +28,9 @@ const PARTS_AT_ONCE: usize = 2;
 const CONDITIONS_UNKNOWN: &str = "this store has no conditional put (If-None-Match: *), by which commits of tables are made: keep \
      facts in another store, or in a folder (--facts DIR)";
 
+/// Said where another region answers for the bucket.
+pub(crate) const WRONG_REGION: &str = "the bucket is in another region: set AWS_REGION to it";
+
 /// A store of objects, or one bucket of it.
 pub(crate) struct Bucket {
     pub(crate) objects: Arc<dyn ObjectStore>,
@@ -185,8 +188,10 @@ impl Bucket {
                     let told = format!("refused (403): {}; {}", self.refused, self.sentence(&text));
                     Failure::lasting(ErrorKind::PermissionDenied, told)
                 } else if is_wrong_region(&text) {
-                    let advice = "the bucket is in another region: set AWS_REGION to it";
-                    Failure::lasting(ErrorKind::Other, format!("{}; {advice}", self.sentence(&text)))
+                    Failure::lasting(
+                        ErrorKind::Other,
+                        format!("{}; {WRONG_REGION}", self.sentence(&text)),
+                    )
                 // The client below has retried as often as the settings allow: retrying here would multiply
                 // that.
                 } else if self.retries {
@@ -206,7 +211,7 @@ impl Bucket {
 }
 
 /// Whether an answer of 404 is about the bucket.
-fn is_no_bucket(text: &str) -> bool {
+pub(crate) fn is_no_bucket(text: &str) -> bool {
     text.contains("<Code>NoSuchBucket</Code>")
 }
 
@@ -217,7 +222,7 @@ pub(crate) fn is_refused(text: &str) -> bool {
         .any(|sign| text.contains(sign))
 }
 
-fn is_wrong_region(text: &str) -> bool {
+pub(crate) fn is_wrong_region(text: &str) -> bool {
     [
         "redirect without LOCATION",
         "PermanentRedirect",

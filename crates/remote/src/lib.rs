@@ -2,7 +2,8 @@
 //!
 //! [`Remote`] examines, lists and opens `s3://bucket/name`, `https://` and `http://` addresses, and
 //! `store://bucket/name`. It opens a [`warc::Input`] that any thread can read; the asynchronous work behind
-//! it runs on threads of its own. [`Remote::folder`] is a place of a store to write an archive's tables of facts to.
+//! it runs on threads of its own. [`Remote::folder`] is a place of a store to write an archive's tables of facts to, and
+//! [`Remote::listing`] lists the keys of a bucket as they are, page by page.
 //!
 //! Invariants:
 //!  - all bytes of one opened input belong to one version of it: requests carry `If-Match`, and every answer
@@ -18,6 +19,7 @@ mod bucket;
 mod download;
 mod failure;
 mod folder;
+mod listing;
 mod own_store;
 mod range_source;
 mod reader;
@@ -26,11 +28,13 @@ mod retry;
 mod runtime;
 mod s3;
 mod s3_error;
+mod s3_list;
 mod settings;
 mod stat;
 mod web;
 
 pub use folder::Folder;
+pub use listing::{Listed, ListedPage, Listing};
 pub use own_store::OwnStore;
 pub use reader::READ_AHEAD_BYTES;
 pub use remote::Remote;

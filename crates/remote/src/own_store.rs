@@ -5,6 +5,8 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use object_store::ObjectStore;
 
+use crate::listing::ListedPage;
+
 /// Access to our own store; paths are `bucket/name`.
 #[derive(Clone)]
 pub struct OwnStore {
@@ -12,6 +14,13 @@ pub struct OwnStore {
     pub objects: Arc<dyn ObjectStore>,
     /// The SHA-256 that the store keeps for `bucket/name`; `None` if it cannot be read now.
     pub sha256: Arc<dyn Fn(String) -> BoxFuture<'static, Option<[u8; 32]>> + Send + Sync>,
+    /// A page of the objects whose key begins with a text (`bucket/` and the beginning of a name) and comes after another one,
+    /// in order; `None` if there is no such bucket. The error says why the store cannot say.
+    pub list: Arc<
+        dyn Fn(String, Option<String>) -> BoxFuture<'static, Result<Option<ListedPage>, String>>
+            + Send
+            + Sync,
+    >,
     /// Closes the connection; [`crate::Remote::close`] calls it.
     pub close: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }

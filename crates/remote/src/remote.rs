@@ -19,7 +19,7 @@ use crate::own_store::{Connect, OwnStore};
 use crate::reader::RangeReader;
 use crate::retry::asked;
 use crate::runtime::Spawner;
-use crate::settings::{Retry, Settings};
+use crate::settings::{Retry, S3Settings, Settings};
 use crate::stat::Stat;
 use crate::web::{WebFile, WebRanges, client};
 use crate::{failure::Failure, s3};
@@ -92,6 +92,10 @@ impl Remote {
             // An error means that no threads were started, so there was no connection either.
             closed.unwrap_or_default();
         }
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     fn spawner(&self) -> io::Result<Spawner> {
@@ -212,6 +216,10 @@ impl Shared {
         self.settings.retry
     }
 
+    pub(crate) fn s3_settings(&self) -> &S3Settings {
+        &self.settings.s3
+    }
+
     /// The bucket of an address, and the name in it.
     pub(crate) async fn bucket_of(&self, address: &str) -> io::Result<(Arc<Bucket>, String)> {
         match self.place(address).await? {
@@ -239,17 +247,20 @@ impl Shared {
                 }
             }
             Address::Web(url) => {
-                let client = match self.web.get() {
-                    Some(client) => client.clone(),
-                    None => {
-                        let made = client()?;
-                        self.web.get_or_init(|| made).clone()
-                    }
-                };
+                let client = self.client()?;
                 let address = url.to_string();
                 Place::Web(WebFile { client, address })
             }
         })
+    }
+
+    /// The client for requests that are made here and not by the one of the object store.
+    pub(crate) fn client(&self) -> io::Result<HttpClient> {
+        if let Some(client) = self.web.get() {
+            return Ok(client.clone());
+        }
+        let made = client()?;
+        Ok(self.web.get_or_init(|| made).clone())
     }
 
     async fn s3_bucket(&self, name: &str) -> io::Result<Arc<Bucket>> {
@@ -264,7 +275,7 @@ impl Shared {
         Ok(known.entry(name.to_owned()).or_insert(Arc::new(made)).clone())
     }
 
-    async fn own_store(&self) -> io::Result<(Arc<Bucket>, OwnStore)> {
+    pub(crate) async fn own_store(&self) -> io::Result<(Arc<Bucket>, OwnStore)> {
         if let Some(known) = &*self.own.lock() {
             return Ok(known.clone());
         }

@@ -49,7 +49,7 @@ pub(crate) async fn bucket_for_others(
     )
 }
 
-fn options(settings: &S3Settings) -> ClientOptions {
+pub(crate) fn options(settings: &S3Settings) -> ClientOptions {
     let plain = settings
         .endpoint
         .as_deref()
@@ -86,7 +86,7 @@ fn built(client: AmazonS3Builder, name: &str) -> Result<AmazonS3, Failure> {
 }
 
 /// The region of a bucket. Amazon reports it; for other stores it hardly matters.
-async fn region(settings: &S3Settings, bucket: &str, options: &ClientOptions) -> String {
+pub(crate) async fn region(settings: &S3Settings, bucket: &str, options: &ClientOptions) -> String {
     match (&settings.region, &settings.endpoint) {
         (Some(region), _) => region.clone(),
         (None, Some(_)) => REGION_DEFAULT.to_owned(),
@@ -108,7 +108,7 @@ fn retries(retry: Retry) -> RetryConfig {
     }
 }
 
-fn refused(settings: &S3Settings) -> String {
+pub(crate) fn refused(settings: &S3Settings) -> String {
     match (&settings.access_key_id, &settings.secret_access_key) {
         (Some(id), Some(_)) => format!("the key {id} is wrong, or may not do this"),
         (Some(_), None) => "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not".to_owned(),

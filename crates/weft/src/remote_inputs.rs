@@ -1,20 +1,23 @@
 //! The sources of inputs other than files: S3, web servers and our own store, in the form that the archive
-//! needs; and the stores to which it writes its facts.
+//! needs; the stores to which it writes its facts; and objects, as the catalogue of files lists them.
 //!
 //! Connections are made when they are first needed, and closed at the end of the program.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use archive::{InputSource, Sources, Stat};
 use cluster::{ConnectSettings, connect};
 use facts::Place;
+use files::Address;
 use futures_util::FutureExt;
 use parking_lot::Mutex;
-use remote::{OwnStore, Remote, S3Settings, Settings};
-use store::Key;
+use remote::{Listed, ListedPage, Listing, OwnStore, Remote, S3Settings, Settings};
+use store::{Key, List, Store};
 use warc::Input;
 
+use crate::outcome::WrongUse;
 use crate::which_store::{self, StoreArgs};
 
 /// All sources from which this process reads inputs.
@@ -60,6 +63,23 @@ impl RemoteInputs {
         Sources::with(Arc::new(self.clone()))
     }
 
+    /// The objects below an address, for the catalogue of files.
+    ///
+    /// # Errors
+    /// [`WrongUse`] if it is no address of objects.
+    pub(crate) fn objects(&self, address: &Path) -> Result<(Address, impl files::Objects + use<>), WrongUse> {
+        let text = address.as_os_str().as_encoded_bytes();
+        // A store of ours is the one that flags or the environment name: it has no name of its own.
+        let store = match text.starts_with(b"store:") {
+            true => "",
+            false => self.remote.s3_endpoint(),
+        };
+        let found = Address::new(text, store).map_err(|error| WrongUse(error.to_string()))?;
+        let listing = self.remote.listing(&address.to_string_lossy());
+        let listing = listing.map_err(|error| WrongUse(format!("{}: {error}", address.display())))?;
+        Ok((found, BucketObjects(listing)))
+    }
+
     /// Closes all connections.
     pub(crate) fn close(&self) {
         self.remote.close();
@@ -73,8 +93,10 @@ async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
     let store = connection.store();
     let objects = Arc::new(store.object_store_of_all());
     let connection = Arc::new(Mutex::new(Some(connection)));
+    let listed = store.clone();
     Ok(OwnStore {
         objects,
+        list: Arc::new(move |prefix, after| page_of(listed.clone(), prefix, after).boxed()),
         sha256: Arc::new(move |name| {
             let store = store.clone();
             async move {
@@ -94,6 +116,61 @@ async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
             .boxed()
         }),
     })
+}
+
+/// A page of a listing of our own store; `None` if there is no such bucket.
+async fn page_of(store: Store, prefix: String, after: Option<String>) -> Result<Option<ListedPage>, String> {
+    let bucket = prefix.split('/').next().unwrap_or_default().to_owned();
+    let list = List {
+        prefix,
+        after,
+        limit: LISTED_AT_ONCE,
+        ..List::default()
+    };
+    let page = store.list(&list).await.map_err(|error| error.to_string())?;
+    // Older stores have objects whose bucket was never made, and what belongs to the store itself is not for clients.
+    let is_there = match store::bucket::is_hidden(&list.prefix) {
+        true => false,
+        false if page.objects.is_empty() => store
+            .bucket(&bucket)
+            .await
+            .map_err(|error| error.to_string())?
+            .is_some(),
+        false => true,
+    };
+    Ok(is_there.then(|| ListedPage {
+        objects: page
+            .objects
+            .iter()
+            .map(|meta| Listed {
+                key: meta.key.name().as_bytes().to_vec(),
+                size_bytes: meta.size,
+                modified_ms: i64::try_from(meta.version.millis).unwrap_or(i64::MAX),
+            })
+            .collect(),
+        is_last: page.next.is_none(),
+    }))
+}
+
+/// Objects of a page, as many as one of S3 has.
+const LISTED_AT_ONCE: usize = 1000;
+
+/// A bucket, as the catalogue of files lists it.
+struct BucketObjects(Listing);
+
+impl files::Objects for BucketObjects {
+    fn page(&self, prefix: &[u8], after: Option<&[u8]>) -> io::Result<files::ObjectsPage> {
+        let page = self.0.page(prefix, after)?;
+        let object = |listed: Listed| files::Object {
+            key: listed.key,
+            size_bytes: listed.size_bytes,
+            modified_ns: listed.modified_ms.saturating_mul(1_000_000),
+        };
+        Ok(files::ObjectsPage {
+            objects: page.objects.into_iter().map(object).collect(),
+            is_last: page.is_last,
+        })
+    }
 }
 
 impl InputSource for RemoteInputs {

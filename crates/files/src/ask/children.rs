@@ -7,6 +7,7 @@ use super::Found;
 use crate::attributes::Kind;
 use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
+use crate::objects::shown_name;
 use crate::usage::Usage;
 
 /// By what names are put in order.
@@ -71,7 +72,7 @@ impl Catalogue {
                 usage.count(file, 1);
             }
             let child = Child {
-                name: name.into(),
+                name: shown_name(name).into(),
                 kind: file.kind,
                 usage,
             };

@@ -18,9 +18,10 @@ use crate::answer::{self, ANSWER_WITHIN};
 use crate::attributes::{Attributes, Entry, Kind};
 use crate::catalogue::{Catalogue, join};
 use crate::error::CatalogueError;
+use crate::objects::{dir_name, dirs_of, is_address, split};
 use crate::pack;
 use crate::rows::{FaultRow, RootRow, dir_of_key};
-use crate::scan::rest_below;
+use crate::scan::{names_of, rest_below};
 use crate::tables::Table;
 use crate::usage::Usage;
 
@@ -149,27 +150,73 @@ impl Catalogue {
         Ok(canonical.map_or(given, |path| plain(&path)))
     }
 
-    /// The entry of a path, if the catalogue has it.
+    /// The entry of a path or an address, if the catalogue has it.
     pub fn locate(&self, path: &Path) -> Result<Option<Found>, CatalogueError> {
-        self.locate_exactly(&self.absolute(path)?)
+        use std::os::unix::ffi::OsStrExt;
+        let given = path.as_os_str().as_bytes();
+        match is_address(given) {
+            true => self.locate_exactly(given),
+            false => self.locate_exactly(&self.absolute(path)?),
+        }
     }
 
-    /// As [`Catalogue::locate`], of an absolute path as the catalogue has it: the disk is not asked where links lead.
+    /// As [`Catalogue::locate`], of an absolute path as the catalogue has it: the disk is not asked where links lead. Of an
+    /// address that is both, the directory is meant and not the object; one slash at the end of an address does not matter.
     pub fn locate_exactly(&self, path: &[u8]) -> Result<Option<Found>, CatalogueError> {
         let Some((root, rest)) = self.root_of(path)? else {
             return Ok(None);
         };
-        let mut attributes = root.attributes;
-        for name in rest.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
-            match self.entry(attributes.id, name)? {
-                Some(entry) => attributes = entry.attributes,
+        let path = path.to_vec();
+        if !is_address(&path) {
+            let attributes = self.follow_names(root.attributes, names_of(&rest).into_iter())?;
+            return attributes
+                .map(|attributes| self.found(path, attributes, 0))
+                .transpose();
+        }
+        // A slash alone is the name of an object.
+        let dir = rest
+            .strip_suffix(b"/")
+            .filter(|dir| !dir.is_empty())
+            .unwrap_or(&rest);
+        if let Some(dirs) = dirs_of(dir) {
+            let names: Vec<_> = dirs.into_iter().map(dir_name).collect();
+            let names = names.iter().map(|name| &**name);
+            if let Some(attributes) = self.follow_names(root.attributes.clone(), names)? {
+                let path = path.strip_suffix(b"/").unwrap_or(&path).to_vec();
+                return Ok(Some(self.found(path, attributes, 0)?));
+            }
+        }
+        let (dirs, name) = split(&rest);
+        let names: Vec<_> = dirs.into_iter().map(dir_name).chain([name.into()]).collect();
+        let names = names.iter().map(|name| &**name);
+        let attributes = self.follow_names(root.attributes, names)?;
+        attributes
+            .map(|attributes| self.found(path, attributes, 0))
+            .transpose()
+    }
+
+    /// What names lead to from a directory.
+    fn follow_names<'a>(
+        &self,
+        from: Attributes,
+        names: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Option<Attributes>, CatalogueError> {
+        let mut at = from;
+        for name in names {
+            match self.entry(at.id, name)? {
+                Some(entry) => at = entry.attributes,
                 None => return Ok(None),
             }
         }
-        Ok(Some(self.found(path.to_vec(), attributes, 0)?))
+        Ok(Some(at))
     }
 
-    fn found(&self, path: Vec<u8>, attributes: Attributes, depth: usize) -> Result<Found, CatalogueError> {
+    pub(crate) fn found(
+        &self,
+        path: Vec<u8>,
+        attributes: Attributes,
+        depth: usize,
+    ) -> Result<Found, CatalogueError> {
         let entries = match attributes.kind {
             Kind::Directory => self.dir_row(attributes.id)?.map(|row| row.entries),
             _ => None,

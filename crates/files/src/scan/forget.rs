@@ -17,6 +17,7 @@ use crate::attributes::{Attributes, FileId};
 use crate::catalogue::Catalogue;
 use crate::change::{Change, DIGEST_MARKS};
 use crate::error::{CatalogueError, ScanError};
+use crate::objects::is_address;
 use crate::pack;
 use crate::rows::{OrphanRow, RootRow};
 use crate::tables::Table;
@@ -82,7 +83,11 @@ impl Catalogue {
 
     /// The path under which a directory is a tree, whether it is there or not.
     fn path_of_tree(&self, dir: &Path) -> Result<Vec<u8>, ScanError> {
-        let path = self.absolute(dir)?;
+        let given = dir.as_os_str().as_bytes();
+        let path = match is_address(given) {
+            true => given.strip_suffix(b"/").unwrap_or(given).to_vec(),
+            false => self.absolute(dir)?,
+        };
         let roots = self.roots()?;
         let mut above = roots
             .iter()

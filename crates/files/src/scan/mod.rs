@@ -15,6 +15,7 @@ mod forget;
 mod gather;
 mod items;
 mod look;
+mod objects;
 mod remove;
 mod roots;
 mod visits;
@@ -258,22 +259,12 @@ impl Catalogue {
             true => Which::NotRead,
             false => Which::All,
         };
-        let mut stages = scan.pass(&target, settings, &which)?;
-        if settings.until == Until::Apply {
-            // A directory may have moved to one that had been read before: those that changed since are read again.
-            if self.has_orphans()? {
-                scan.pass(&target, settings, &Which::NotRead)?;
-            }
-            stages.push(scan.remove_old(Orphans::All)?);
-            scan.end(&target)?;
-            self.tables.settle().map_err(CatalogueError::from)?;
+        let stages = scan.pass(&target, settings, &which)?;
+        // A directory may have moved to one that had been read before: those that changed since are read again.
+        if settings.until == Until::Apply && self.has_orphans()? {
+            scan.pass(&target, settings, &Which::NotRead)?;
         }
-        let row = scan.row.lock().clone();
-        Ok(Scanned {
-            number: scan.number,
-            row,
-            stages,
-        })
+        scan.finish(&target, settings, stages)
     }
 
     /// Walks a catalogued directory, and calls `each` with what it holds otherwise than the catalogue has it; changes nothing.
@@ -315,20 +306,21 @@ impl Catalogue {
         if !is_dir {
             return Err(ScanError::NotADirectory { path });
         }
-        let path = path.as_os_str().as_bytes();
+        Ok(self.target_at(path.as_os_str().as_bytes(), names_of)?)
+    }
+
+    /// The tree that a path is in, and the names that lead from there: `names` takes the rest of the path apart.
+    fn target_at(&self, path: &[u8], names: fn(&[u8]) -> Vec<&[u8]>) -> Result<Target, CatalogueError> {
         let roots = self.roots()?;
         let containing = roots
             .iter()
             .filter_map(|(root, _)| Some((root, rest_below(path, root)?)));
         // While a scan takes catalogued trees into one above them, their roots are still there: the outermost counts.
         Ok(match containing.min_by_key(|(root, _)| root.len()) {
-            Some((root, rest)) => {
-                let names = rest.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
-                Target {
-                    root: root.clone(),
-                    only: names.map(Into::into).collect(),
-                }
-            }
+            Some((root, rest)) => Target {
+                root: root.clone(),
+                only: names(rest).into_iter().map(Into::into).collect(),
+            },
             None => Target {
                 root: path.to_vec(),
                 only: Vec::new(),
@@ -408,6 +400,18 @@ fn first_look(path: &Path) -> Result<(), Errno> {
     Ok(())
 }
 
+/// The names of a path in a file system.
+pub(crate) fn names_of(path: &[u8]) -> Vec<&[u8]> {
+    let names = path.split(|&byte| byte == b'/');
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+fn path_buf(path: &[u8]) -> PathBuf {
+    PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
+        path,
+    ))
+}
+
 /// The rest of a path below another one; empty if they are the same.
 pub(crate) fn rest_below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
     let rest = path.strip_prefix(root)?;
@@ -420,6 +424,26 @@ pub(crate) fn rest_below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
 }
 
 impl Scan {
+    /// Ends a scan whose tree was read: takes away what is nowhere any more, unless stages are switched off.
+    fn finish(
+        self: &Arc<Self>,
+        target: &Target,
+        settings: &ScanSettings,
+        mut stages: Vec<StageReport>,
+    ) -> Result<Scanned, ScanError> {
+        if settings.until == Until::Apply {
+            stages.push(self.remove_old(Orphans::All)?);
+            self.end(target)?;
+            self.catalogue.tables.settle().map_err(CatalogueError::from)?;
+        }
+        let row = self.row.lock().clone();
+        Ok(Scanned {
+            number: self.number,
+            row,
+            stages,
+        })
+    }
+
     /// One walk of the tree through all stages.
     fn pass(
         self: &Arc<Self>,
@@ -427,9 +451,7 @@ impl Scan {
         settings: &ScanSettings,
         which: &Which,
     ) -> Result<Vec<StageReport>, ScanError> {
-        let path = PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
-            &target.root,
-        ));
+        let path = path_buf(&target.root);
         let cannot_read = |errno: Errno| ScanError::Root {
             path: path.clone(),
             source: errno.into(),
@@ -489,27 +511,25 @@ impl Scan {
         self: &Arc<Self>,
         settings: &ScanSettings,
     ) -> Result<(Feeder<Work>, flow::Pipeline), flow::FlowError> {
-        let off = |stage: Until| {
-            let order = [
-                Until::ReadDir,
-                Until::Stat,
-                Until::Lookup,
-                Until::Diff,
-                Until::Apply,
-            ];
-            let place = |until: Until| order.iter().position(|at| *at == until);
-            place(stage) > place(settings.until)
-        };
-        let bytes = settings.pending_max as u64 * 100;
-        // Most directories are small: what bounds the queues is their bytes.
-        let stage = |name, until| {
-            StageSettings::new(name)
-                .queue(1 << 12, bytes.max(1 << 20))
-                .off(off(until))
-        };
+        let scan = self.clone();
+        let stat = stage("STAT", Until::Stat, settings).threads(settings.stat_threads);
+        let flow = Flow::<Work, Work>::new().stage(stat, move |_| {
+            let scan = scan.clone();
+            move |work, out| scan.look(work, out)
+        });
+        self.stages_behind(flow, settings)
+    }
+
+    /// The stages behind those that read and look.
+    fn stages_behind<I: flow::Item>(
+        self: &Arc<Self>,
+        flow: Flow<I, LookedAt>,
+        settings: &ScanSettings,
+    ) -> Result<(Feeder<I>, flow::Pipeline), flow::FlowError> {
+        let stage = |name, until| stage(name, until, settings);
         let batch = Batch {
             items_max: 1 << 14,
-            bytes_max: COMMIT_BYTES.min(bytes),
+            bytes_max: COMMIT_BYTES.min(pending_bytes(settings)),
             age_max: COMMIT_AGE,
         };
         // Looks into files wait for the disk, and each directory is compared by one thread.
@@ -517,16 +537,8 @@ impl Scan {
             Magic::Off => 1,
             Magic::Unnamed | Magic::All => settings.stat_threads,
         };
-        let (a, b, c, d) = (self.clone(), self.clone(), self.clone(), self.clone());
-        Flow::<Work, Work>::new()
-            .stage(
-                stage("STAT", Until::Stat).threads(settings.stat_threads),
-                move |_| {
-                    let scan = a.clone();
-                    move |work, out| scan.look(work, out)
-                },
-            )
-            .by_key(|looked: &LookedAt| looked.dir.visit)
+        let (b, c, d) = (self.clone(), self.clone(), self.clone());
+        flow.by_key(|looked: &LookedAt| looked.dir.visit)
             .stage(stage("LOOKUP", Until::Lookup), move |_| {
                 let mut gatherer = gather::Gatherer::new(b.clone());
                 move |looked, out| gatherer.take(looked, out)
@@ -557,4 +569,25 @@ impl Scan {
     fn spent_ms(&self) -> u64 {
         self.spent_before_ms + u64::try_from(wall_ms() - self.since_ms).unwrap_or(0)
     }
+}
+
+/// The settings of a stage; off if the pipeline ends before it.
+fn stage(name: &'static str, until: Until, settings: &ScanSettings) -> StageSettings {
+    let order = [
+        Until::ReadDir,
+        Until::Stat,
+        Until::Lookup,
+        Until::Diff,
+        Until::Apply,
+    ];
+    let place = |until: Until| order.iter().position(|at| *at == until);
+    // Most directories are small: what bounds the queues is their bytes.
+    StageSettings::new(name)
+        .queue(1 << 12, pending_bytes(settings).max(1 << 20))
+        .off(place(until) > place(settings.until))
+}
+
+/// Bytes that names between the stages take, about.
+fn pending_bytes(settings: &ScanSettings) -> u64 {
+    settings.pending_max as u64 * 100
 }

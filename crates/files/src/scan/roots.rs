@@ -3,6 +3,7 @@
 use rustix::io::Errno;
 
 use super::{Scan, Target, rest_below, wall_ms};
+use crate::attributes::Attributes;
 use crate::catalogue::Catalogue;
 use crate::change::Change;
 use crate::changes::ChangesRow;
@@ -38,7 +39,12 @@ impl Scan {
             }
             _ => self.catalogue.volume(&name)?,
         };
-        let attributes = looked.attributes(volume, b"", None);
+        Ok(self.note_root_as(target, looked.attributes(volume, b"", None))?)
+    }
+
+    /// The same, of a root whose attributes are known.
+    pub(super) fn note_root_as(&self, target: &Target, attributes: Attributes) -> Result<(), CatalogueError> {
+        let before = self.catalogue.root(&target.root)?;
         if !self.is_scan
             && before
                 .as_ref()
@@ -79,8 +85,7 @@ impl Scan {
         if self.is_scan {
             change.scan(self.number, &self.row.lock());
         }
-        change.commit()?;
-        Ok(())
+        change.commit()
     }
 
     /// Whether an open directory is the one that the catalogue has of a tree, or it has none of it.

@@ -24,6 +24,7 @@ pub(crate) use open::{Handle, Handles};
 pub(crate) use system::{Looked, look_at, target_of};
 
 use crate::attributes::{FileId, Kind};
+use crate::objects::shown_name;
 use crate::rows::Stamp;
 
 /// Names of a piece: once it has that many, the rest of a directory waits.
@@ -52,7 +53,7 @@ impl Dir {
         while let Some(dir) = at
             && dir.parent.is_some()
         {
-            names.push(&*dir.name);
+            names.push(shown_name(&dir.name));
             at = dir.parent.as_deref();
         }
         names.reverse();

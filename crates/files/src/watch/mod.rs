@@ -27,6 +27,7 @@ pub use row::{Freshness, Stale, StaleReason};
 use crate::attributes::FileId;
 use crate::catalogue::{Catalogue, CatalogueSettings};
 use crate::error::{CatalogueError, ScanError};
+use crate::objects::is_address;
 use crate::rows::ScanCounts;
 use crate::scan::{FileReader, FileSeen, Progress, ScanSettings, rest_below};
 use alive::Alive;
@@ -129,6 +130,15 @@ pub enum WatchError {
         path: PathBuf,
         /// The tree.
         root: PathBuf,
+    },
+    /// It is kept in a store.
+    #[error(
+        "{} cannot be watched: a store does not tell what changes in it; scan it from time to time (weft files scan)",
+        path.display()
+    )]
+    Objects {
+        /// The address.
+        path: PathBuf,
     },
     /// One directory is below another one.
     #[error("{} is in {}, which is watched too: leave it out", path.display(), root.display())]
@@ -407,6 +417,10 @@ const END_TRIES: u32 = 100;
 /// The path under which a directory is a tree, or becomes one.
 fn path_of_tree(catalogue: &Catalogue, given: &Path, answer_within: Duration) -> Result<Vec<u8>, WatchError> {
     use std::os::unix::ffi::OsStrExt;
+    if is_address(given.as_os_str().as_bytes()) {
+        let path = given.to_owned();
+        return Err(WatchError::Objects { path });
+    }
     let target = match catalogue.target(given, answer_within) {
         Ok(target) => target,
         // A tree that is not there now is watched as soon as it is.

@@ -1,10 +1,11 @@
-//! Scans of real directories beside what the standard library finds in them.
+//! Scans of real directories beside what the standard library finds in them, and of objects beside a map.
 
 mod ask;
 mod deep;
 mod forget;
 mod magic;
 mod model;
+mod objects;
 mod renames;
 mod retention;
 mod scan;

@@ -135,7 +135,9 @@ pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<boo
     Ok(match (policy.trigger.every_ms, last) {
         (None, _) => match &policy.trigger.usage {
             Some(usage) => {
-                let trees = catalogue.trees()?;
+                let mut trees = catalogue.trees()?;
+                // What rules do is done with files on disks.
+                trees.retain(|tree| !files::is_address(&tree.path));
                 let tops = tops(catalogue, policy, &trees)?;
                 !excess(catalogue, policy, usage, &trees, &tops)?.is_none()
             }

@@ -86,7 +86,8 @@ fn of_volumes(policy: &Policy, tops: &[(&Root, Found)]) -> Result<Used, PlanErro
 
 fn of_owners(catalogue: &Catalogue) -> Result<Used, PlanError> {
     let mut used = Used::default();
-    for (group, sums) in catalogue.groups()? {
+    let groups = catalogue.groups()?.into_iter();
+    for (group, sums) in groups.filter(|(group, _)| group.uid != files::NO_OWNER) {
         let row = used.entry(u64::from(group.uid)).or_default();
         row.0 = row.0.saturating_add(sums.size_bytes);
         row.2 = format!("user {} has {} bytes", group.uid, row.0);

@@ -124,7 +124,11 @@ fn policy(name: String, begin: usize, table: PolicyTable, condition: Option<Cond
         return Err(At(found.span().start, message));
     }
     if let Some(path) = table.scope.iter().find(|path| !path.get_ref().is_absolute()) {
-        let message = format!("{}: expected an absolute path", path.get_ref().display());
+        let shown = path.get_ref().display();
+        let message = match files::is_address(path.get_ref().as_os_str().as_encoded_bytes()) {
+            true => format!("{shown}: policies act on file systems, not on objects of a store"),
+            false => format!("{shown}: expected an absolute path"),
+        };
         return Err(At(path.span().start, message));
     }
     let trigger = trigger(begin, &table.trigger)?;

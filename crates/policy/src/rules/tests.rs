@@ -57,6 +57,11 @@ fn errors_name_line_and_column() {
     );
     check("[policy.a]\naction = 'verify'\nscope = ['x']", "3:10", "absolute");
     check(
+        "[policy.a]\naction = 'verify'\nscope = ['s3://b/x']",
+        "3:10",
+        "not on objects",
+    );
+    check(
         "[policy.a]\naction = 'move'\nto = '/x'\ncondition = 'size > 1'\n\
          trigger = { usage_of = 'volume', high = '9%', low = '8%' }",
         "1:1",

@@ -38,6 +38,7 @@ pub(crate) fn with_store(objects: Arc<dyn ObjectStore>) -> Remote {
         let store = OwnStore {
             objects,
             sha256: Arc::new(|name| async move { (name == "b/kept").then_some([7; 32]) }.boxed()),
+            list: Arc::new(|_, _| async { Err("it does not list".to_owned()) }.boxed()),
             close: Arc::new(|| async {}.boxed()),
         };
         async move { Ok(store) }.boxed()

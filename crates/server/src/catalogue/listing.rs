@@ -146,7 +146,8 @@ fn way(path: &[u8], trees: &[Vec<u8>]) -> Vec<FilesPath> {
         .map(Vec::len)
         .max()
         .unwrap_or(0);
-    let slashes = (root + 1..path.len()).filter(|&at| path[at] == b'/');
+    // In an address of objects more than one slash may follow on a name: the first one ends it.
+    let slashes = (root + 1..path.len()).filter(|&at| path[at] == b'/' && path[at - 1] != b'/');
     let mut lengths: Vec<usize> = std::iter::once(root).chain(slashes).chain([path.len()]).collect();
     lengths.dedup();
     lengths
@@ -172,5 +173,8 @@ mod tests {
         let all = super::way(b"/a/b", &[b"/".to_vec()]);
         let all: Vec<_> = all.iter().map(|step| step.path.as_str()).collect();
         assert_eq!(all, ["/", "/a", "/a/b"]);
+        let objects = super::way(b"s3://b/p/a//b", &[b"s3://b/p".to_vec()]);
+        let objects: Vec<_> = objects.iter().map(|step| step.path.as_str()).collect();
+        assert_eq!(objects, ["s3://b/p", "s3://b/p/a", "s3://b/p/a//b"]);
     }
 }

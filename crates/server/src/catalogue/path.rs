@@ -65,6 +65,9 @@ fn hexadecimal(digit: u8) -> Option<u8> {
 /// The path with one slash between names and none at its end, as the catalogue has it. Nothing else is changed: `..` is a name
 /// that no directory lists.
 pub(crate) fn tidy(path: &[u8]) -> Vec<u8> {
+    if ::files::is_address(path) {
+        return path.strip_suffix(b"/").unwrap_or(path).to_vec();
+    }
     let mut tidy = Vec::with_capacity(path.len());
     for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
         tidy.push(b'/');
@@ -93,7 +96,14 @@ mod tests {
 
     #[test]
     fn paths_are_those_of_the_catalogue() {
-        for (given, is) in [("/a//b/", "/a/b"), ("/", "/"), ("", ""), ("a", "/a"), ("//", "/")] {
+        for (given, is) in [
+            ("/a//b/", "/a/b"),
+            ("/", "/"),
+            ("", ""),
+            ("a", "/a"),
+            ("//", "/"),
+            ("s3://b/a//b/", "s3://b/a//b"),
+        ] {
             assert_eq!(tidy(given.as_bytes()), is.as_bytes(), "{given}");
         }
     }

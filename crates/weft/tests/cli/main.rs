@@ -9,6 +9,7 @@ mod bombs;
 mod demo;
 mod facts;
 mod files;
+mod files_objects;
 mod fixture;
 mod generators;
 mod inspect;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cluster::{NodeSettings, RunningNode, VolumeSettings, start};
 use futures_util::{TryStreamExt, stream};
-use store::{Key, List, Put};
+use store::{Condition, Key, List, Put};
 use tokio::runtime::Runtime;
 
 use crate::addresses::{dumps, local};
@@ -55,6 +55,14 @@ impl Face {
         self.runtime
             .block_on(put.put(&key, body, Put::default()))
             .expect("a put");
+    }
+
+    pub(crate) fn remove(&self, key: &str) {
+        let key = Key::parse(key).expect("a key");
+        let store = self.node.store();
+        self.runtime
+            .block_on(store.delete(&key, Condition::Always))
+            .expect("a delete");
     }
 
     /// The program with the keys of the face, or without.

@@ -4,6 +4,7 @@ mod broken;
 mod crash;
 mod facts_in_store;
 mod files;
+mod files_objects;
 mod full_disk;
 #[cfg(target_os = "linux")]
 mod hanging;

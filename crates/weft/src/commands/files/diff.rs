@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ::files::{Changed, Progress, ScanSettings, What, with_renames};
+use ::files::{Changed, Progress, ScanSettings, What, is_address, with_renames};
 
 use super::when::{moment_ms, shown_ms};
 use super::{JsonPath, open, shown, watched};
@@ -17,20 +17,20 @@ use crate::units::{bytes, count};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft files diff                      what the disk holds otherwise than the catalogue
+  weft files diff                      what disks and stores hold otherwise than the catalogue
   weft files diff --path /data/crawls  a part of it
   weft files diff 7d                   what scans found changed in the last seven days
   weft files diff 2026-11-01 --sum     how many names, and how many bytes
 
 A line begins with + (new), - (gone), ~ (changed) or > (renamed or moved: the same file or directory has another name, and
 of a directory nothing below it is told). Changes are kept for 400 days. What the first scan of a tree found is not among
-them. Against the disk, of a directory that is gone its own name alone is told; exit code 1 on any difference.";
+them. Against the disk or a store, of a directory that is gone its own name alone is told; exit code 1 on any difference.";
 
 /// Flags of `weft files diff`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A day (2026-11-01), a time, or an age (7d, 36h) [default: compare with the disk]
+    /// A day (2026-11-01), a time, or an age (7d, 36h) [default: compare with what is there now]
     #[arg(value_parser = moment_ms)]
     since: Option<i64>,
     /// Only this directory, and what is below it [default: every tree]
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None => {
             let stop = Stop::listen()?;
             for top in tops {
-                changes.extend(compared(&catalogue, &top.path, args, &stop)?);
+                changes.extend(compared(&catalogue, &top.path, args, &stop, context)?);
             }
             changes = with_renames(changes);
             changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -102,6 +102,7 @@ fn compared(
     path: &[u8],
     args: &Args,
     stop: &Stop,
+    context: &Context,
 ) -> anyhow::Result<Vec<Changed>> {
     use std::os::unix::ffi::OsStrExt;
     let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
@@ -113,8 +114,14 @@ fn compared(
         answer_within: Duration::from_secs(args.answer_within.into()),
         ..ScanSettings::default()
     };
-    let walk = || catalogue.compare(dir, &settings, &progress, each);
-    watched(&progress, stop, walk, || {})?;
+    if is_address(path) {
+        let (address, objects) = context.remote_inputs.objects(dir)?;
+        let list = || catalogue.compare_objects(&address, &objects, &settings, &progress, each);
+        watched(&progress, stop, list, || {})?;
+    } else {
+        let walk = || catalogue.compare(dir, &settings, &progress, each);
+        watched(&progress, stop, walk, || {})?;
+    }
     let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(std::mem::take(&mut *changes))
 }

@@ -27,7 +27,7 @@ Examples:
   weft files find --name '*.tmp' --modified +30d --exec rm -- {}
 
 All conditions must hold. Numbers: +N more than N, -N less than N, N just N. Nothing is read from the disk: what is listed is
-what the last scan found. A command of --exec is run for each entry, without a shell; it gets the path for {}.";
+what the last scan found. A command of --exec is run for each entry, without a shell; it gets the path for {}, and of an object the address.";
 
 /// Flags of `weft files find`.
 #[derive(Debug, clap::Args)]
@@ -265,8 +265,10 @@ impl Conditions<'_> {
             && args.user.is_none_or(|uid| file.uid == uid)
             && args.group.is_none_or(|gid| file.gid == gid)
             && args.perm.is_none_or(|permissions| permissions.fit(file.mode))
+            && (args.modified.is_empty() && args.changed.is_empty() || has_times(file))
             && age_fits(&args.modified, file.modified_ns.div_euclid(1_000_000))
             && age_fits(&args.changed, file.changed_ns.div_euclid(1_000_000))
+            && (args.accessed.is_empty() || !file.is_object())
             && age_fits(&args.accessed, file.accessed_s.saturating_mul(1000))
             && (!args.empty || is_empty(found))
             && self.names_fit(&found.path)
@@ -288,11 +290,18 @@ impl Conditions<'_> {
     }
 
     fn names_fit(&self, path: &[u8]) -> bool {
-        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        // The name of an object may end in a slash.
+        let whole = path.strip_suffix(b"/").unwrap_or(path);
+        let name = whole.rsplit(|&byte| byte == b'/').next().unwrap_or(whole);
         let as_path = |bytes| Path::new(OsStr::from_bytes(bytes));
         self.name.iter().all(|glob| glob.is_match(as_path(name)))
             && self.path.as_ref().is_none_or(|glob| glob.is_match(as_path(path)))
     }
+}
+
+/// Whether it is known when something changed last: of directories of objects it is not.
+fn has_times(file: &Attributes) -> bool {
+    file.kind != Kind::Directory || !file.is_object()
 }
 
 fn is_empty(found: &Found) -> bool {
@@ -405,20 +414,21 @@ fn print(
     context: &mut Context,
 ) -> Result<(), FindError> {
     let file = &found.attributes;
+    let has_owner = !file.is_object();
     if context.json {
         context.out.json(&serde_json::json!({
             "at": JsonPath::new(&found.path),
             "kind": file.kind,
             "inode": file.id.inode,
-            "mode": format!("{:o}", file.mode),
+            "mode": has_owner.then(|| format!("{:o}", file.mode)),
             "links": file.links,
-            "uid": file.uid,
-            "gid": file.gid,
+            "uid": has_owner.then_some(file.uid),
+            "gid": has_owner.then_some(file.gid),
             "size_bytes": file.size_bytes,
             "disk_bytes": file.blocks.saturating_mul(512),
             "modified_ns": file.modified_ns,
             "changed_ns": file.changed_ns,
-            "accessed_s": file.accessed_s,
+            "accessed_s": has_owner.then_some(file.accessed_s),
             "born_ns": file.born_ns(),
             "format": file.format.name(),
             "sha256": digest.map(|digest| data_encoding::HEXLOWER.encode(&digest.sha256)),
@@ -451,7 +461,10 @@ fn print(
             user,
             names.group(file.gid),
             bytes(file.size_bytes),
-            shown_ms(file.modified_ns.div_euclid(1_000_000)),
+            match has_times(file) {
+                true => shown_ms(file.modified_ns.div_euclid(1_000_000)),
+                false => format!("{:<19}", "-"),
+            },
             shown(&found.path),
         )?;
     } else {

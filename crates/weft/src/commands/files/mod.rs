@@ -27,6 +27,7 @@ pub(crate) mod when;
 const EXAMPLES: &str = "\
 Examples:
   weft files scan /data/crawls            read a tree in, or bring it up to date
+  weft files scan s3://crawls/2026/       the objects of a store (also store://bucket/prefix)
   weft files watch /data/crawls           keep it up to date, as it changes
   weft files status                       what is catalogued, how fresh it is
   weft files du /data/crawls              what takes the space
@@ -51,7 +52,7 @@ pub(crate) struct Args {
 /// What to do with the catalogue of files.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Walk directories, and bring the catalogue up to date
+    /// Walk directories, or list objects, and bring the catalogue up to date
     Scan(scan::Args),
     /// Keep trees current as they change, until Ctrl-C
     Watch(watch::Args),

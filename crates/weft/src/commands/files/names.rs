@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ::files::NO_OWNER;
 use nix::unistd::{Gid, Group, Uid, User};
 
 /// Names that the system knows, each asked for once.
@@ -21,17 +22,28 @@ impl Names {
 
     /// The name of a group, or the number where there is none.
     pub(super) fn group(&mut self, gid: u32) -> &str {
-        self.groups
-            .entry(gid)
-            .or_insert_with(|| match Group::from_gid(Gid::from_raw(gid)) {
-                Ok(Some(group)) => group.name,
-                _ => gid.to_string(),
-            })
+        self.groups.entry(gid).or_insert_with(|| match gid {
+            NO_OWNER => NOBODY.to_owned(),
+            gid => group_name(gid).unwrap_or_else(|| gid.to_string()),
+        })
     }
 }
 
+fn group_name(gid: u32) -> Option<String> {
+    Group::from_gid(Gid::from_raw(gid))
+        .ok()
+        .flatten()
+        .map(|group| group.name)
+}
+
+/// What has no owner or group: objects of a store.
+const NOBODY: &str = "(none)";
+
 /// The name of a user, if the system knows one.
 pub(super) fn user_name(uid: u32) -> Option<String> {
+    if uid == NO_OWNER {
+        return Some(NOBODY.to_owned());
+    }
     User::from_uid(Uid::from_raw(uid))
         .ok()
         .flatten()

@@ -316,7 +316,7 @@ fn files(report: Report, rows: &[Found], names: &mut Names, context: &mut Contex
                 "at": JsonPath::new(&row.path),
                 "size_bytes": file.size_bytes,
                 "modified_ms": modified_ms,
-                "uid": file.uid,
+                "uid": (!file.is_object()).then_some(file.uid),
             }))?;
             continue;
         }

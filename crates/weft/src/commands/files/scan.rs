@@ -1,10 +1,11 @@
 //! `weft files scan`: walks directories, and brings the catalogue up to date.
 
 use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::files::{Catalogue, Progress, ScanError, ScanSettings, Scanned, Until};
+use ::files::{Catalogue, Progress, ScanError, ScanSettings, Scanned, Until, is_address};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
@@ -25,16 +26,20 @@ Examples:
   weft files scan --partial /data/crawls/2026    a part of a catalogued tree
   weft files scan /data --magic           and look into files whose names say nothing of their formats
   weft files scan /data --stages          and what each stage did
+  weft files scan s3://crawls/2026/       the objects of an S3 store below a prefix
+  weft files scan store://crawls          those of a bucket of our own store
 
 A directory within a tree that is catalogued is scanned as a part of it. A scan that was stopped goes on where it was.
-What is mounted below a directory is left out unless --cross-devices is given. Exit code 1 where something could not be
+What is mounted below a directory is left out unless --cross-devices is given. Objects are listed, one page after the other;
+s3:// takes keys, region and endpoint from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, and store://
+is the store that WEFT_STORE names. Exit code 1 where something could not be
 read: weft files status --faults lists it.";
 
 /// Flags of `weft files scan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Directories
+    /// Directories, and addresses of objects (s3://bucket/prefix/, store://bucket/prefix/)
     #[arg(value_name = "DIR", required_unless_present = "partial")]
     dirs: Vec<PathBuf>,
     /// Only this part of a tree that is catalogued already
@@ -112,7 +117,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         (settings.read_threads, settings.stat_threads) = (threads, threads);
     }
     for dir in &args.partial {
-        if catalogue.locate(dir)?.is_none() && catalogue.locate(parent_of(dir))?.is_none() {
+        if catalogue.locate(dir)?.is_none() && !is_in_tree(&catalogue, dir)? {
             let dir = dir.display();
             return Err(WrongUse(format!(
                 "{dir} is in no tree that is catalogued: scan it without --partial"
@@ -128,10 +133,21 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(outcome)
 }
 
-fn parent_of(dir: &Path) -> &Path {
-    dir.parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
+/// Whether a directory that is not catalogued itself is in one that is.
+fn is_in_tree(catalogue: &Catalogue, dir: &Path) -> anyhow::Result<bool> {
+    let address = dir.as_os_str().as_bytes();
+    if is_address(address) {
+        // Directories of objects come and go: one that is new may be deep below the one that is known.
+        let trees = catalogue.tree_paths()?;
+        let is_below = |tree: &Vec<u8>| {
+            address
+                .strip_prefix(&**tree)
+                .is_some_and(|rest| rest.starts_with(b"/"))
+        };
+        return Ok(trees.iter().any(is_below));
+    }
+    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+    Ok(catalogue.locate(parent.unwrap_or(Path::new(".")))?.is_some())
 }
 
 fn scan_one(
@@ -158,7 +174,14 @@ fn scan_one(
             progress_line(&line);
         }
     };
-    let result = watched(&progress, stop, || catalogue.scan(dir, settings, &progress), tick);
+    let result = match is_address(dir.as_os_str().as_bytes()) {
+        true => {
+            let (address, objects) = context.remote_inputs.objects(dir)?;
+            let scan = || catalogue.scan_objects(&address, &objects, settings, &progress);
+            watched(&progress, stop, scan, tick)
+        }
+        false => watched(&progress, stop, || catalogue.scan(dir, settings, &progress), tick),
+    };
     bar.finish_and_clear();
     let scanned = result.map_err(|error| match error.downcast_ref() {
         Some(ScanError::Stopped) => anyhow::anyhow!(

@@ -1,0 +1,145 @@
+//! The objects of a bucket in order, a page at a time, with every key as it is.
+//!
+//! Invariants:
+//!  - a key is what the store has, byte for byte: also one with empty segments, or a slash at an end, which is no path;
+//!  - a page that is not the last one has an object, so that who goes on after it gets on;
+//!  - a bucket that is not there is an error, not an empty page.
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::address::Address;
+use crate::failure::Failure;
+use crate::remote::{Remote, Shared};
+use crate::retry::asked;
+use crate::s3_list::S3Listing;
+
+/// An object of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its key in the bucket.
+    pub key: Vec<u8>,
+    /// Its length.
+    pub size_bytes: u64,
+    /// When it was last written, in milliseconds since 1970.
+    pub modified_ms: i64,
+}
+
+/// Some objects that follow one another.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListedPage {
+    /// In bytewise order of key.
+    pub objects: Vec<Listed>,
+    /// Whether there are no more.
+    pub is_last: bool,
+}
+
+/// A bucket to list. Cheap to clone; nothing is asked before the first page.
+#[derive(Clone)]
+pub struct Listing {
+    remote: Remote,
+    place: Place,
+}
+
+#[derive(Clone)]
+enum Place {
+    S3 {
+        bucket: String,
+        /// Made with the first page: its region may have to be asked for.
+        made: Arc<Mutex<Option<Arc<S3Listing>>>>,
+    },
+    Own {
+        bucket: String,
+    },
+}
+
+impl Remote {
+    /// The bucket of `s3://bucket/...` or `store://bucket/...`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] if the address names none.
+    pub fn listing(&self, address: &str) -> io::Result<Listing> {
+        let place = match Address::parse(address)? {
+            Address::S3 { bucket, .. } => Place::S3 {
+                bucket,
+                made: Arc::default(),
+            },
+            Address::Store { bucket, .. } => Place::Own { bucket },
+            Address::Web(_) => {
+                let what = "a web server does not list its files: expected s3:// or store://";
+                return Err(io::Error::new(ErrorKind::InvalidInput, what));
+            }
+        };
+        Ok(Listing {
+            remote: self.clone(),
+            place,
+        })
+    }
+
+    /// Where the buckets of `s3://` addresses are: the endpoint, or Amazon's name.
+    pub fn s3_endpoint(&self) -> &str {
+        let endpoint = self.shared().s3_settings().endpoint.as_deref();
+        endpoint.map_or("amazonaws.com", |endpoint| endpoint.trim_end_matches('/'))
+    }
+}
+
+impl Listing {
+    /// The objects whose keys begin with `prefix` and come after `after`, as many as the store gives at a time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] if there is no such bucket; what the store says, after retries. The text does not name the
+    /// address.
+    pub fn page(&self, prefix: &[u8], after: Option<&[u8]>) -> io::Result<ListedPage> {
+        let (prefix, after) = (prefix.to_vec(), after.map(<[u8]>::to_vec));
+        let place = self.place.clone();
+        self.remote.wait(|shared| async move {
+            match place {
+                Place::S3 { bucket, made } => {
+                    let known = made.lock().clone();
+                    let listing = match known {
+                        Some(listing) => listing,
+                        None => {
+                            let listing = S3Listing::new(&shared, &bucket).await?;
+                            made.lock().insert(Arc::new(listing)).clone()
+                        }
+                    };
+                    asked(shared.retry(), || listing.page(&prefix, after.as_deref())).await
+                }
+                Place::Own { bucket } => own_page(&shared, &bucket, &prefix, after.as_deref()).await,
+            }
+        })
+    }
+}
+
+async fn own_page(
+    shared: &Shared,
+    bucket: &str,
+    prefix: &[u8],
+    after: Option<&[u8]>,
+) -> io::Result<ListedPage> {
+    let whole = |name: &[u8]| match std::str::from_utf8(name) {
+        Ok(name) => Ok(format!("{bucket}/{name}")),
+        Err(_) => Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "a name in a store is UTF-8 text, and this prefix is none",
+        )),
+    };
+    let (prefix, after) = (whole(prefix)?, after.map(whole).transpose()?);
+    let (_, own) = shared.own_store().await?;
+    asked(shared.retry(), || {
+        let page = (own.list)(prefix.clone(), after.clone());
+        async move {
+            match page.await {
+                Ok(Some(page)) => Ok(page),
+                Ok(None) => {
+                    let what = format!("there is no bucket {bucket} in this store");
+                    Err(Failure::lasting(ErrorKind::NotFound, what))
+                }
+                Err(error) => Err(Failure::passing(error)),
+            }
+        }
+    })
+    .await
+}
