@@ -4,6 +4,7 @@ mod children;
 mod duplicates;
 mod heaviest;
 mod history;
+mod names;
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ pub use children::{Child, Children, Weight};
 pub use duplicates::{Duplicates, DuplicatesFound};
 pub use heaviest::{FirstBy, Heaviest};
 pub use history::Changed;
+pub use names::{Name, NameCondition, directory_of, name_of};
 
 use crate::attributes::{Attributes, Entry, Kind};
 use crate::catalogue::{Catalogue, join};

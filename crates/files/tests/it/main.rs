@@ -3,6 +3,7 @@
 mod ask;
 mod deep;
 mod model;
+mod names;
 mod scan;
 #[cfg(target_os = "linux")]
 mod watch;

@@ -10,7 +10,6 @@ use ::files::{ActRow, ActState, Catalogue};
 use anyhow::Context as _;
 use policy::{Plan, Policy, Rules, RunError, RunSettings, Shelf};
 
-use super::names::{gid, uid};
 use super::when::now_ms;
 use super::{JsonPath, open, shown};
 use crate::commands::store::session::{Begin, Session, with_store};
@@ -20,6 +19,7 @@ use crate::flag_values::positive;
 use crate::stop::Stop;
 use crate::units::{bytes, counted};
 use crate::which_store::{StoreArgs, place};
+use accounts::{gid, uid};
 
 mod log;
 pub(super) mod shelf;
