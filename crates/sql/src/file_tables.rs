@@ -176,7 +176,7 @@ impl TableProvider for FilesOf {
         };
         let catalogue = self.catalogue.clone();
         let opened = ambient::blocking(move || catalogue.open()).await;
-        let opened = opened.map_err(panicked).and_then(|opened| opened)?;
+        let opened = opened.map_err(panicked).flatten()?;
         let exec = FileExec::new(self.table, opened, conditions, projection)?;
         Ok(Arc::new(exec.up_to(limit)))
     }

@@ -3,7 +3,7 @@
 mod closing;
 mod data;
 mod epochs;
-mod files;
+mod file_tables;
 mod live;
 mod maintain;
 mod questions;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use files::{Copy, Digest, Format, Notes, Seen};
-use sql::{FileTable, QUESTIONS, QuerySettings, SqlError};
+use sql::arrow::datatypes::SchemaRef;
+use sql::{FileTable, QUESTIONS, QuerySettings, SqlError, TableInfo};
 
 use crate::data::{Place, ask, ask_with, refused};
 
@@ -471,11 +472,8 @@ async fn without_a_catalogue_it_is_told_how_to_get_one() {
         );
         assert!(error.is_of_statement() && !error.is_in_use(), "{error:?}");
     }
-    let names = |tables: Vec<(sql::TableInfo, _)>| -> Vec<&str> {
-        tables
-            .into_iter()
-            .map(|(table, _): (_, sql::arrow::datatypes::SchemaRef)| table.name)
-            .collect()
+    let names = |tables: Vec<(TableInfo, SchemaRef)>| -> Vec<&'static str> {
+        tables.into_iter().map(|(table, _)| table.name).collect()
     };
     assert!(!names(database.tables().await.unwrap()).contains(&"files"));
     assert!(!ask(&database, "SHOW TABLES").await.contains("file_names"));
