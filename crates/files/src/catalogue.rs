@@ -16,6 +16,7 @@ use crate::rows::{DirRow, Group, LinkedRow, RootRow, ScanRow};
 use crate::tables::{Table, Tables};
 use crate::usage::Usage;
 use crate::varint::{Corrupt, Reader, put};
+use crate::watch::Watch;
 
 /// Format of the tables that this program reads and writes.
 const FORMAT: u64 = 1;
@@ -79,6 +80,12 @@ impl Catalogue {
     fn at(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
         let tables = Tables::open(dir, settings.cache_size_bytes).map_err(|error| match error {
             fjall::Error::Locked => CatalogueError::InUse { dir: dir.to_owned() },
+            // The engine opens its files for writing, also to read them.
+            fjall::Error::Io(source) => CatalogueError::io(
+                "open, for reading and writing, the catalogue of files in",
+                dir,
+                source,
+            ),
             error => CatalogueError::Engine(error),
         })?;
         let meta = tables.space(Table::Meta);
@@ -277,6 +284,36 @@ impl Catalogue {
         Ok(())
     }
 
+    /// Calls `each` with the entries of a directory from a name on, in order of name, until it gives false. Packs before that name
+    /// are not read.
+    pub(crate) fn each_entry_from<E: From<CatalogueError>>(
+        &self,
+        dir: FileId,
+        name: &[u8],
+        mut each: impl FnMut(Entry) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let packs = self.tables.space(Table::Packs);
+        let before = packs
+            .range(pack::key(dir, b"")..=pack::key(dir, name))
+            .next_back();
+        let begin = match before {
+            Some(row) => row.key().map_err(CatalogueError::from)?.to_vec(),
+            None => pack::key(dir, name),
+        };
+        for row in packs.range(begin..) {
+            let (key, value) = row.into_inner().map_err(CatalogueError::from)?;
+            if !key.starts_with(&dir.to_bytes()) {
+                break;
+            }
+            for entry in pack::decode(&value).map_err(CatalogueError::from)? {
+                if &*entry.name >= name && !each(entry)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// One entry of a directory.
     pub(crate) fn entry(&self, dir: FileId, name: &[u8]) -> Result<Option<Entry>, CatalogueError> {
         let keys = pack::key(dir, b"")..=pack::key(dir, name);
@@ -320,15 +357,24 @@ impl Catalogue {
     }
 }
 
+/// How long a question waits for the catalogue in `dir`: a server that shows its pages has it open for a moment at a time. A
+/// watch does, too, but for a while if it scans.
+pub fn wait_max(dir: &Path) -> Duration {
+    match Watch::is_running(dir) {
+        true => Duration::from_secs(5),
+        false => Duration::from_secs(2),
+    }
+}
+
 /// Opens a catalogue as `open` does it, and tries again for a time while another process has it open: those that only ask
 /// have it for some milliseconds.
 ///
 /// # Errors
 /// Those of `open`; [`CatalogueError::InUse`] when the time is over.
-pub fn when_free(
+pub fn when_free<T>(
     wait_max: Duration,
-    open: impl Fn() -> Result<Catalogue, CatalogueError>,
-) -> Result<Catalogue, CatalogueError> {
+    open: impl Fn() -> Result<T, CatalogueError>,
+) -> Result<T, CatalogueError> {
     let begun = ambient::now();
     loop {
         match open() {

@@ -34,11 +34,11 @@ mod walk;
 mod watch;
 
 pub use ask::{
-    Changed, Child, Children, Duplicates, DuplicatesFound, Fault, FirstBy, Found, Go, Heaviest, Root, Weight,
-    with_renames,
+    Changed, Child, Children, Duplicates, DuplicatesFound, Fault, FirstBy, Found, Go, Heaviest, Name,
+    NameCondition, Root, Weight, directory_of, name_of, with_renames,
 };
 pub use attributes::{Attributes, Entry, FileId, Kind};
-pub use catalogue::{Catalogue, CatalogueSettings, join, when_free};
+pub use catalogue::{Catalogue, CatalogueSettings, join, wait_max, when_free};
 pub use change::CRASH_POINTS;
 pub use changes::What;
 pub use error::{CatalogueError, ScanError};

@@ -32,6 +32,7 @@ use tokio::time::Instant;
 
 use crate::SqlError;
 use crate::fact_tables::{FactTables, Wanted};
+use crate::file_tables::{FileCatalogue, FileTable, FilesOf};
 use crate::functions;
 use crate::handle::Handle;
 use crate::live::Live;
@@ -97,6 +98,7 @@ pub struct Database {
     /// Where they are, if not where the archive says.
     facts_place: Option<String>,
     remote: Remote,
+    files: Arc<FileCatalogue>,
 }
 
 /// Rows that answer a statement.
@@ -177,6 +179,7 @@ impl Database {
             facts: Mutex::default(),
             facts_place: settings.facts.clone(),
             remote: settings.remote(),
+            files: FileCatalogue::of_archive(dir),
         })
     }
 
@@ -324,6 +327,7 @@ impl Database {
         };
         let tables = Arc::new(Tables {
             facts: self.facts(cut.archive())?,
+            files: self.files.clone(),
             of_definitions: RwLock::default(),
             state: RwLock::default(),
             is_newest: settings.at_epoch.is_none(),
@@ -483,6 +487,7 @@ struct Tables {
     is_newest: bool,
     /// The tables of facts, or why there are none.
     facts: Result<Arc<FactTables>, String>,
+    files: Arc<FileCatalogue>,
     /// Views of an older epoch.
     of_definitions: RwLock<HashMap<&'static str, Arc<dyn TableProvider>>>,
     /// The session that these are the tables of.
@@ -522,6 +527,20 @@ impl Tables {
         }
         facts.provider(table, wanted, Arc::new(state)).await
     }
+
+    fn file_table(&self, table: FileTable) -> Result<Arc<dyn TableProvider>, SqlError> {
+        if !self.is_newest {
+            return Err(SqlError::NoFacts(format!(
+                "the catalogue of files has no older epochs, so there is no table {} with at_epoch",
+                table.name()
+            )));
+        }
+        if !self.files.is_there() {
+            return Err(self.files.missing());
+        }
+        let catalogue = self.files.clone();
+        Ok(Arc::new(FilesOf { table, catalogue }))
+    }
 }
 
 #[async_trait]
@@ -536,10 +555,10 @@ impl SchemaProvider for Tables {
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) {
-            let table = self.fact_table(table).await;
-            return table
-                .map(Some)
-                .map_err(|error| DataFusionError::External(Box::new(error)));
+            return Ok(Some(self.fact_table(table).await?));
+        }
+        if let Some(table) = FileTable::named(name) {
+            return Ok(Some(self.file_table(table)?));
         }
         if !self.is_newest {
             return Ok(self.of_definitions.read().get(name).cloned());
@@ -561,6 +580,9 @@ impl SchemaProvider for Tables {
 impl Tables {
     /// Whether lists of tables name it.
     fn is_shown(&self, name: &str) -> bool {
+        if FileTable::named(name).is_some() {
+            return self.is_newest && self.files.is_there();
+        }
         match Table::ALL.into_iter().find(|table| table.name() == name) {
             Some(Table::Texts) => self
                 .facts

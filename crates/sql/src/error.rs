@@ -3,6 +3,7 @@
 use archive::{AskError, OpenError};
 use datafusion::error::DataFusionError;
 use deltalake_core::DeltaTableError;
+use files::CatalogueError;
 
 /// Why a statement has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -35,9 +36,12 @@ pub enum SqlError {
         /// The limit.
         seconds: u64,
     },
-    /// The archive keeps no such facts.
+    /// The archive keeps no such facts, or no history of them.
     #[error("{0}")]
     NoFacts(String),
+    /// The catalogue of files is not there, is in use, or cannot be read.
+    #[error(transparent)]
+    Files(#[from] CatalogueError),
     /// Tables cannot be where they are said to be.
     #[error("{address}: {why}")]
     Place {
@@ -90,8 +94,22 @@ impl SqlError {
     pub fn is_of_statement(&self) -> bool {
         matches!(
             self,
-            SqlError::Statement { .. } | SqlError::ReadOnly { .. } | SqlError::NoFacts(_)
+            SqlError::Statement { .. }
+                | SqlError::ReadOnly { .. }
+                | SqlError::NoFacts(_)
+                | SqlError::Files(CatalogueError::Missing { .. })
         )
+    }
+
+    /// Whether another process has what the statement needs, so that it may be answered later.
+    pub fn is_in_use(&self) -> bool {
+        matches!(self, SqlError::Files(CatalogueError::InUse { .. }))
+    }
+}
+
+impl From<SqlError> for DataFusionError {
+    fn from(error: SqlError) -> DataFusionError {
+        DataFusionError::External(Box::new(error))
     }
 }
 

@@ -97,7 +97,7 @@ fn after_prefix(prefix: &str) -> Option<String> {
     Some(format!("{}{raised}", &prefix[..at]))
 }
 
-fn is_column(expression: &Expr, key: &str) -> bool {
+pub(crate) fn is_column(expression: &Expr, key: &str) -> bool {
     match expression {
         Expr::Column(column) => column.name == key,
         Expr::Cast(cast) => is_column(&cast.expr, key),
@@ -105,7 +105,7 @@ fn is_column(expression: &Expr, key: &str) -> bool {
     }
 }
 
-fn text_of(expression: &Expr) -> Option<&str> {
+pub(crate) fn text_of(expression: &Expr) -> Option<&str> {
     match expression {
         Expr::Literal(
             ScalarValue::Utf8(Some(text))

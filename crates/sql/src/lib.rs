@@ -2,7 +2,8 @@
 //!
 //! A [`Database`] answers statements. The tables of a statement are the archive's facts (`captures`, `links`, `texts`: tables of
 //! Delta Lake) and its live views (`pages`, `inlinks`, `uris`, `domains`, `top`, `ledger`, `quarantine`: from the owner of the
-//! archive), all of one epoch, which the answer names.
+//! archive), all of one epoch, which the answer names; and the catalogue of files (`files`, `file_names`, `file_usage`), which has no
+//! part in epochs.
 //!
 //! Invariants:
 //!  - nothing is written, and nothing outside the archive is read, whatever a statement says;
@@ -19,6 +20,11 @@ mod database;
 mod error;
 mod export;
 mod fact_tables;
+mod file_columns;
+mod file_conditions;
+mod file_exec;
+mod file_tables;
+mod file_usage;
 mod functions;
 mod handle;
 mod keys;
@@ -41,6 +47,7 @@ pub use datafusion::arrow;
 pub use datafusion::parquet;
 pub use error::SqlError;
 pub use export::export;
+pub use file_tables::FileTable;
 pub use maintain::{Maintained, maintain};
 pub use questions::{QUESTIONS, SampleQuestion};
 pub use remote::S3Settings;

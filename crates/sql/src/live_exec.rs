@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
@@ -183,8 +183,8 @@ impl ExecutionPlan for LiveExec {
             let finished = match dumped {
                 Ok(_) => sink
                     .finish()
-                    .map_err(|error| external(SqlError::Execution(error.to_string()))),
-                Err(error) => Err(external(SqlError::Ask(error))),
+                    .map_err(|error| SqlError::Execution(error.to_string()).into()),
+                Err(error) => Err(SqlError::Ask(error).into()),
             };
             metrics.done();
             // Whoever asked for enough rows has gone.
@@ -192,8 +192,4 @@ impl ExecutionPlan for LiveExec {
         });
         Ok(stream.build())
     }
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

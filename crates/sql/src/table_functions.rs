@@ -11,7 +11,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::{DataFusionError, Result, ScalarValue, plan_err};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
@@ -184,9 +184,7 @@ impl PartitionStream for HitStream {
             let mut place = 0;
             while place < hits_max {
                 question.limit = HITS_AT_ONCE.min(hits_max - place);
-                let answer = archive
-                    .ask(question.clone())
-                    .map_err(|error| DataFusionError::External(Box::new(SqlError::Ask(error))))?;
+                let answer = archive.ask(question.clone()).map_err(SqlError::Ask)?;
                 let batch = batch_of(&schema, place, &answer.body.hits)?;
                 place += answer.body.hits.len();
                 if batches.blocking_send(Ok(batch)).is_err() || answer.body.next.is_none() {

@@ -15,7 +15,7 @@ pub struct TableInfo {
 }
 
 /// All tables, in the order in which they are shown.
-pub const TABLES: [TableInfo; 10] = [
+pub const TABLES: [TableInfo; 13] = [
     TableInfo {
         name: "captures",
         row: "every capture that was loaded (facts)",
@@ -55,6 +55,18 @@ pub const TABLES: [TableInfo; 10] = [
     TableInfo {
         name: "quarantine",
         row: "every record that could not be used (live)",
+    },
+    TableInfo {
+        name: "files",
+        row: "every file on the disk, once, and what is known of its content (catalogue of files)",
+    },
+    TableInfo {
+        name: "file_names",
+        row: "every name of every file on the disk (catalogue of files)",
+    },
+    TableInfo {
+        name: "file_usage",
+        row: "sums over files by owner, group, type and format (catalogue of files)",
     },
 ];
 

@@ -16,12 +16,14 @@ Examples:
   weft sql \"select count(*) from captures where url_host_tld = 'org'\"
   weft sql \"select url, title from search('root zone')\"
   weft sql --format csv -o tlds.csv 'select url_host_tld, count(*) from captures group by 1'
+  weft sql \"select directory, count(*) from file_names where path like '/data/%' group by 1\"
   weft sql --at-epoch 12 'select count(*) from pages'
   weft sql verify                                every live view against its definition over the facts
   weft sql maintain                              puts small files of the facts together
   weft sql serve                                 HTTP, a page, Arrow Flight SQL
 
-Tables: captures, links, texts (facts); pages, inlinks, uris, domains, top, ledger, quarantine (live).
+Tables: captures, links, texts (facts); pages, inlinks, uris, domains, top, ledger, quarantine (live);
+files, file_names, file_usage (the catalogue of files that weft files scan makes).
 Functions: url_key(url), host(url), domain(url); as tables search('query'), inlinks('url').
 docs/sql.md has their columns, and questions to begin with.
 

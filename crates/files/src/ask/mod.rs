@@ -4,6 +4,7 @@ mod children;
 mod duplicates;
 mod heaviest;
 mod history;
+mod names;
 mod renames;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ pub use children::{Child, Children, Weight};
 pub use duplicates::{Duplicates, DuplicatesFound};
 pub use heaviest::{FirstBy, Heaviest};
 pub use history::Changed;
+pub use names::{Name, NameCondition, directory_of, name_of};
 pub use renames::with_renames;
 
 use crate::answer::{self, ANSWER_WITHIN};

@@ -1,6 +1,6 @@
 //! Addresses of objects, and of what is below a prefix: `s3://bucket/prefix`, `store://bucket/prefix`.
 
-use super::key::is_dir_path;
+use super::key::{is_dir_path, split};
 
 /// What addresses begin with.
 const SCHEMES: [&str; 2] = ["s3://", "store://"];
@@ -8,6 +8,21 @@ const SCHEMES: [&str; 2] = ["s3://", "store://"];
 /// Whether a path is an address of objects. Paths in file systems are absolute, and begin with a slash.
 pub fn is_address(path: &[u8]) -> bool {
     SCHEMES.iter().any(|scheme| path.starts_with(scheme.as_bytes()))
+}
+
+/// The directory and the name of an object or a directory, by its address; a bucket is in none.
+pub(crate) fn path_parts(address: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let scheme = SCHEMES
+        .iter()
+        .find(|scheme| address.starts_with(scheme.as_bytes()));
+    let bucket = scheme.map_or(0, |scheme| scheme.len());
+    let Some(end) = address[bucket..].iter().position(|&byte| byte == b'/') else {
+        return (None, &address[bucket..]);
+    };
+    let name = split(&address[bucket + end + 1..]).1;
+    // Behind the bucket there is a slash in front of every name.
+    let directory = &address[..address.len() - name.len() - 1];
+    (Some(directory), name)
 }
 
 /// A bucket, or the objects below a prefix of it: a tree of the catalogue.

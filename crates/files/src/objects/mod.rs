@@ -7,6 +7,7 @@ mod key;
 
 use std::io;
 
+pub(crate) use address::path_parts;
 pub use address::{Address, AddressError, is_address};
 pub(crate) use key::{dir_name, dirs_of, shown_name, split};
 

@@ -5,6 +5,7 @@ mod deep;
 mod forget;
 mod magic;
 mod model;
+mod names;
 mod objects;
 mod renames;
 mod retention;

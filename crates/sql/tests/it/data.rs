@@ -1,9 +1,11 @@
 //! Archives to ask, and answers as text.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use archive::question::{JobState, LoadInput, LoadRequest, View};
 use archive::{Archive, OpenSettings};
+use files::{Catalogue, CatalogueSettings, Progress, ScanSettings};
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 use sql::{Database, QuerySettings, Settings, SqlError};
 use tempfile::TempDir;
@@ -48,8 +50,24 @@ impl Place {
     }
 
     pub(crate) fn load(&self, archive: &Archive, inputs: &[PathBuf], epoch_bytes: Option<u64>) {
+        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        self.load_as(archive, inputs, name, epoch_bytes);
+    }
+
+    /// Loads inputs as `weft load` does that is given absolute paths: these are their names.
+    pub(crate) fn load_by_path(&self, archive: &Archive, inputs: &[PathBuf]) {
+        self.load_as(archive, inputs, |path| archive::path_text(path), None);
+    }
+
+    fn load_as(
+        &self,
+        archive: &Archive,
+        inputs: &[PathBuf],
+        name: impl Fn(&PathBuf) -> String,
+        epoch_bytes: Option<u64>,
+    ) {
         let input = |path: &PathBuf| LoadInput {
-            name: path.file_name().unwrap().to_str().unwrap().to_owned(),
+            name: name(path),
             path: archive::path_text(path),
         };
         let request = LoadRequest {
@@ -67,6 +85,20 @@ impl Place {
         let web = place.web(120, 1);
         place.load(&place.own(), &[web], None);
         place
+    }
+
+    /// The catalogue of files of the archive, open; made if there is none.
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        let dir = self.path("archive/files");
+        Arc::new(Catalogue::create(&dir, &CatalogueSettings::default()).unwrap())
+    }
+
+    /// Reads a tree into the catalogue, and closes it.
+    pub(crate) fn scan(&self, tree: &Path) {
+        let settings = ScanSettings::default();
+        self.catalogue()
+            .scan(tree, &settings, &Progress::default())
+            .unwrap();
     }
 
     pub(crate) fn database(&self) -> Database {

@@ -3,6 +3,7 @@
 mod closing;
 mod data;
 mod epochs;
+mod file_tables;
 mod live;
 mod maintain;
 mod questions;

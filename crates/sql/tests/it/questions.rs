@@ -10,7 +10,14 @@ fn every_question_has_an_answer() {
         return;
     };
     let place = Place::new();
-    place.load(&place.own(), &inputs, None);
+    place.load_by_path(&place.own(), &inputs);
+    // The files that were loaded, and one that was not.
+    let tree = place.path("tree");
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::write(tree.join("new.warc.gz"), b"").unwrap();
+    for dir in [inputs[0].parent().unwrap(), &tree] {
+        place.scan(dir);
+    }
     let database = place.database();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     assert!(QUESTIONS.len() >= 12, "{}", QUESTIONS.len());
@@ -30,6 +37,16 @@ fn the_page_names_every_column() {
         if let Some(live) = sql::LiveTable::named(table.name) {
             for field in live.schema().fields() {
                 assert!(page.contains(field.name()), "{}.{}", table.name, field.name());
+            }
+        }
+        if let Some(files) = sql::FileTable::named(table.name) {
+            for field in files.schema().fields() {
+                assert!(
+                    page.contains(&format!("`{}`", field.name())),
+                    "{}.{}",
+                    table.name,
+                    field.name()
+                );
             }
         }
     }

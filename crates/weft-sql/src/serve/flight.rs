@@ -85,6 +85,7 @@ fn refused(error: &SqlError) -> Status {
         SqlError::Epoch { .. } => Status::failed_precondition(message),
         SqlError::TimeLimit { .. } => Status::deadline_exceeded(message),
         SqlError::Open(_) => Status::unavailable(message),
+        error if error.is_in_use() => Status::unavailable(message),
         _ => {
             tracing::error!(%error, "a statement has no answer");
             Status::internal(message)

@@ -330,6 +330,7 @@ fn status_of(error: &SqlError) -> (StatusCode, &'static str) {
         error if error.is_of_statement() => (StatusCode::BAD_REQUEST, "bad_request"),
         SqlError::Epoch { .. } => (StatusCode::BAD_REQUEST, "bad_request"),
         SqlError::TimeLimit { .. } | SqlError::Open(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        error if error.is_in_use() => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     }
 }

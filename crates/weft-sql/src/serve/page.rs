@@ -86,7 +86,7 @@ pub(super) fn page(
     frame.around(html! {
         header.page-head {
             h1 { "SQL" }
-            p.soft { "Ask the archive in SQL: every capture and link that was ever loaded, and what counts now. All tables of a statement are of one epoch." }
+            p.soft { "Ask the archive in SQL: every capture and link that was ever loaded, what counts now, and the files on the disk. All tables of the archive are of one epoch in a statement." }
         }
         div.with-aside.wide {
             div.main-column {

@@ -96,6 +96,51 @@ fn pages_lead_to_sql_and_it_comes_back_after_a_kill() {
     );
 }
 
+/// A load and a scan by the program, asked together: the statement of docs/files.md, and which crawl files are not loaded.
+#[test]
+fn what_was_scanned_and_what_was_loaded_are_joined() {
+    let Some(weft) = weft() else { return };
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("crawls/old")).unwrap();
+    for name in ["crawls/new.warc.gz", "crawls/old/web.warc.gz"] {
+        std::fs::copy(place.path("web.warc.gz"), place.path(name)).unwrap();
+    }
+    let crawls = place.path("crawls").display().to_string();
+    let old = format!("{crawls}/old");
+    for arguments in [
+        &["files", "scan", &crawls][..],
+        &["load", "--archive", "other", &old],
+    ] {
+        let output = place.other(&weft, arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
+    let output = place
+        .other(&weft, &["files", "scan", "--archive", "other", &crawls])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let question = sql::QUESTIONS
+        .iter()
+        .find(|question| question.title == "Crawl files that are not loaded")
+        .unwrap();
+    let csv = |archive: &str| {
+        let rows = place.good(&["--archive", archive, "--format", "csv", &question.statement]);
+        let paths = rows
+            .lines()
+            .skip(1)
+            .map(|row| row.split(',').next().unwrap().to_owned());
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(csv("other"), [format!("{crawls}/new.warc.gz")]);
+    // Here it was loaded under another name.
+    assert_eq!(csv("weft-archive").len(), 2);
+    let page = include_str!("../../../../docs/files.md");
+    let statement = page.lines().find_map(|line| line.strip_prefix("    weft sql \""));
+    let statement = statement.unwrap().trim_end_matches('"').replace("/data/%", "/%");
+    let rows = place.good(&["--archive", "other", "--format", "csv", &statement]);
+    assert!(rows.contains(&format!("{old},1,")), "{rows}");
+}
+
 #[test]
 fn it_ends_when_the_server_is_killed() {
     let Some(weft) = weft() else { return };

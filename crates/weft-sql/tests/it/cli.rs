@@ -83,3 +83,26 @@ fn views_are_verified_and_facts_maintained() {
     let said = place.good(&["maintain"]);
     assert!(said.contains("captures") && said.contains("1 file"), "{said}");
 }
+
+#[test]
+fn files_on_the_disk_are_asked_and_what_is_missing_or_in_use_is_told() {
+    let place = Place::new();
+    let statement = "select name, size_bytes, type from file_names where name like '%.%' order by 1";
+    let output = place.run(&[statement]);
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{wrong}");
+    assert!(wrong.contains("`weft files scan DIR` makes one"), "{wrong}");
+    place.scan();
+    let expected = "name,size_bytes,type\na.warc.gz,10,file\nb.pdf,200,file\n";
+    for more in [&[][..], &["--read-only"]] {
+        let arguments = [&["--format", "csv"], more, &[statement]].concat();
+        assert_eq!(place.good(&arguments), expected);
+    }
+    let held = place.catalogue();
+    let output = place.run(&[statement]);
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{wrong}");
+    assert!(wrong.contains("in use by another process"), "{wrong}");
+    drop(held);
+    assert_eq!(place.good(&["--format", "csv", statement]), expected);
+}

@@ -87,6 +87,37 @@ async fn statements_prepared_or_not_and_what_there_is() {
 }
 
 #[tokio::test]
+async fn files_on_the_disk_are_tables_too() {
+    let place = Place::new();
+    place.scan();
+    let server = Server::start(place.command(&["serve", "--json", "--listen", "127.0.0.1:0"]));
+    let mut client = connect(&server).await;
+    let tables = CommandGetTables {
+        include_schema: true,
+        table_name_filter_pattern: Some("file%".into()),
+        ..CommandGetTables::default()
+    };
+    let info = client.get_tables(tables).await.unwrap();
+    let tables = fetch(&mut client, info).await;
+    let names = tables[0].column_by_name("table_name").unwrap().as_string::<i32>();
+    let names: Vec<&str> = names.iter().flatten().collect();
+    assert_eq!(names, ["file_names", "file_usage", "files"]);
+    for (statement, rows) in [
+        ("select * from files", 5),
+        (
+            "select name, modified, damaged from files where directory like '%inner'",
+            2,
+        ),
+        ("select * from file_usage where format = 'pdf'", 1),
+    ] {
+        let info = client.execute(statement.into(), None).await.unwrap();
+        let batches = fetch(&mut client, info).await;
+        let found: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        assert_eq!(found, rows, "{statement}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_told() {
     let place = Place::new();
     let server =

@@ -166,6 +166,71 @@ fn tables_and_columns_are_listed() {
     );
 }
 
+/// The catalogue of files is there as soon as a scan has made it, and is in use for a moment at a time.
+#[test]
+fn files_on_the_disk_are_tables_once_they_are_catalogued() {
+    let place = Place::new();
+    let server = start(&place, &[]);
+    let statement = "select format, sum(size_bytes) as bytes from file_usage where type = 'file' group by 1 order by 2 desc";
+    let missing = ask(&server, statement, "");
+    let said = missing.json()["error"].clone();
+    assert_eq!(
+        (missing.status, said["code"].as_str()),
+        (400, Some("bad_request"))
+    );
+    assert!(
+        said["message"].as_str().unwrap().contains("weft files scan DIR"),
+        "{said}"
+    );
+    place.scan();
+    let tables = server.get("/api/v1/sql/tables").json();
+    let tables = tables["tables"].as_array().unwrap();
+    let names: Vec<&serde_json::Value> = tables.iter().map(|table| &table["name"]).collect();
+    assert!(
+        names.ends_with(&[&"files".into(), &"file_names".into(), &"file_usage".into()]),
+        "{names:?}"
+    );
+    let columns = tables[names.len() - 3]["columns"].as_array().unwrap();
+    for (name, r#type, nullable) in [
+        ("path", "text", false),
+        ("modified", "time", false),
+        ("size_bytes", "number", false),
+        ("damaged", "boolean", false),
+        ("created", "time", true),
+    ] {
+        let column = serde_json::json!({ "name": name, "type": r#type, "nullable": nullable });
+        assert!(columns.contains(&column), "{column}: {columns:#?}");
+    }
+    let page = server.get("/sql");
+    for part in [
+        "<code>file_usage</code>",
+        "disk_size_bytes",
+        "Crawl files that are not loaded",
+        "Captures of each crawl file",
+        "What takes the space",
+    ] {
+        assert!(page.text().contains(part), "{part}");
+    }
+    assert_eq!(
+        ask(&server, statement, "&format=csv").text(),
+        "format,bytes\npdf,200\nwarc,10\nother,3\n"
+    );
+    let everything = "select * from files";
+    for format in ["json", "jsonl", "csv", "parquet", "arrow"] {
+        let answer = ask(&server, everything, &format!("&format={format}"));
+        assert_eq!(answer.status, 200, "{format}: {answer:?}");
+        assert!(!answer.body.is_empty(), "{format}");
+    }
+    let held = place.catalogue();
+    let busy = ask(&server, statement, "");
+    assert_eq!(
+        (busy.status, busy.json()["error"]["code"].as_str()),
+        (503, Some("unavailable"))
+    );
+    drop(held);
+    assert_eq!(ask(&server, statement, "").status, 200);
+}
+
 #[test]
 fn the_page_shows_rows_charts_and_what_is_wrong() {
     let place = Place::new();

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 use archive::question::{LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
+use files::{Catalogue, CatalogueSettings, Progress, ScanSettings};
 use tempfile::TempDir;
 
 /// A folder with an archive of a small made-up web.
@@ -39,6 +41,25 @@ impl Place {
         };
         archive.load(&request, &mut |_, _| true).unwrap();
         place
+    }
+
+    /// The catalogue of files of the archive, open; made if there is none.
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        let dir = self.path("weft-archive/files");
+        Arc::new(Catalogue::create(&dir, &CatalogueSettings::default()).unwrap())
+    }
+
+    /// Makes a tree of three files, and reads it into the catalogue.
+    pub(crate) fn scan(&self) {
+        let tree = self.path("tree");
+        std::fs::create_dir_all(tree.join("inner")).unwrap();
+        for (name, size) in [("a.warc.gz", 10), ("inner/b.pdf", 200), ("inner/it's", 3)] {
+            std::fs::write(tree.join(name), vec![b'x'; size]).unwrap();
+        }
+        let settings = ScanSettings::default();
+        self.catalogue()
+            .scan(&tree, &settings, &Progress::default())
+            .unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -10,12 +10,12 @@ use ::files::{Attributes, CatalogueError, Digest, Format, Found, Go, Kind};
 use anyhow::Context as _;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::names::{Names, gid, uid};
 use super::when::{age_ms, now_ms, shown_ms};
 use super::{JsonPath, open, shown};
 use crate::context::Context;
 use crate::exit::Outcome;
 use crate::units::{bytes, parse_bytes};
+use accounts::{Names, gid, uid};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::files::{Catalogue, CatalogueError, CatalogueSettings, Progress, ScanError, Watch, when_free};
+use ::files::{Catalogue, CatalogueError, CatalogueSettings, Progress, ScanError, wait_max, when_free};
 use server::FilesPlace;
 
 use crate::context::Context;
@@ -16,7 +16,6 @@ mod diff;
 mod du;
 mod find;
 mod forget;
-mod names;
 pub(crate) mod policy;
 mod report;
 mod scan;
@@ -110,9 +109,6 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 /// The folder of the catalogue in an archive's directory.
 pub(crate) const CATALOGUE: &str = "files";
 
-/// How long a command waits for the catalogue: a server that shows its pages has it open for a moment at a time.
-const WAIT_MAX: Duration = Duration::from_secs(2);
-
 fn open(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
     open_of(&context.archive)
 }
@@ -127,7 +123,7 @@ pub(crate) fn open_of(archive: &Path) -> anyhow::Result<Arc<Catalogue>> {
 pub(crate) fn shown_in(archive: &Path) -> FilesPlace {
     FilesPlace {
         dir: archive.join(CATALOGUE),
-        user_name: names::user_name,
+        user_name: accounts::user_name,
     }
 }
 
@@ -139,18 +135,11 @@ fn create(context: &Context) -> anyhow::Result<Arc<Catalogue>> {
     opened(&dir, || Catalogue::create(&dir, &CatalogueSettings::default()))
 }
 
-/// A watch also has it open for a moment at a time, but for a while if it scans.
-const WAIT_FOR_WATCH: Duration = Duration::from_secs(5);
-
 fn opened(
     dir: &Path,
     open: impl Fn() -> Result<Catalogue, CatalogueError>,
 ) -> anyhow::Result<Arc<Catalogue>> {
-    let wait_max = match Watch::is_running(dir) {
-        true => WAIT_FOR_WATCH,
-        false => WAIT_MAX,
-    };
-    Ok(Arc::new(when_free(wait_max, open)?))
+    Ok(Arc::new(when_free(wait_max(dir), open)?))
 }
 
 /// A path of the catalogue in JSON: as text, and as bytes where it is none.

@@ -5,7 +5,6 @@ use std::io::Write;
 
 use ::files::{Catalogue, FirstBy, Found, Group, Kind, SIZE_CLASSES, Share, Usage};
 
-use super::names::Names;
 use super::when::shown_ms;
 use super::{JsonPath, JsonUsage, number, open, shown};
 use crate::context::Context;
@@ -13,6 +12,7 @@ use crate::exit::Outcome;
 use crate::flag_values::positive;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count};
+use accounts::Names;
 
 const EXAMPLES: &str = "\
 Examples:

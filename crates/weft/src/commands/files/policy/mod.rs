@@ -7,7 +7,6 @@ use ::files::ActState;
 use anyhow::Context as _;
 use policy::{Policy, Rules, RunError};
 
-use super::names::{gid, uid};
 use super::when::now_ms;
 use super::{JsonPath, open, shown};
 use crate::commands::store::session::{Begin, Session, with_store};
@@ -17,6 +16,7 @@ use crate::flag_values::positive;
 use crate::stop::Stop;
 use crate::units::{bytes, counted};
 use crate::which_store::{StoreArgs, place};
+use accounts::{gid, uid};
 
 mod job;
 mod log;

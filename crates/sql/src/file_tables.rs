@@ -1,0 +1,199 @@
+//! The catalogue of files as tables of a statement.
+//!
+//! One process at a time may have a catalogue open. Invariants: it is opened by the plan of a statement that reads one of its tables,
+//! and closed when the last of those statements has ended; the names and columns of the tables are known without it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Weak};
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use files::{Catalogue, CatalogueSettings, wait_max, when_free};
+use parking_lot::Mutex;
+
+use crate::SqlError;
+use crate::database::panicked;
+use crate::file_columns::{of_files, of_names};
+use crate::file_conditions::understood;
+use crate::file_exec::FileExec;
+use crate::file_usage;
+
+/// The folder of the catalogue in an archive's directory.
+const FOLDER: &str = "files";
+
+/// Memory for rows that were read: most are read once.
+const CACHE_SIZE_BYTES: u64 = 16 << 20;
+
+/// A table of the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileTable {
+    /// Each file once.
+    Files,
+    /// Each name of each file.
+    FileNames,
+    /// Sums over files.
+    FileUsage,
+}
+
+static FILES: LazyLock<SchemaRef> = LazyLock::new(|| {
+    Arc::new(Schema::new(
+        of_files().map(|column| column.field()).collect::<Vec<_>>(),
+    ))
+});
+static FILE_NAMES: LazyLock<SchemaRef> = LazyLock::new(|| {
+    Arc::new(Schema::new(
+        of_names().map(|column| column.field()).collect::<Vec<_>>(),
+    ))
+});
+
+impl FileTable {
+    /// All of them.
+    pub const ALL: [FileTable; 3] = [FileTable::Files, FileTable::FileNames, FileTable::FileUsage];
+
+    /// Its name in statements.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileTable::Files => "files",
+            FileTable::FileNames => "file_names",
+            FileTable::FileUsage => "file_usage",
+        }
+    }
+
+    /// The table of this name.
+    pub fn named(name: &str) -> Option<FileTable> {
+        FileTable::ALL.into_iter().find(|table| table.name() == name)
+    }
+
+    /// Its columns.
+    pub fn schema(self) -> SchemaRef {
+        match self {
+            FileTable::Files => FILES.clone(),
+            FileTable::FileNames => FILE_NAMES.clone(),
+            FileTable::FileUsage => file_usage::schema(),
+        }
+    }
+}
+
+/// The catalogue in an archive's directory, open while statements read it.
+pub(crate) struct FileCatalogue {
+    dir: PathBuf,
+    /// What statements that run have open: another process may not have it, another statement may.
+    open: Mutex<Weak<Catalogue>>,
+}
+
+impl FileCatalogue {
+    pub(crate) fn of_archive(dir: &Path) -> Arc<FileCatalogue> {
+        Arc::new(FileCatalogue {
+            dir: dir.join(FOLDER),
+            open: Mutex::default(),
+        })
+    }
+
+    /// Whether there is one. One look at the disk.
+    pub(crate) fn is_there(&self) -> bool {
+        Catalogue::is_in(&self.dir)
+    }
+
+    /// As the statement that names a table of a missing one is told.
+    pub(crate) fn missing(&self) -> SqlError {
+        SqlError::Files(files::CatalogueError::Missing {
+            dir: self.dir.clone(),
+        })
+    }
+
+    /// The catalogue, open. Waits for other processes: not for threads that must not wait.
+    fn open(&self) -> Result<Arc<Catalogue>, SqlError> {
+        let settings = CatalogueSettings {
+            cache_size_bytes: CACHE_SIZE_BYTES,
+        };
+        // The lock is held for one attempt, so that statements wait beside each other.
+        let opened = when_free(wait_max(&self.dir), || {
+            let mut open = self.open.lock();
+            if let Some(catalogue) = open.upgrade() {
+                return Ok(catalogue);
+            }
+            let catalogue = Arc::new(Catalogue::open(&self.dir, &settings)?);
+            *open = Arc::downgrade(&catalogue);
+            Ok(catalogue)
+        });
+        Ok(opened?)
+    }
+}
+
+/// A table of the catalogue, for one statement.
+pub(crate) struct FilesOf {
+    pub(crate) table: FileTable,
+    pub(crate) catalogue: Arc<FileCatalogue>,
+}
+
+impl fmt::Debug for FilesOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of the catalogue of files", self.table.name())
+    }
+}
+
+#[async_trait]
+impl TableProvider for FilesOf {
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match (self.table, understood(filter)) {
+            (FileTable::FileUsage, _) | (_, None) => TableProviderFilterPushDown::Unsupported,
+            (_, Some(understood)) if understood.is_all => TableProviderFilterPushDown::Exact,
+            (_, Some(_)) => TableProviderFilterPushDown::Inexact,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    async fn scan(
+        &self,
+        _state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let conditions = match self.table {
+            FileTable::FileUsage => Vec::new(),
+            FileTable::Files | FileTable::FileNames => filters
+                .iter()
+                .filter_map(|filter| Some(understood(filter)?.condition))
+                .collect(),
+        };
+        let projection = match projection {
+            Some(projection) => projection.clone(),
+            None => (0..self.table.schema().fields().len()).collect(),
+        };
+        let catalogue = self.catalogue.clone();
+        let opened = ambient::blocking(move || catalogue.open()).await;
+        let opened = opened.map_err(panicked).flatten()?;
+        let exec = FileExec::new(self.table, opened, conditions, projection)?;
+        Ok(Arc::new(exec.up_to(limit)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TABLES;
+
+    #[test]
+    fn every_table_has_its_name_and_columns() {
+        for table in FileTable::ALL {
+            assert_eq!(FileTable::named(table.name()), Some(table));
+            assert!(TABLES.iter().any(|info| info.name == table.name()));
+            assert!(!table.schema().fields().is_empty());
+        }
+        assert_eq!(FileTable::named("pages"), None);
+    }
+}
