@@ -199,6 +199,30 @@ impl Change {
         Ok(())
     }
 
+    /// Directories that have their place in this one though it has no entry of them, once its entries were taken away. A directory is
+    /// committed by itself, and brings its sums along: where the one that holds it was removed, or moved, while it was being
+    /// listed, the names that were read of that one never came.
+    pub(crate) fn unnamed_in(&mut self, dir: FileId) -> Result<Vec<(FileId, DirRow)>, CatalogueError> {
+        let mut unnamed = Vec::new();
+        if self.tree(dir)?.is_empty() {
+            return Ok(unnamed);
+        }
+        let catalogue = self.catalogue.clone();
+        // Rare, so that no table leads from a directory to those in it.
+        for row in catalogue.tables.space(Table::Dirs).iter() {
+            let (key, _) = row.into_inner()?;
+            let id = FileId::of_bytes(&key)?;
+            let row = match self.dirs.get(&id) {
+                Some(row) => row.clone(),
+                None => catalogue.dir_row(id)?,
+            };
+            if let Some(row) = row.filter(|row| row.parent == Some(dir) && id != dir) {
+                unnamed.push((id, row));
+            }
+        }
+        Ok(unnamed)
+    }
+
     /// Forgets a directory that has no place; its entries are taken away by who calls.
     pub(crate) fn forget_dir(&mut self, id: FileId) -> Result<(), CatalogueError> {
         if let Some(row) = self.dir(id)?.take()

@@ -134,6 +134,11 @@ impl Scan {
             self.row.lock().counts.add(difference.counts);
             let is_last = packs.peek().is_none();
             if is_last {
+                for (id, row) in change.unnamed_in(orphan.id)? {
+                    let mut path = orphan.path.clone();
+                    join(&mut path, &row.name);
+                    change.lost(id, orphan.id, &row.name, &path)?;
+                }
                 change.forget_dir(orphan.id)?;
             }
             change.commit()?;
