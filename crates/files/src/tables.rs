@@ -1,5 +1,6 @@
 //! The tables: the only place that knows how the engine is set up.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -78,7 +79,8 @@ impl Table {
     }
 }
 
-/// The open database. Fields are dropped in this order: the journals are emptied when the engine is closed.
+/// The open database. Fields are dropped in this order: the journals are emptied when the engine is closed, and only then may
+/// another process open it.
 pub(crate) struct Tables {
     spaces: Vec<Keyspace>,
     db: Database,
@@ -92,7 +94,10 @@ const UNSETTLED_SIZE_BYTES_MAX: u64 = 1 << 20;
 const JOURNAL_EXTENSION: &str = "jnl";
 
 impl Tables {
+    /// Opens the database in a directory, or makes one; [`fjall::Error::Locked`] while it is open.
     pub(crate) fn open(dir: &Path, cache_size_bytes: u64) -> fjall::Result<Tables> {
+        std::fs::create_dir_all(dir)?;
+        let journals = Journals::lock(dir)?;
         let db = Database::builder(dir)
             .cache_size(cache_size_bytes)
             // Synced by `Change::commit` alone, once an epoch.
@@ -105,10 +110,6 @@ impl Tables {
             .into_iter()
             .map(open)
             .collect::<fjall::Result<Vec<_>>>()?;
-        let journals = Journals {
-            dir: dir.to_owned(),
-            are_needless: false,
-        };
         Ok(Tables { spaces, db, journals })
     }
 
@@ -166,10 +167,18 @@ impl Drop for Tables {
 }
 
 /// Empties the journals, where tables hold all rows: the engine would read them through when it is opened again.
+///
+/// IMPORTANT: the engine's own lock is gone by then. Without this one another process could open the database in between, and write
+/// to a journal that is then emptied: what it had committed would be lost.
 struct Journals {
     dir: PathBuf,
     are_needless: bool,
+    /// Held until the value is gone.
+    _lock: File,
 }
+
+/// A file beside the engine's, whose lock says that somebody has the database open, or is closing it.
+const LOCK: &str = "open";
 
 impl Drop for Journals {
     fn drop(&mut self) {
@@ -183,6 +192,21 @@ impl Drop for Journals {
 }
 
 impl Journals {
+    fn lock(dir: &Path) -> fjall::Result<Journals> {
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(false);
+        let lock = file.open(dir.join(LOCK))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Journals {
+                dir: dir.to_owned(),
+                are_needless: false,
+                _lock: lock,
+            }),
+            Err(TryLockError::WouldBlock) => Err(fjall::Error::Locked),
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
+    }
+
     fn empty(&self) -> std::io::Result<()> {
         for entry in std::fs::read_dir(&self.dir)? {
             let path = entry?.path();
@@ -196,5 +220,62 @@ impl Journals {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a process has closed the engine, and is about to empty the journal. If another one could open the database now, and
+    /// commit, its rows would go with the journal: the catalogue would lack what it says that it has.
+    #[test]
+    fn nobody_opens_the_database_before_its_journal_was_emptied() {
+        let dir = tempfile::tempdir().unwrap();
+        let tables = Tables::open(dir.path(), 1 << 20).unwrap();
+        tables.space(Table::Meta).insert("a", "1").unwrap();
+        tables.db().persist(PersistMode::SyncAll).unwrap();
+        drop(tables);
+        let closing = Journals::lock(dir.path()).unwrap();
+        let refused = Tables::open(dir.path(), 1 << 20);
+        assert!(matches!(refused.err(), Some(fjall::Error::Locked)));
+        drop(closing);
+        let tables = Tables::open(dir.path(), 1 << 20).unwrap();
+        assert!(tables.space(Table::Meta).get("a").unwrap().is_some());
+    }
+
+    /// The same by many that open, read or write one row, and close.
+    #[test]
+    fn rows_of_those_who_take_turns_are_all_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || loop {
+            match Tables::open(dir.path(), 1 << 20) {
+                Err(fjall::Error::Locked) => std::thread::yield_now(),
+                tables => break tables.unwrap(),
+            }
+        };
+        // An empty journal, which each one that only reads empties again.
+        drop(open());
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..60).for_each(|_| drop(open())));
+            }
+            scope.spawn(|| {
+                for n in 0..40u8 {
+                    let tables = open();
+                    tables.space(Table::Meta).insert([n], [n]).unwrap();
+                    tables.db().persist(PersistMode::SyncData).unwrap();
+                    drop(tables);
+                    let tables = open();
+                    assert!(
+                        tables.space(Table::Meta).get([n]).unwrap().is_some(),
+                        "row {n} is lost"
+                    );
+                    if n % 4 == 3 {
+                        tables.space(Table::Meta).rotate_memtable_and_wait().unwrap();
+                    }
+                }
+            });
+        });
     }
 }

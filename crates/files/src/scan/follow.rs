@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //!  - a directory of the plan counts as read only once the walk has reached it, wherever it has found it;
-//!  - a directory that the catalogue does not have is read, and all below it;
+//!  - a directory that the catalogue does not have, or that was not watched before, is read, and all below it;
 //!  - every directory of the plan is also looked at in the one that holds it: its own times are an entry there.
 
 use std::path::PathBuf;
@@ -36,6 +36,9 @@ pub(crate) enum Which {
 pub(crate) trait Observer: Send + Sync {
     /// A directory was opened, and nothing of it was read yet. Returns whether its changes are known from now on, not before.
     fn opened(&self, parent: Option<FileId>, id: FileId, handle: &Handle) -> bool;
+
+    /// Whether a directory's changes are known only since it was opened in this round.
+    fn is_fresh(&self, id: FileId) -> bool;
 
     /// A name in `dir` of a file with several names has new attributes, or is gone; `names` are all that are known.
     fn linked(&self, file: FileId, dir: FileId, now: Option<&Attributes>, names: &[LinkedName]);

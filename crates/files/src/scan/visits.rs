@@ -1,11 +1,12 @@
 //! READ_DIR: which directories the walk reads, and what it finds on its way into the pipeline.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use flow::{Feeder, Stopped};
 use rustix::io::Errno;
 
-use super::follow::Which;
+use super::follow::{Observer, Which};
 use super::items::Work;
 use super::{Scan, Until};
 use crate::attributes::{FileId, Kind};
@@ -58,7 +59,12 @@ impl Visitor for Visits<'_> {
             Which::All => None,
             Which::NotRead => self.not_read(id, |row| row.whole_scan == number && row.stamp == stamp),
             Which::Changed => self.not_read(id, |row| row.is_whole() && row.stamp == stamp),
-            Which::Planned(plan) => plan.known(&self.scan.catalogue, id),
+            Which::Planned(plan) => {
+                let known = plan.known(&self.scan.catalogue, id);
+                // A directory that came into the tree, or moved past the scan that set the watches: nobody told of changes below it.
+                let is_fresh = |observer: &Arc<dyn Observer>| observer.is_fresh(id);
+                known.filter(|_| !self.scan.observer.as_ref().is_some_and(is_fresh))
+            }
         }
     }
 

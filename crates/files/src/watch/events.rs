@@ -24,6 +24,8 @@ use crate::walk::{Handle, Handles, look_at};
 /// The watches of all trees.
 pub(crate) struct Watches {
     inotify: OwnedFd,
+    /// Locked from reading events until they are noted, so that whoever finds none knows that all are.
+    buffer: Mutex<system::Buffer>,
     state: Mutex<State>,
     dirty_max: usize,
     watches_max: usize,
@@ -39,6 +41,8 @@ struct State {
     roots: FxHashSet<FileId>,
     dirty: FxHashSet<FileId>,
     dirty_since: Option<Instant>,
+    /// Directories that were not watched before this round.
+    fresh: FxHashSet<FileId>,
     /// Files that have more names than the catalogue knows of them.
     incomplete: FxHashSet<FileId>,
     heard: Heard,
@@ -83,6 +87,7 @@ impl Watches {
         state.own.insert(own.id(0));
         Ok(Watches {
             inotify: system::new()?,
+            buffer: Mutex::new(system::Buffer::new()),
             state: Mutex::new(state),
             dirty_max,
             watches_max,
@@ -131,8 +136,29 @@ impl Watches {
         std::mem::take(&mut self.state.lock().incomplete)
     }
 
+    /// From now on no directory counts as watched only since.
+    pub(crate) fn begin_round(&self) {
+        self.state.lock().fresh.clear();
+    }
+
+    /// Notes everything that the system has to tell by now. What changed before this call has an event then, because the system
+    /// queues it within the call that changes something.
+    pub(crate) fn catch_up(&self) -> Result<(), Errno> {
+        let mut buffer = self.buffer.lock();
+        for _ in 0..system::reads(&self.inotify)? {
+            if !self.take_events(&mut buffer)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes what the system has to tell, and returns whether it had anything.
-    pub(crate) fn listen(&self, buffer: &mut system::Buffer) -> Result<bool, Errno> {
+    pub(crate) fn listen(&self) -> Result<bool, Errno> {
+        self.take_events(&mut self.buffer.lock())
+    }
+
+    fn take_events(&self, buffer: &mut system::Buffer) -> Result<bool, Errno> {
         let events = match system::events(&self.inotify, buffer) {
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
             events => events?,
@@ -220,6 +246,9 @@ impl Observer for Watches {
                     state.by_number.remove(&before);
                 }
                 state.by_number.insert(number, id);
+                if is_new {
+                    state.fresh.insert(id);
+                }
                 true
             }
             Err(errno) => {
@@ -250,12 +279,14 @@ impl Observer for Watches {
         self.drop_watches(&[id]);
     }
 
+    fn is_fresh(&self, id: FileId) -> bool {
+        self.state.lock().fresh.contains(&id)
+    }
+
     fn reader(&self) -> Option<&FileReader> {
         self.reader.get()
     }
 }
-
-pub(crate) use system::Buffer;
 
 #[cfg(target_os = "linux")]
 mod system {
@@ -270,10 +301,22 @@ mod system {
     /// Room for some thousands of events.
     pub(crate) struct Buffer(Vec<MaybeUninit<u8>>);
 
+    const BUFFER_BYTES: usize = 256 << 10;
+
+    /// No event is longer: a head and a name.
+    const EVENT_BYTES_MAX: usize = 512;
+
     impl Buffer {
         pub(crate) fn new() -> Buffer {
-            Buffer(vec![MaybeUninit::uninit(); 256 << 10])
+            Buffer(vec![MaybeUninit::uninit(); BUFFER_BYTES])
         }
+    }
+
+    /// So many calls return at least the events that are queued now.
+    pub(super) fn reads(inotify: &OwnedFd) -> Result<u64, Errno> {
+        let queued = rustix::io::ioctl_fionread(inotify)?;
+        // A call returns as many whole events as there is room for.
+        Ok(queued.div_ceil((BUFFER_BYTES - EVENT_BYTES_MAX) as u64))
     }
 
     pub(super) fn new() -> Result<OwnedFd, Errno> {
@@ -350,6 +393,10 @@ mod system {
 
     /// Other systems have no such events.
     pub(super) fn new() -> Result<OwnedFd, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    pub(super) fn reads(_: &OwnedFd) -> Result<u64, Errno> {
         Err(Errno::NOSYS)
     }
 

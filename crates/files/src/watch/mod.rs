@@ -31,7 +31,7 @@ use crate::objects::is_address;
 use crate::rows::ScanCounts;
 use crate::scan::{FileReader, FileSeen, Progress, ScanSettings, rest_below};
 use alive::Alive;
-use events::{Buffer, Heard, Watches};
+use events::{Heard, Watches};
 use tree::Tree;
 
 /// How to watch.
@@ -219,7 +219,10 @@ impl Watch {
             }
             catalogue => catalogue?,
         };
-        let alive = Alive::take(dir, watch_ms)?.ok_or_else(|| WatchError::Watched { dir: dir.to_owned() })?;
+        let alive = Alive::take(dir, watch_ms)?;
+        let mut alive = alive.ok_or_else(|| WatchError::Watched { dir: dir.to_owned() })?;
+        // From now on readers know its number; it has called nothing current.
+        alive.beat(watch_ms);
         let mut trees: Vec<Tree> = Vec::new();
         let delays = (settings.scan_after, settings.scan_after_max);
         for given in dirs {
@@ -238,8 +241,7 @@ impl Watch {
             trees.retain(|below| rest_below(&below.path, &tree.path).is_none());
             trees.push(tree);
         }
-        let watches = Watches::new(dir, settings.dirty_max, settings.watches_max)
-            .map_err(|errno| WatchError::System(errno.into()))?;
+        let watches = Watches::new(dir, settings.dirty_max, settings.watches_max).map_err(system)?;
         Ok(Watch {
             dir: dir.to_owned(),
             settings,
@@ -284,9 +286,8 @@ impl Watch {
             let listener = std::thread::Builder::new()
                 .name("watch".into())
                 .spawn_scoped(scope, || {
-                    let mut buffer = Buffer::new();
                     while !deaf.load(deaf_for) {
-                        if !watches.listen(&mut buffer)? {
+                        if !watches.listen()? {
                             ambient::pause(PAUSE);
                         }
                     }
@@ -323,9 +324,7 @@ impl Watch {
             if now >= beat_due {
                 beat_due = now + BEAT;
                 looks_for_trees = true;
-                if self.watches.dirty_since().is_none() {
-                    self.is_current_at(wall_ms());
-                }
+                self.beat()?;
             }
             match self.round(looks_for_trees, progress, tell) {
                 Err(WatchError::Scan(ScanError::Stopped)) => {
@@ -339,16 +338,28 @@ impl Watch {
         Ok(())
     }
 
+    /// Notes that all is current, if it is.
+    fn beat(&mut self) -> Result<(), WatchError> {
+        // What changed before has an event by now.
+        let now_ms = wall_ms();
+        self.watches.catch_up().map_err(system)?;
+        if self.watches.dirty_since().is_none() && self.sought.is_empty() {
+            self.is_current_at(now_ms);
+        }
+        Ok(())
+    }
+
     /// All that changed before is in the catalogue.
     fn is_current_at(&mut self, at_ms: i64) {
-        // Events that were not taken from the system yet are of this time at most.
-        let at_ms = at_ms - i64::try_from(2 * PAUSE.as_millis()).unwrap_or(0);
         for tree in &mut self.trees {
             if tree.stale.is_none() {
                 tree.current_until_ms = tree.current_until_ms.max(at_ms);
             }
         }
-        self.alive.beat(at_ms);
+        // Readers take this time where a row says that its tree is current, and not all rows may be written yet.
+        if self.trees.iter().all(|tree| tree.stale.is_none() || tree.is_said) {
+            self.alive.beat(at_ms);
+        }
     }
 
     /// Events that were lost make all trees stale. Returns whether a file system went away.
@@ -396,8 +407,8 @@ impl Watch {
 
     /// Notes until when the trees were current.
     fn end(mut self) -> Result<(), WatchError> {
-        if self.watches.dirty_since().is_none() && !self.is_cut_off {
-            self.is_current_at(wall_ms());
+        if !self.is_cut_off {
+            self.beat()?;
         }
         for _ in 0..END_TRIES {
             self.busy.retry_at = None;
@@ -409,6 +420,10 @@ impl Watch {
         // The lock that is given back says that it has ended, and the rows until when all was current.
         Ok(())
     }
+}
+
+fn system(errno: rustix::io::Errno) -> WatchError {
+    WatchError::System(errno.into())
 }
 
 /// So often the end looks whether the catalogue can be opened: for some five seconds.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::row::StaleReason;
-use super::{Note, Watch, WatchError, wall_ms};
+use super::{Note, Watch, WatchError, system, wall_ms};
 use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::change::Change;
@@ -112,7 +112,8 @@ impl Watch {
         tell: &mut dyn FnMut(Note),
     ) -> Result<ScanCounts, WatchError> {
         let observer: Arc<dyn Observer> = self.watches.clone();
-        let overflows = self.watches.heard().overflows;
+        self.watches.begin_round();
+        let (overflows, refused) = (self.watches.heard().overflows, self.refused);
         let since_ms = wall_ms();
         let path = self.trees[at].path_buf();
         let is_whole = ambient::now() >= self.trees[at].whole_due;
@@ -137,7 +138,7 @@ impl Watch {
                 Ok(counts)
             })
         };
-        let counts = match self.or_away(at, result, tell)? {
+        let mut counts = match self.or_away(at, result, tell)? {
             None => return Ok(ScanCounts::default()),
             Some(counts) => counts,
         };
@@ -147,8 +148,13 @@ impl Watch {
         if let Some(root) = tree.root {
             self.watches.add_root(root);
         }
-        if overflows == self.watches.heard().overflows {
-            let is_limited = self.watches.heard().refused > self.refused;
+        if is_all_read {
+            // A directory that moved past the scan is where the events say: it is read before the tree is called current.
+            counts.add(self.read_dirty(catalogue, progress, tell)?);
+        }
+        let tree = &mut self.trees[at];
+        if overflows == self.watches.heard().overflows && !tree.is_away {
+            let is_limited = self.watches.heard().refused > refused;
             if is_all_read && !is_limited {
                 tree.is_current(since_ms);
                 tell(Note::Current {
@@ -219,6 +225,7 @@ impl Watch {
         progress: &Progress,
         tell: &mut dyn FnMut(Note),
     ) -> Result<ScanCounts, WatchError> {
+        // What changed before has an event by now.
         let since_ms = wall_ms();
         let mut counts = self.read_dirty(catalogue, progress, tell)?;
         if catalogue.has_orphans()? {
@@ -227,7 +234,10 @@ impl Watch {
             counts.add(self.read_dirty(catalogue, progress, tell)?);
         }
         counts.add(self.settle_orphans(catalogue, progress)?);
-        if self.tries.is_empty() && self.watches.heard().overflows == self.heard.overflows {
+        if self.tries.is_empty()
+            && self.sought.is_empty()
+            && self.watches.heard().overflows == self.heard.overflows
+        {
             self.is_current_at(since_ms);
         }
         Ok(counts)
@@ -240,6 +250,8 @@ impl Watch {
         tell: &mut dyn FnMut(Note),
     ) -> Result<ScanCounts, WatchError> {
         let observer: Arc<dyn Observer> = self.watches.clone();
+        self.watches.catch_up().map_err(system)?;
+        self.watches.begin_round();
         let plan = Arc::new(Plan::new(catalogue, self.watches.take_dirty().into_iter())?);
         self.watches.drop_watches(&plan.unknown);
         let mut counts = ScanCounts::default();
@@ -323,13 +335,16 @@ impl Watch {
     }
 
     /// Writes how fresh the trees are.
-    pub(super) fn write_rows(&self, catalogue: &Arc<Catalogue>, is_live: bool) -> Result<(), WatchError> {
+    pub(super) fn write_rows(&mut self, catalogue: &Arc<Catalogue>, is_live: bool) -> Result<(), WatchError> {
         let mut change = Change::new(catalogue)?;
         let last_event_ms = self.watches.heard().last_event_ms;
         for tree in &self.trees {
             change.watched(&tree.path, &tree.row(self.watch_ms, is_live, last_event_ms));
         }
         change.commit()?;
+        for tree in &mut self.trees {
+            tree.is_said = tree.stale.is_some();
+        }
         Ok(())
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Tree {
     /// Whether it was not there when it was last looked for: then nothing of it is read.
     pub(super) is_away: bool,
     pub(super) stale: Option<Stale>,
+    /// Whether its row in the catalogue says that it is stale.
+    pub(super) is_said: bool,
     pub(super) current_until_ms: i64,
     /// When the directories whose times have changed are to be read.
     pub(super) names_due: Option<Instant>,
@@ -57,6 +59,7 @@ impl Tree {
                 reason: StaleReason::Restart,
                 has_names: false,
             }),
+            is_said: false,
             current_until_ms: since_ms,
             names_due: is_known.then_some(now),
             whole_due: if is_known { now + delays.0 } else { now },

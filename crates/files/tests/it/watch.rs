@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use files::{
-    Catalogue, CatalogueError, CatalogueSettings, Note, Progress, StaleReason, Watch, WatchError,
-    WatchSettings,
+    Catalogue, CatalogueError, CatalogueSettings, Note, Progress, ScanSettings, StaleReason, Watch,
+    WatchError, WatchSettings,
 };
 
 use crate::model::{Mutator, Rig, catalogued, listed};
@@ -36,9 +36,14 @@ impl Running {
         let (sender, notes) = channel();
         let told = progress.clone();
         let thread = std::thread::spawn(move || {
-            watch.run(&told, |note| {
+            let ended = watch.run(&told, |note| {
                 let _ = sender.send(note);
-            })
+            });
+            // Whoever waits for the catalogue in vain is to see why.
+            if let Err(error) = &ended {
+                println!("the watch ended: {error}: {error:?}");
+            }
+            ended
         });
         Running {
             progress,
@@ -113,14 +118,19 @@ impl Places {
     /// Waits until the catalogue is as the disk is, and compares everything.
     #[track_caller]
     fn check(&self) {
-        let expected = listed(&self.tree());
+        self.check_of(&self.tree());
+    }
+
+    #[track_caller]
+    fn check_of(&self, root: &Path) {
+        let expected = listed(root);
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             let catalogue = self.open();
             // The first scan may not have begun.
-            let is_there = catalogue.locate(&self.tree()).unwrap().is_some();
-            if is_there && catalogued(&catalogue, &self.tree()) == expected || Instant::now() > end {
-                Rig::check_beside(&catalogue, &self.tree());
+            let is_there = catalogue.locate(root).unwrap().is_some();
+            if is_there && catalogued(&catalogue, root) == expected || Instant::now() > end {
+                Rig::check_beside(&catalogue, root);
                 return;
             }
             drop(catalogue);
@@ -227,6 +237,32 @@ fn a_directory_that_is_renamed_keeps_what_is_below_it() {
     // Its watches are those that it had.
     fs::write(to.join("deep/er/new"), b"x").unwrap();
     places.check();
+    running.end();
+}
+
+/// The story: a directory is known, and nobody has watched it: it comes from another tree, or moved past the scan that set the watches.
+/// What is known of it may be old, and what changes below it would be heard by nobody, if it were taken for one that was renamed.
+#[test]
+fn a_directory_that_was_known_and_not_watched_is_read_when_it_comes_in() {
+    let places = Places::new();
+    let (watched, other) = (places.tree().join("watched"), places.tree().join("other"));
+    fs::create_dir_all(&watched).unwrap();
+    fs::create_dir_all(other.join("comes/deep/er")).unwrap();
+    fs::write(other.join("comes/deep/er/file"), b"x").unwrap();
+    let catalogue = Catalogue::create(&places.catalogue(), &CatalogueSettings::default()).unwrap();
+    let settings = ScanSettings::default();
+    Arc::new(catalogue)
+        .scan(&other, &settings, &Progress::default())
+        .unwrap();
+    let running = Running::of(&places.catalogue(), std::slice::from_ref(&watched), quick());
+    running.wait_until_current();
+    fs::write(other.join("comes/deep/er/unseen"), b"x").unwrap();
+    fs::rename(other.join("comes"), watched.join("came")).unwrap();
+    places.check_of(&watched);
+    for n in 0..3 {
+        fs::write(watched.join(format!("came/deep/er/new {n}")), b"x").unwrap();
+        places.check_of(&watched);
+    }
     running.end();
 }
 

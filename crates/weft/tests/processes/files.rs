@@ -4,12 +4,13 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command};
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use crate::program::{run, said, weft};
 
-fn tree(root: &Path) {
+pub(crate) fn tree(root: &Path) {
     for dir in 0..300 {
         let dir = root.join(format!("{}/{}", dir % 17, dir));
         fs::create_dir_all(&dir).unwrap();
@@ -26,7 +27,7 @@ fn tree(root: &Path) {
     }
 }
 
-fn files(archive: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn files(archive: &Path, arguments: &[&str]) -> Command {
     weft(Path::new("/"), archive, &[&["files"], arguments].concat())
 }
 
@@ -220,30 +221,61 @@ fn a_forget_that_ends_at_each_point_is_taken_up_by_the_next_forget_or_scan() {
 
 /// A watch that runs, and what it prints.
 #[cfg(target_os = "linux")]
-struct Watching {
-    child: Child,
-    lines: std::io::Lines<BufReader<ChildStdout>>,
+pub(crate) struct Watching {
+    pub(crate) child: Child,
+    lines: Receiver<String>,
 }
 
 #[cfg(target_os = "linux")]
 impl Watching {
     fn start(archive: &Path, tree: &Path) -> Watching {
+        Watching::of(Watching::command(archive, tree))
+    }
+
+    pub(crate) fn command(archive: &Path, tree: &Path) -> Command {
         let mut command = files(archive, &["watch", tree.to_str().unwrap(), "--json"]);
-        let mut child = command.args(["--scan-after", "1"]).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        command.args(["--scan-after", "1"]);
+        command
+    }
+
+    /// Starts a watch, and reads what it prints on a thread of its own.
+    pub(crate) fn of(mut command: Command) -> Watching {
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines() {
+                let _ = sender.send(line.unwrap());
+            }
+        });
         Watching { child, lines }
     }
 
+    /// Waits for a line about this, and returns it.
     #[track_caller]
-    fn wait_for(&mut self, what: &str) {
+    pub(crate) fn wait_for(&mut self, what: &str) -> String {
         let what = format!("\"what\":\"{what}\"");
-        let found = self.lines.find(|line| line.as_ref().unwrap().contains(&what));
-        assert!(found.is_some(), "the watch ended before {what}");
+        let mut seen = Vec::new();
+        loop {
+            match self.lines.recv_timeout(Duration::from_secs(120)) {
+                Ok(line) if line.contains(&what) => return line,
+                Ok(line) => seen.push(line),
+                Err(error) => panic!("no line with {what} ({error}): {seen:#?}"),
+            }
+        }
     }
 }
 
 #[cfg(target_os = "linux")]
-fn wait_until(archive: &Path, tree: &Path) {
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn wait_until(archive: &Path, tree: &Path) {
     let expected = undisturbed(tree);
     let end = Instant::now() + Duration::from_secs(60);
     while all(archive) != expected {
@@ -289,6 +321,4 @@ fn a_watch_that_was_killed_is_told_from_one_that_runs_and_the_next_one_finds_the
     wait_until(archive, tree_path);
     let said = status(archive);
     assert!(said.contains("current (watched"), "{said}");
-    again.child.kill().unwrap();
-    again.child.wait().unwrap();
 }

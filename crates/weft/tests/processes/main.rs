@@ -12,3 +12,5 @@ mod policies;
 mod program;
 mod s3_server;
 mod together;
+#[cfg(target_os = "linux")]
+mod watch_losses;
