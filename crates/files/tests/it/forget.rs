@@ -32,7 +32,7 @@ fn attributes(rig: &Rig, path: &Path) -> Attributes {
     rig.catalogue.locate(path).unwrap().unwrap().attributes
 }
 
-/// Sums by group that are not those of an empty catalogue.
+/// Sums by group; none where nothing is catalogued.
 fn groups(rig: &Rig) -> BTreeMap<String, Usage> {
     let groups = rig.catalogue.groups().unwrap().into_iter();
     groups
@@ -40,8 +40,11 @@ fn groups(rig: &Rig) -> BTreeMap<String, Usage> {
         .collect()
 }
 
+/// Entries of a tree, and the sums by group of the whole catalogue.
+type Known = (BTreeMap<Vec<u8>, Row>, BTreeMap<String, Usage>);
+
 /// What a catalogue has that never knew other trees than these.
-fn undisturbed(trees: &[PathBuf]) -> Vec<(BTreeMap<Vec<u8>, Row>, BTreeMap<String, Usage>)> {
+fn undisturbed(trees: &[PathBuf]) -> Vec<Known> {
     let rig = Rig::new();
     for tree in trees {
         rig.scan_of(tree);

@@ -248,7 +248,7 @@ fn a_rename_is_one_line() {
         row["from"]["path"].as_str().unwrap().ends_with("/tree/a/one"),
         "{row}"
     );
-    let sums = place.json(&["files", "diff", "1h", "--sum", "--json"]);
+    let sums = place.json(&["files", "diff", "1h", "--sum"]);
     assert_eq!(sums["renamed"], serde_json::json!({ "names": 2, "bytes": -2 }));
 }
 
@@ -460,7 +460,7 @@ fn a_tree_is_forgotten_and_the_disk_is_not_touched() {
             PLACE/other: 2 entries (1 directory), 4.0 KiB left the catalogue; nothing on the disk was touched
         "#]],
     );
-    let forgotten = place.json(&["files", "forget", "tree", "--json"]);
+    let forgotten = place.json(&["files", "forget", "tree"]);
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     assert!(text(&forgotten["dir"]["path"]).ends_with("/tree"));
     assert_eq!(forgotten["forgotten"]["files"], 42);
@@ -472,6 +472,37 @@ fn a_tree_is_forgotten_and_the_disk_is_not_touched() {
     assert_eq!(json_lines(&scans).len(), 2);
     place.good(&["files", "scan", "tree"]);
     place.good(&["files", "status", "--recompute"]);
+}
+
+#[test]
+fn files_are_looked_into_where_that_is_asked_for() {
+    let place = Place::new();
+    place.write("tree/crawl", b"WARC/1.0\r\n");
+    place.write("tree/page.pdf", b"<!DOCTYPE html><html>not found");
+    let found = |format: &str| {
+        let found = place.run(&["files", "find", "tree", "--format", format]).stdout;
+        found
+            .lines()
+            .map(|line| line.rsplit('/').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    place.good(&["files", "scan", "tree"]);
+    assert_eq!((found("warc"), found("pdf").len()), (vec![], 1));
+    place.good(&["files", "scan", "tree", "--magic"]);
+    assert_eq!((found("warc"), found("html")), (vec!["crawl".to_owned()], vec![]));
+    place.good(&["files", "scan", "tree", "--magic=all"]);
+    assert_eq!(
+        (found("html"), found("pdf")),
+        (vec!["page.pdf".to_owned()], vec![])
+    );
+    let second = place.good(&["files", "scan", "tree"]);
+    assert!(second.contains("0 added, 0 removed, 0 changed"), "{second}");
+    assert_eq!((found("warc").len(), found("html").len()), (1, 1));
+    place.good(&["files", "status", "--recompute"]);
+    assert_eq!(
+        place.run(&["files", "scan", "tree", "--magic=some"]).code,
+        Some(2)
+    );
 }
 
 #[test]

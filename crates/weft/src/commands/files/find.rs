@@ -66,7 +66,7 @@ pub(super) struct Args {
     /// Time since it was last read
     #[arg(long, value_name = "[+-]AGE", value_parser = age, allow_hyphen_values = true)]
     accessed: Vec<Range>,
-    /// What the name says it is: warc, wacz, pdf, image, ... (weft files report formats lists them)
+    /// What the name, or a look into the file, says it is: warc, wacz, pdf, ... (weft files report formats lists them)
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = format)]
     format: Vec<Format>,
     /// Number of names (hard links)
