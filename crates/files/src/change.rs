@@ -3,16 +3,18 @@
 //! Invariants, which [`crate::Catalogue::check`] recomputes:
 //!  - the sums of a directory are those of the entries in it and of the sums of the directories that have their place in it;
 //!    a directory brings its sums along when it gets a place, so its entries may be seen before its parent's;
+//!  - a directory has its place only in one that has an entry of it, and without a place it is an orphan;
 //!  - the sums by group are those of all entries of all packs and roots;
 //!  - a file with several names counts in both once, with its first name by directory and name.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry as Place;
 use std::sync::Arc;
 
 use fjall::{OwnedWriteBatch, PersistMode};
 use rustc_hash::FxHashMap;
 
-use crate::attributes::{Attributes, FileId};
+use crate::attributes::{Attributes, FileId, Kind};
 use crate::catalogue::Catalogue;
 use crate::changes::ChangesRow;
 use crate::error::CatalogueError;
@@ -38,11 +40,39 @@ fn digest_mark(id: FileId) -> Vec<u8> {
     [&DIGEST_MARKS[..], &id.to_bytes()].concat()
 }
 
+/// The directories of a pack, by name.
+#[derive(Default)]
+pub(crate) struct DirsOfPack {
+    parent: FileId,
+    /// In order of name.
+    dirs: Vec<(Box<[u8]>, FileId)>,
+}
+
+impl DirsOfPack {
+    fn of(parent: FileId, pack: &[u8]) -> Result<DirsOfPack, CatalogueError> {
+        let mut dirs = Vec::new();
+        let mut entries = pack::entries(pack)?;
+        while let Some((name, file)) = entries.next()? {
+            if file.kind == Kind::Directory {
+                dirs.push((name.into(), file.id));
+            }
+        }
+        Ok(DirsOfPack { parent, dirs })
+    }
+
+    fn find(&self, name: &[u8]) -> Option<FileId> {
+        let at = self.dirs.binary_search_by(|(other, _)| (**other).cmp(name));
+        at.ok().map(|at| self.dirs[at].1)
+    }
+}
+
 /// Changes that are not visible yet. Dropped without [`Change::commit`], nothing has happened.
 pub(crate) struct Change {
     catalogue: Arc<Catalogue>,
     /// Rows to write, or to remove; of several for one key the last holds.
     writes: Vec<(Table, fjall::UserKey, Option<Vec<u8>>)>,
+    /// Packs to write, or to remove.
+    packs: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     dirs: FxHashMap<FileId, Option<DirRow>>,
     trees: FxHashMap<FileId, Usage>,
     linked: FxHashMap<FileId, LinkedRow>,
@@ -58,6 +88,7 @@ impl Change {
         Ok(Change {
             catalogue: catalogue.clone(),
             writes: Vec::new(),
+            packs: BTreeMap::new(),
             dirs: FxHashMap::default(),
             trees: FxHashMap::default(),
             linked: FxHashMap::default(),
@@ -102,10 +133,44 @@ impl Change {
 
     /// Writes a pack, or removes it.
     pub(crate) fn pack(&mut self, key: Vec<u8>, pack: Option<Vec<u8>>) {
-        match pack {
-            Some(pack) => self.insert(Table::Packs, key, pack),
-            None => self.remove(Table::Packs, key),
+        self.packs.insert(key, pack);
+    }
+
+    /// The directory that has a name in another one, as this change leaves it. `last` keeps what was read for the next question.
+    pub(crate) fn directory_at(
+        &self,
+        parent: FileId,
+        name: &[u8],
+        last: &mut DirsOfPack,
+    ) -> Result<Option<FileId>, CatalogueError> {
+        if last.parent == parent
+            && let Some(id) = last.find(name)
+        {
+            return Ok(Some(id));
         }
+        let Some(pack) = self.pack_at(parent, name)? else {
+            return Ok(None);
+        };
+        *last = DirsOfPack::of(parent, &pack)?;
+        Ok(last.find(name))
+    }
+
+    /// The pack that has a name, if any has it.
+    fn pack_at(&self, dir: FileId, name: &[u8]) -> Result<Option<Vec<u8>>, CatalogueError> {
+        let keys = pack::key(dir, b"")..=pack::key(dir, name);
+        let mut ours = self.packs.range(keys.clone()).rev();
+        let ours = ours.find(|(_, pack)| pack.is_some());
+        for row in self.catalogue.tables.space(Table::Packs).range(keys).rev() {
+            let (key, pack) = row.into_inner()?;
+            if ours.is_some_and(|(ours, _)| **ours >= *key) {
+                break;
+            }
+            // One that this change removes or replaces does not count.
+            if !self.packs.contains_key(&*key) {
+                return Ok(Some(pack.to_vec()));
+            }
+        }
+        Ok(ours.and_then(|(_, pack)| pack.clone()))
     }
 
     /// The row of a directory as this change leaves it.
@@ -152,6 +217,29 @@ impl Change {
         self.count_group(Group::of(file), &usage, 1);
     }
 
+    /// Whether a directory has its place in another one, under this name.
+    pub(crate) fn has_place(
+        &mut self,
+        id: FileId,
+        parent: FileId,
+        name: &[u8],
+    ) -> Result<bool, CatalogueError> {
+        let row = self.dir(id)?.as_ref();
+        Ok(row.is_some_and(|row| row.parent == Some(parent) && *row.name == *name))
+    }
+
+    /// Gives a directory a row; if it has no place, it is an orphan until it gets one.
+    pub(crate) fn without_place(
+        &mut self,
+        id: FileId,
+        orphan: impl FnOnce() -> OrphanRow,
+    ) -> Result<(), CatalogueError> {
+        if self.dir(id)?.get_or_insert_default().parent.is_none() {
+            self.orphan(id, Some(&orphan()));
+        }
+        Ok(())
+    }
+
     /// Gives a directory its place, and its row; the root of a tree is its own parent, and its name the tree's path.
     pub(crate) fn attach(
         &mut self,
@@ -159,11 +247,7 @@ impl Change {
         parent: FileId,
         name: &[u8],
     ) -> Result<&mut DirRow, CatalogueError> {
-        let has_place = self
-            .dir(id)?
-            .as_ref()
-            .is_some_and(|row| row.parent == Some(parent) && *row.name == *name);
-        if !has_place {
+        if !self.has_place(id, parent, name)? {
             self.detach(id)?;
             self.orphan(id, None);
             let row = self.dir(id)?.get_or_insert_default();
@@ -197,11 +281,7 @@ impl Change {
         name: &[u8],
         orphan: &OrphanRow,
     ) -> Result<(), CatalogueError> {
-        let is_there = self
-            .dir(id)?
-            .as_ref()
-            .is_some_and(|row| row.parent == Some(parent) && *row.name == *name);
-        if is_there {
+        if self.has_place(id, parent, name)? {
             self.detach(id)?;
             self.orphan(id, Some(orphan));
         }
@@ -360,6 +440,12 @@ impl Change {
     /// Makes it visible, and then durable.
     pub(crate) fn commit(mut self) -> Result<(), CatalogueError> {
         let catalogue = self.catalogue.clone();
+        for (key, pack) in std::mem::take(&mut self.packs) {
+            match pack {
+                Some(pack) => self.insert(Table::Packs, key, pack),
+                None => self.remove(Table::Packs, key),
+            }
+        }
         for (id, row) in std::mem::take(&mut self.dirs) {
             match row {
                 Some(row) => self.insert(Table::Dirs, id.to_bytes(), row.to_bytes()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::attributes::{Attributes, FileId};
+use crate::attributes::{Attributes, FileId, Kind};
 use crate::catalogue::Catalogue;
 use crate::error::CatalogueError;
 use crate::pack;
@@ -22,6 +22,8 @@ struct Recomputed {
     trees: FxHashMap<FileId, Usage>,
     linked: FxHashMap<FileId, LinkedRow>,
     entries: FxHashMap<FileId, u64>,
+    /// Entries of directories: where, and which.
+    dirs: FxHashMap<(FileId, FileId), Vec<Box<[u8]>>>,
 }
 
 impl Recomputed {
@@ -50,6 +52,10 @@ impl Catalogue {
                         "{dir:?}: {:?} is before its pack",
                         String::from_utf8_lossy(&entry.name)
                     ));
+                }
+                if entry.attributes.kind == Kind::Directory {
+                    let names = is.dirs.entry((dir, entry.attributes.id)).or_default();
+                    names.push(entry.name.clone());
                 }
                 match entry.attributes.is_linked() {
                     true => {
@@ -105,6 +111,18 @@ impl Catalogue {
         for row in self.tables.space(Table::Dirs).iter() {
             let (key, value) = row.into_inner()?;
             rows.insert(FileId::of_bytes(&key)?, DirRow::of_bytes(&value)?);
+        }
+        for (id, row) in &rows {
+            let has_entry = |parent: FileId| is.dirs.get(&(parent, *id));
+            let is_placed = match row.parent {
+                Some(parent) if parent == *id => true,
+                Some(parent) => has_entry(parent).is_some_and(|names| names.contains(&row.name)),
+                None => self.tables.space(Table::Orphans).contains_key(id.to_bytes())?,
+            };
+            if !is_placed {
+                let name = String::from_utf8_lossy(&row.name);
+                differences.push(format!("{id:?}: nothing leads to it as {name:?}"));
+            }
         }
         // Each directory's own entries go to all that it is in.
         let own: Vec<(FileId, Usage)> = is.trees.iter().map(|(id, usage)| (*id, usage.clone())).collect();

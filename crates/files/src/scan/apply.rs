@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use flow::{Out, StageError, StageResult};
 
@@ -150,7 +151,7 @@ impl Scan {
         if self.is_scan { self.number } else { 0 }
     }
 
-    fn path_of(&self, dir: &Dir) -> Vec<u8> {
+    pub(super) fn path_of(&self, dir: &Dir) -> Vec<u8> {
         let mut path = self.root_path.clone();
         crate::catalogue::join(&mut path, &dir.path());
         path
@@ -158,16 +159,19 @@ impl Scan {
 
     fn commit(&self, all: Vec<Differs>) -> Result<(), CatalogueError> {
         let mut change = Change::new(&self.catalogue)?;
-        let mut landed = Vec::new();
+        let (mut landed, mut placed) = (Vec::new(), Vec::new());
         let mut row = self.row.lock();
         for differs in all {
             row.counts.add(differs.difference.counts);
             if differs.end.is_some() {
                 landed.push(differs.dir.id);
+                placed.extend(self.unplaced.lock().remove(&differs.dir.id).unwrap_or_default());
                 row.counts.directories += u64::from(matches!(differs.end, Some(End::Read { .. })));
             }
-            self.apply_one(&mut change, differs)?;
+            self.apply_one(&mut change, differs, &mut placed)?;
         }
+        // Behind all others: the directory that holds one may be committed with it.
+        self.place(&mut change, placed)?;
         row.ended_ms = super::wall_ms();
         row.spent_ms = self.spent_ms();
         if self.is_scan {
@@ -179,8 +183,14 @@ impl Scan {
         Ok(())
     }
 
-    fn apply_one(&self, change: &mut Change, differs: Differs) -> Result<(), CatalogueError> {
+    fn apply_one(
+        &self,
+        change: &mut Change,
+        differs: Differs,
+        placed: &mut Vec<Arc<Dir>>,
+    ) -> Result<(), CatalogueError> {
         let Differs { dir, difference, end } = differs;
+        let counts = difference.counts;
         for (key, pack) in difference.packs {
             change.pack(key, pack);
         }
@@ -211,9 +221,19 @@ impl Scan {
                 });
             }
         }
-        let Some(end) = end else { return Ok(()) };
-        if let Some(parent) = &dir.parent {
-            change.attach(dir.id, parent.id, &dir.name)?;
+        let has_place = match &dir.parent {
+            Some(parent) => change.has_place(dir.id, parent.id, &dir.name)?,
+            None => true,
+        };
+        let Some(end) = end else {
+            // With a row, so that the scan that goes on after a kill finds the entries that are there.
+            self.without_place(change, &dir)?;
+            let row = change.dir(dir.id)?.get_or_insert_default();
+            row.entries = (row.entries + counts.added).saturating_sub(counts.removed);
+            return Ok(());
+        };
+        if !has_place {
+            placed.push(dir.clone());
         }
         let (is_whole, stamp, entries, faults) = match end {
             End::Known => return Ok(()),

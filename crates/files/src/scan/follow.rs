@@ -207,6 +207,7 @@ impl Catalogue {
             listener: None,
             handles: Handles::new(),
             root: Mutex::new(None),
+            unplaced: Mutex::default(),
             magic: Magic::Off,
             root_path: target.root.clone(),
             since_ms: now_ms,

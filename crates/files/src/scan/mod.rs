@@ -16,6 +16,7 @@ mod gather;
 mod items;
 mod look;
 mod objects;
+mod place;
 mod remove;
 mod roots;
 mod visits;
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 use flow::{Batch, Feeder, Flow, StageReport, StageSettings};
 use parking_lot::{Condvar, Mutex};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::io::Errno;
 
 use crate::answer::{self, ANSWER_WITHIN};
@@ -36,7 +37,7 @@ use crate::attributes::FileId;
 use crate::catalogue::Catalogue;
 use crate::error::{CatalogueError, ScanError};
 use crate::rows::{ScanCounts, ScanRow, ScanState};
-use crate::walk::{Handle, Handles, Mounts, Walk, WalkSettings, look_at};
+use crate::walk::{Dir, Handle, Handles, Mounts, Walk, WalkSettings, look_at};
 pub use follow::FileSeen;
 pub(crate) use follow::{FileReader, Observer, Plan, Which};
 pub use forget::Forgotten;
@@ -223,6 +224,8 @@ struct Scan {
     /// The directory that is walked, for those who look into files.
     root: Mutex<Option<Handle>>,
     magic: Magic,
+    /// Directories without a place, by the directory that was listed with them.
+    unplaced: Mutex<FxHashMap<FileId, Vec<Arc<Dir>>>>,
     since_ms: i64,
     spent_before_ms: u64,
     shared: Arc<Shared>,
@@ -379,6 +382,7 @@ impl Catalogue {
             listener,
             handles: Handles::new(),
             root: Mutex::new(None),
+            unplaced: Mutex::default(),
             root_path: target.root.clone(),
             since_ms: now_ms,
             spent_before_ms: row.spent_ms,
@@ -499,6 +503,7 @@ impl Scan {
         let joined = pipeline.join();
         *self.root.lock() = None;
         joined.map_err(ScanError::Flow)?;
+        self.place_rest()?;
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }

@@ -107,6 +107,51 @@ fn what_changes_during_a_scan_is_right_after_the_next() {
     }
 }
 
+/// Stops threads when it is dropped.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// A directory was read, and committed with its place in the one above it; then it was removed, and the look at its name in the one
+/// above found nothing. Nothing ever took its entries out of the sums again, and no scan noticed.
+#[test]
+fn a_directory_that_is_removed_between_its_reading_and_the_look_at_its_name_counts_nowhere() {
+    let rig = Rig::new();
+    let (root, stop) = (rig.path(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (root, stop) = (&root, &stop);
+            scope.spawn(move || {
+                for number in 0.. {
+                    if stop.load(Relaxed) {
+                        break;
+                    }
+                    let tree = root.join(format!("{thread}-{}", number % 40));
+                    let deep = tree.join("a/b");
+                    // Each may fail, because it is there, or not any more.
+                    let _ = fs::remove_dir_all(&tree);
+                    let _ = fs::create_dir_all(&deep);
+                    for file in 0..3 {
+                        let _ = fs::write(deep.join(format!("{file}.warc")), b"some bytes");
+                    }
+                }
+            });
+        }
+        // Also when something is not as it must be: else the threads would never end.
+        let _stop = Stop(&stop);
+        for _ in 0..60 {
+            rig.scan();
+            rig.check_sums();
+        }
+    });
+    rig.scan();
+    rig.check();
+}
+
 #[test]
 fn a_directory_that_moves_keeps_what_is_known_of_it() {
     let rig = Rig::new();

@@ -129,6 +129,7 @@ impl Scan {
         // The input of the pipeline ends; what is in it is still committed, also after an error.
         drop(reading);
         pipeline.join().map_err(ScanError::Flow)?;
+        self.place_rest()?;
         if self.shared.stop.load(Relaxed) {
             return Err(ScanError::Stopped);
         }
