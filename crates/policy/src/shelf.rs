@@ -22,7 +22,8 @@ pub trait Shelf: Sync {
     /// Writes an object where there is none; returns when it is safe, with the digest of what was read from the file.
     ///
     /// # Errors
-    /// The file cannot be read, the store refuses, or there is an object by now.
+    /// The file cannot be read, the store refuses, or there is an object by now. Also if the file has changed between its first
+    /// and its last byte: then there must be no object, because what was read never was in the file at one time.
     fn put(&self, address: &str, file: File) -> Result<[u8; 32], String>;
 
     /// Reads every replica of an object whole; `None` if there is no such object.

@@ -185,7 +185,7 @@ impl Runner<'_> {
         match &self.policy.action {
             Action::Verify => self.verify(ready, stop),
             Action::Copy { replicas, .. } => self.copy(ready, *replicas, stop),
-            Action::Release { replicas } => self.release(ready, *replicas),
+            Action::Release { replicas } => self.release(ready, *replicas, stop),
             Action::Move { .. } => self.shift(ready, 0o755),
             Action::Delete => self.shift(ready, 0o700),
             Action::EmptyTrash { .. } => empty(ready),

@@ -12,7 +12,7 @@ use super::{CRASH_POINTS, Runner, now_ms};
 
 impl Runner<'_> {
     /// Reads a file whole. It must be the same before and after: else it was being written, and says nothing.
-    fn read(&self, ready: &Ready<'_>, stop: &AtomicBool) -> Result<[u8; 32], Not> {
+    pub(super) fn read(&self, ready: &Ready<'_>, stop: &AtomicBool) -> Result<[u8; 32], Not> {
         let file = ready
             .place
             .read()
@@ -98,10 +98,11 @@ impl Runner<'_> {
                     .place
                     .read()
                     .map_err(|error| Not::failed("it cannot be opened", error))?;
-                let sha256 = shelf.put(&address, file).map_err(failed)?;
+                let put = shelf.put(&address, file);
                 crashpoint::pass(&CRASH_POINTS, "policy.put");
+                // A file that was written to meanwhile is no fault of the store.
                 self.same(ready)?;
-                sha256
+                put.map_err(failed)?
             }
         };
         let found = shelf.verify(&address).map_err(failed)?;

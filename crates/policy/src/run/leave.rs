@@ -1,6 +1,8 @@
 //! Actions that take a file from its place. It is renamed, and looked at once more under its new name: if another file came to the
 //! old name at the last moment, it goes back.
 
+use std::sync::atomic::AtomicBool;
+
 use files::{Place, Seen};
 
 use super::act::{Done, Not, Ready};
@@ -9,14 +11,23 @@ use crate::plan::{is_below, path_of};
 use crate::trash::TRASH;
 
 impl Runner<'_> {
-    /// Removes a file whose replicas are right now, and which is what was copied.
-    pub(super) fn release(&self, ready: &mut Ready<'_>, replicas: u32) -> Result<Done, Not> {
+    /// Removes a file whose replicas are right now, and which is what was copied: it is read for that, because a file can be
+    /// damaged, or put back, with the length and times that it had.
+    pub(super) fn release(
+        &self,
+        ready: &mut Ready<'_>,
+        replicas: u32,
+        stop: &AtomicBool,
+    ) -> Result<Done, Not> {
         let shelf = self
             .shelf
             .ok_or_else(|| Not::Failed("there is no store".to_owned()))?;
         let digest = self.catalogue.known(&ready.file)?;
         let digest = digest
             .ok_or_else(|| Not::Skipped("it has changed since it was copied, or never was".to_owned()))?;
+        if digest.damaged_ms.is_some() {
+            return Err(Not::Failed("it is damaged, and is left where it is".to_owned()));
+        }
         let copy = digest
             .copy
             .ok_or_else(|| Not::Skipped("it was never copied".to_owned()))?;
@@ -30,6 +41,12 @@ impl Runner<'_> {
                 copy.address, found.replicas
             );
             return Err(Not::Failed(message));
+        }
+        if self.read(ready, stop)? != digest.sha256 {
+            return Err(Not::Failed(format!(
+                "it is not what {} has, though nothing says that it was written: it is left where it is (verify it)",
+                copy.address
+            )));
         }
         crashpoint::pass(&CRASH_POINTS, "policy.verified");
         let staged = self.stage(ready, 0o700)?;

@@ -139,6 +139,25 @@ fn a_file_that_grows_is_read_on_and_an_empty_one_waits() {
 }
 
 #[test]
+fn a_file_that_another_one_of_its_size_replaces_is_loaded() {
+    let place = Place::new();
+    let page = |host: &str| {
+        let url = format!("http://{host}.example/");
+        fixture::warc(&[(url.as_str(), "2014-05-01T00:00:00Z", "<p>words</p>")])
+    };
+    place.write("new/a.warc", &page("one"));
+    let mut served = serve(&place, &[]);
+    wait_for(&place, "the first", |rows| done(rows, "a.warc") == Some(1));
+    // As a crawler does it that begins anew.
+    place.write("aside", &page("two"));
+    fs::rename(place.path("aside"), place.path("new/a.warc")).unwrap();
+    wait_for(&place, "the second", |rows| rows.len() == 2);
+    let found = place.good(&["cdx", "http://two.example/"]);
+    assert!(found.contains("example,two)/"), "{found}");
+    assert_eq!(served.stop(), Some(0));
+}
+
+#[test]
 fn a_directory_that_cannot_be_watched_ends_the_server_before_it_listens() {
     let place = Place::new();
     fs::create_dir(place.path("new")).unwrap();

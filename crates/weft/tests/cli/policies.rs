@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use crate::support::{Place, json_lines};
@@ -200,6 +202,99 @@ fn a_released_file_comes_back_from_the_store() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("1 right replicas of 2"), "{said}");
     assert!(released.exists());
+}
+
+const COPY_AND_FREE: &str = "\
+[policy.keep]
+action = 'copy'
+condition = 'type == \"file\" and replicas < 2'
+to = 'store://crawls/'
+replicas = 2
+[policy.free]
+action = 'release'
+replicas = 2
+condition = 'replicas >= 2'
+[policy.check]
+action = 'verify'
+";
+
+/// A disk that turns a bit, or a restore with the old times, left a file that only its content tells from what was copied. It was the
+/// only one of its kind, and releasing it would have lost it.
+#[test]
+fn a_file_that_is_not_what_was_copied_is_not_released_whatever_its_times_say() {
+    let place = Place::new();
+    let root = place.path("tree");
+    let rules = rules(&place, COPY_AND_FREE);
+    let (damaged, whole) = (root.join("a.warc.gz"), root.join("b.warc.gz"));
+    fs::create_dir(&root).unwrap();
+    for path in [&damaged, &whole] {
+        fs::write(path, path.to_str().unwrap().repeat(100)).unwrap();
+    }
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let (a, b) = (place.path("a"), place.path("b"));
+    let store = ["--volume", a.to_str().unwrap(), "--volume", b.to_str().unwrap()];
+    let run = |name: &'static str| {
+        let arguments = [&["files", "policy", "run", name, "--rules", &rules], &store[..]].concat();
+        let output = place.command(&arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.code(), said)
+    };
+    assert_eq!(run("keep").0, Some(0));
+    let modified = fs::metadata(&damaged).unwrap().modified().unwrap();
+    let mut content = fs::read(&damaged).unwrap();
+    content[5] ^= 1;
+    fs::write(&damaged, &content).unwrap();
+    let file = fs::File::options().write(true).open(&damaged).unwrap();
+    file.set_modified(modified).unwrap();
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let (code, said) = run("free");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("it is not what store://crawls/a.warc.gz has"),
+        "{said}"
+    );
+    assert!(!whole.exists() && fs::read(&damaged).unwrap() == content);
+    // Once it is known as damaged it need not be read.
+    assert!(run("check").1.contains("DAMAGED"));
+    let (code, said) = run("free");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("it is damaged, and is left where it is"), "{said}");
+    assert!(fs::read(&damaged).unwrap() == content);
+}
+
+/// What was read while somebody wrote never was in the file at one time; as an object it kept the file from being copied for ever.
+#[test]
+fn no_object_is_made_of_a_file_that_is_written_to_while_it_is_copied() {
+    let place = Place::new();
+    let root = place.path("tree");
+    let rules = rules(&place, COPY_AND_FREE);
+    fs::create_dir(&root).unwrap();
+    let path = root.join("a.warc.gz");
+    fs::write(&path, vec![b'x'; 64 << 20]).unwrap();
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let (a, b) = (place.path("a"), place.path("b"));
+    let store = ["--volume", a.to_str().unwrap(), "--volume", b.to_str().unwrap()];
+    let copy = [&["files", "policy", "run", "keep", "--rules", &rules], &store[..]].concat();
+    let is_done = AtomicBool::new(false);
+    let said = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let file = fs::File::options().write(true).open(&path).unwrap();
+            while !is_done.load(Relaxed) {
+                file.write_all_at(b"y", 7).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let output = place.command(&copy).output().unwrap();
+        is_done.store(true, Relaxed);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
+    assert!(
+        said.contains("1 skipped") && said.contains("it changed while it was being read"),
+        "{said}"
+    );
+    place.good(&["files", "scan", root.to_str().unwrap()]);
+    let said = done(&place, &copy);
+    assert!(said.contains("1 done"), "{said}");
 }
 
 #[test]

@@ -76,23 +76,34 @@ fn name(path: &FilesPath) -> &str {
     path.path.rsplit('/').next().unwrap_or_default()
 }
 
+/// Directories above that are shown, the nearest ones, beside the root of the tree.
+const CRUMBS: usize = 10;
+
 fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
     let above = listing.way.split_last().map_or(&[][..], |(_, above)| above);
+    // Each link has a whole path: with all of a way of thousands of directories the page would grow with its square.
+    let (first, rest) = above.split_at(above.len().min(1));
+    let last = &rest[rest.len().saturating_sub(CRUMBS)..];
     html! {
         nav.breadcrumbs aria-label="Directories above" {
             ol {
                 li { a href="/files" { "Files" } }
                 @if !listing.way.is_empty() { li { a href=(address(&FilesPath::new(Vec::new()), value(by))) { "Trees" } } }
-                @for (place, step) in above.iter().enumerate() {
-                    li {
-                        // The root of a tree is known by its path.
-                        @let shown = if place == 0 { &step.path } else { name(step) };
-                        @match link::if_short(address(step, value(by))) {
-                            Some(address) => a href=(address) { (parts::url_text(shown)) },
-                            None => (parts::url_text(shown)),
-                        }
-                    }
-                }
+                // The root of a tree is known by its path.
+                @for root in first { (breadcrumb(root, &root.path, by)) }
+                @if last.len() < rest.len() { li { "\u{2026}" } }
+                @for step in last { (breadcrumb(step, name(step), by)) }
+            }
+        }
+    }
+}
+
+fn breadcrumb(step: &FilesPath, shown: &str, by: Weight) -> Markup {
+    html! {
+        li {
+            @match link::if_short(address(step, value(by))) {
+                Some(address) => a href=(address) { (parts::url_text(shown)) },
+                None => (parts::url_text(shown)),
             }
         }
     }

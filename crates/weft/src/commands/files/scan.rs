@@ -46,8 +46,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     partial: Vec<PathBuf>,
     /// Threads that list directories, and as many that look at names [default: the processor's, at most 8]
-    #[arg(long, value_name = "N", value_parser = positive)]
-    threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
     /// Names on their way between stages at a time, about
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = positive)]
     max_pending: usize,
@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         },
         ..ScanSettings::default()
     };
-    if let Some(threads) = args.threads {
+    if let Some(threads) = args.threads.map(usize::from) {
         (settings.read_threads, settings.stat_threads) = (threads, threads);
     }
     for dir in &args.partial {

@@ -2,7 +2,7 @@
 //!
 //! A watch of the catalogue of files tells which there are. Invariants:
 //!  - a file is loaded once it was left alone for a moment; when it goes on growing, the rest is read later;
-//!  - an input of which the ledger has this size is not read again, also not after a restart;
+//!  - an input of which the ledger has this size is not read again after a restart; one that changes while the server runs is;
 //!  - what a load that failed as a whole should have read is tried again.
 
 use std::collections::HashMap;
@@ -272,13 +272,16 @@ impl Loader {
         quiet
     }
 
-    /// Those of which the archive does not have this size.
+    /// Those of which the archive does not have this size, or that are other ones than this server has seen loaded.
     fn not_in_the_ledger(&mut self, files: Vec<(PathBuf, Stamp)>) -> anyhow::Result<Vec<(PathBuf, Stamp)>> {
         let rows = ledger_rows(&self.archive, None)?;
         let rows: HashMap<&str, &LedgerRow> = rows.iter().map(|row| (row.location.as_str(), row)).collect();
         let (known, new) = files.into_iter().partition::<Vec<_>, _>(|(path, stamp)| {
-            rows.get(path_text(path).as_str())
-                .is_some_and(|row| is_read(row, stamp.size_bytes))
+            // What is another file than before has to be read, whatever its size.
+            !self.known.contains_key(path)
+                && rows
+                    .get(path_text(path).as_str())
+                    .is_some_and(|row| is_read(row, stamp.size_bytes))
         });
         known.into_iter().for_each(|file| self.is_known(file));
         Ok(new)

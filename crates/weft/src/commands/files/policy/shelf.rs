@@ -1,7 +1,8 @@
 //! The replicated store, as policies use it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -48,17 +49,30 @@ fn key_of(address: &str) -> Result<Key, String> {
 /// Bytes read from a file at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-fn body(file: File) -> ByteStream {
-    let file = Some(tokio::fs::File::from_std(file));
-    Box::pin(stream::unfold(file, |file| async move {
-        let mut file = file?;
+/// The content of a file. It ends in an error, so that nothing is committed, if the file has changed since it was `before`.
+fn body(file: File, before: Metadata) -> ByteStream {
+    let state = Some((tokio::fs::File::from_std(file), before));
+    Box::pin(stream::unfold(state, |state| async move {
+        let (mut file, before) = state?;
         let mut piece = BytesMut::with_capacity(PIECE_BYTES);
-        match file.read_buf(&mut piece).await {
-            Ok(0) => None,
-            Ok(_) => Some((Ok(piece.freeze()), Some(file))),
-            Err(error) => Some((Err(error), None)),
-        }
+        let read = match file.read_buf(&mut piece).await {
+            Ok(0) => match file.metadata().await {
+                Ok(now) if stamp(&now) == stamp(&before) => return None,
+                Ok(_) => Err(std::io::Error::other("the file changed while it was read")),
+                Err(error) => Err(error),
+            },
+            Ok(_) => Ok(piece.freeze()),
+            Err(error) => Err(error),
+        };
+        let next = read.is_ok().then_some((file, before));
+        Some((read, next))
     }))
+}
+
+/// What is another when a file was written to: its length, and when content and attributes last changed.
+fn stamp(file: &Metadata) -> (u64, [i64; 4]) {
+    let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()];
+    (file.len(), times)
 }
 
 impl Shelf for StoreShelf {
@@ -70,15 +84,16 @@ impl Shelf for StoreShelf {
 
     fn put(&self, address: &str, file: File) -> Result<[u8; 32], String> {
         let key = key_of(address)?;
+        let before = file.metadata().map_err(|error| error.to_string())?;
         let put = Put {
-            size: Some(file.metadata().map_err(|error| error.to_string())?.len()),
+            size: Some(before.len()),
             condition: Condition::Absent,
             ..Put::default()
         };
         self.runtime.block_on(async {
             let made = key::make_bucket(&self.store, key.bucket()).await;
             made.map_err(|error| format!("{error:#}"))?;
-            let meta = self.store.put(&key, body(file), put).await;
+            let meta = self.store.put(&key, body(file, before), put).await;
             Ok(meta.map_err(|error| error.to_string())?.digests.sha256)
         })
     }
