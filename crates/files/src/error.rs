@@ -44,7 +44,7 @@ pub enum CatalogueError {
         seconds: u64,
     },
     /// The engine failed.
-    #[error("the catalogue of files: {0}")]
+    #[error("the catalogue of files: {}", said(.0))]
     Engine(#[from] fjall::Error),
     /// A row is not as this program writes it.
     #[error("the catalogue of files is damaged: {0}: remove it, and scan anew")]
@@ -62,6 +62,31 @@ pub enum CatalogueError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+/// What the engine says; of the system's errors below it, what the system says and what to do.
+fn said(error: &fjall::Error) -> String {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(at) = cause {
+        if let Some(source) = at.downcast_ref::<std::io::Error>() {
+            return what_to_do(source);
+        }
+        cause = at.source();
+    }
+    error.to_string()
+}
+
+fn what_to_do(source: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            format!("{source}: make room, and run the command again")
+        }
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            format!("{source}: it has to be written to, even to be read")
+        }
+        _ => source.to_string(),
+    }
 }
 
 impl CatalogueError {
@@ -181,4 +206,22 @@ pub enum ScanError {
     /// A stage failed.
     #[error(transparent)]
     Flow(flow::FlowError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_told_with_what_to_do() {
+        for (errno, wanted) in [
+            (28, "make room"),
+            (30, "even to be read"),
+            (13, "even to be read"),
+        ] {
+            let error = CatalogueError::from(fjall::Error::Io(std::io::Error::from_raw_os_error(errno)));
+            let said = error.to_string();
+            assert!(said.contains(wanted) && !said.contains("Os {"), "{said}");
+        }
+    }
 }

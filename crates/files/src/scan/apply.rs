@@ -131,7 +131,11 @@ impl Scan {
     /// Tells what differs, and changes nothing.
     fn tell(&self, all: Vec<Differs>, listener: &(dyn Fn(Changed) + Send + Sync)) {
         for differs in all {
-            self.row.lock().counts.add(differs.difference.counts);
+            let mut counts = differs.difference.counts;
+            if let Some(End::Read { faults, .. }) = &differs.end {
+                counts.faults += faults.len() as u64;
+            }
+            self.row.lock().counts.add(counts);
             let (dir, names) = (self.path_of(&differs.dir), differs.difference.changes);
             ChangesRow {
                 at_ms: super::wall_ms(),

@@ -54,7 +54,7 @@ pub fn undo(
                 Err("it is gone: what was in the trash was removed for good".to_owned())
             }
             "delete" | "move" => rename_back(catalogue, &row).map(|()| None),
-            "release" => fetch_back(catalogue, &row, shelf).map(Some),
+            "release" => fetch_back(catalogue, (run, act), &row, shelf).map(Some),
             // They left the file where it was, or cannot be taken back.
             "verify" | "copy" => continue,
             other => Err(format!("what {other} did cannot be taken back")),
@@ -104,7 +104,12 @@ fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {
 }
 
 /// Gets a released file from the store, under a name of its own until it is whole and compared.
-fn fetch_back(catalogue: &Catalogue, row: &ActRow, shelf: Option<&dyn Shelf>) -> Result<Digest, String> {
+fn fetch_back(
+    catalogue: &Catalogue,
+    (run, act): (u64, u64),
+    row: &ActRow,
+    shelf: Option<&dyn Shelf>,
+) -> Result<Digest, String> {
     let shelf = shelf.ok_or("it is in a store: name its volumes (--volume DIR), or set WEFT_STORE")?;
     let known = catalogue.digest(row.seen.id).map_err(|error| error.to_string())?;
     let known = known
@@ -125,8 +130,10 @@ fn fetch_back(catalogue: &Catalogue, row: &ActRow, shelf: Option<&dyn Shelf>) ->
         .rposition(|&byte| byte == b'/')
         .map_or(0, |slash| slash + 1);
     part.truncate(begin);
-    part.extend_from_slice(format!(".weft-undo-{}", now_ms()).as_bytes());
+    part.extend_from_slice(format!(".weft-undo-{run}-{act}").as_bytes());
     let part = Place::open(&part).map_err(said)?;
+    // What a process left that was killed on the way. Mostly there is nothing, and making the file says what else is wrong.
+    let _ = part.remove();
     let file = part.create().map_err(said)?;
     let whole = || -> Result<(), String> {
         shelf.get(&copy.address, file.try_clone().map_err(said)?)?;

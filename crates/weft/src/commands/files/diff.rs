@@ -12,8 +12,9 @@ use super::when::{moment_ms, shown_ms};
 use super::{JsonPath, open, shown, watched};
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::stderr::progress_line;
 use crate::stop::Stop;
-use crate::units::{bytes, count};
+use crate::units::{bytes, count, counted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +25,8 @@ Examples:
 
 A line begins with + (new), - (gone), ~ (changed) or > (renamed or moved: the same file or directory has another name, and
 of a directory nothing below it is told). Changes are kept for 400 days. What the first scan of a tree found is not among
-them. Against the disk or a store, of a directory that is gone its own name alone is told; exit code 1 on any difference.";
+them. Against the disk or a store, of a directory that is gone its own name alone is told; exit code 1 on any difference,
+and where something could not be read.";
 
 /// Flags of `weft files diff`.
 #[derive(Debug, clap::Args)]
@@ -54,7 +56,7 @@ struct Sum {
 pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let catalogue = open(context)?;
     let tops = super::du::tops(&catalogue, args.path.as_slice())?;
-    let mut changes = Vec::new();
+    let (mut changes, mut faults) = (Vec::new(), 0);
     match args.since {
         Some(since_ms) => {
             catalogue.changes_since(since_ms, |changed| changes.push(changed))?;
@@ -69,7 +71,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         None => {
             let stop = Stop::listen()?;
             for top in tops {
-                changes.extend(compared(&catalogue, &top.path, args, &stop, context)?);
+                let (found, unread) = compared(&catalogue, &top.path, args, &stop, context)?;
+                changes.extend(found);
+                faults += unread;
             }
             changes = with_renames(changes);
             changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -86,7 +90,13 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         }
     }
     print_sums(&sums, args.sum, context)?;
-    let differs = args.since.is_none() && !changes.is_empty();
+    if faults > 0 {
+        progress_line(&format!(
+            "{} could not be read, and are not compared: weft files scan notes which ones (weft files status --faults)",
+            counted(faults, "directory or name", "directories and names")
+        ));
+    }
+    let differs = args.since.is_none() && !changes.is_empty() || faults > 0;
     Ok(if differs { Outcome::Losses } else { Outcome::Done })
 }
 
@@ -103,7 +113,7 @@ fn compared(
     args: &Args,
     stop: &Stop,
     context: &Context,
-) -> anyhow::Result<Vec<Changed>> {
+) -> anyhow::Result<(Vec<Changed>, u64)> {
     use std::os::unix::ffi::OsStrExt;
     let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
     let progress = Progress::default();
@@ -114,16 +124,16 @@ fn compared(
         answer_within: Duration::from_secs(args.answer_within.into()),
         ..ScanSettings::default()
     };
-    if is_address(path) {
+    let counts = if is_address(path) {
         let (address, objects) = context.remote_inputs.objects(dir)?;
         let list = || catalogue.compare_objects(&address, &objects, &settings, &progress, each);
-        watched(&progress, stop, list, || {})?;
+        watched(&progress, stop, list, || {})?
     } else {
         let walk = || catalogue.compare(dir, &settings, &progress, each);
-        watched(&progress, stop, walk, || {})?;
-    }
+        watched(&progress, stop, walk, || {})?
+    };
     let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(std::mem::take(&mut *changes))
+    Ok((std::mem::take(&mut *changes), counts.faults))
 }
 
 fn print(changed: &Changed, shows_time: bool, context: &mut Context) -> anyhow::Result<()> {

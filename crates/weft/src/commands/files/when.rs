@@ -28,9 +28,16 @@ pub(super) fn age_ms(text: &str) -> Result<i64, String> {
 /// A moment: a day such as `2026-11-23`, a time such as `2026-11-23T10:00:00Z`, or an age.
 pub(super) fn moment_ms(text: &str) -> Result<i64, String> {
     if text.contains('-') {
-        let digits = civil::digits_of_text(text)
-            .ok_or_else(|| format!("{text:?}: expected a day such as 2026-11-23"))?;
-        return Ok(civil::ms_of_digits(&digits));
+        let expected = || {
+            format!(
+                "{text:?}: expected a day such as 2026-11-23, or a time such as 2026-11-23T10:00:00Z (UTC)"
+            )
+        };
+        let digits = civil::digits_of_text(text).ok_or_else(expected)?;
+        let ms = civil::ms_of_digits(&digits);
+        // Odd values count on there (a 30th of February), and then give other digits.
+        let is_time = text.find('-') == Some(4) && civil::digits(ms).starts_with(&digits);
+        return is_time.then_some(ms).ok_or_else(expected);
     }
     Ok(now_ms() - age_ms(text)?)
 }
@@ -43,7 +50,7 @@ pub(crate) fn now_ms() -> i64 {
 pub(super) fn shown_ms(ms: i64) -> String {
     match u64::try_from(ms) {
         Ok(ms) => crate::units::instant(ms),
-        Err(_) => format!("{ms} ms"),
+        Err(_) => civil::iso_short(ms),
     }
 }
 
@@ -77,7 +84,19 @@ mod tests {
             assert!(age_ms(wrong).is_err(), "{wrong}");
         }
         assert_eq!(moment_ms("1970-01-02"), Ok(86_400_000));
-        assert!(moment_ms("20-x").is_err());
+        assert_eq!(moment_ms("1970-01-01T10:00:00Z"), Ok(36_000_000));
+        assert_eq!(moment_ms("1970-02"), Ok(31 * 86_400_000));
+        for wrong in [
+            "20-x",
+            "2026-13-01",
+            "2026-02-30",
+            "26-1-1",
+            "2026-11-24T25:00:00",
+            "2026-1-1",
+        ] {
+            assert!(moment_ms(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(shown_ms(-1500), "1969-12-31T23:59:58.500Z");
         let day = moment_ms("1d").unwrap();
         assert!((now_ms() - day - 86_400_000).abs() < 60_000);
     }

@@ -8,7 +8,7 @@ use super::{show, sum};
 use crate::commands::files::when::shown_ms;
 use crate::commands::files::{JsonPath, open, shown};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{NotFound, Outcome};
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::count;
@@ -53,6 +53,12 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         }
         Ok::<(), anyhow::Error>(())
     })?;
+    if lines == 0
+        && let Some(run) = args.run
+        && !catalogue.runs()?.iter().any(|(number, _)| *number == run)
+    {
+        return Err(NotFound(format!("there is no run {run}: weft files policy log lists them")).into());
+    }
     if lines == 0 && !context.json {
         writeln!(context.out, "the log has no such action")?;
     }

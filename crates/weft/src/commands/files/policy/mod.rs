@@ -364,12 +364,12 @@ pub(super) fn undo(args: &UndoArgs, context: &mut Context) -> anyhow::Result<Out
         }
     }
     if !context.json {
-        let back = counted((undone.len() - failed) as u64, "file is back", "files are back");
-        writeln!(
-            context.out,
-            "run {}: {back} where they were, {failed} are not",
-            args.run
-        )?;
+        let back = counted(
+            (undone.len() - failed) as u64,
+            "file is back where it was",
+            "files are back where they were",
+        );
+        writeln!(context.out, "run {}: {back}, {failed} not", args.run)?;
         if undone.is_empty() {
             writeln!(
                 context.out,

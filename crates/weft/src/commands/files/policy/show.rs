@@ -9,7 +9,7 @@ use super::sum;
 use crate::commands::files::when::shown_ms;
 use crate::commands::files::{JsonPath, number, shown};
 use crate::context::Context;
-use crate::units::{bytes, count};
+use crate::units::{bytes, count, counted};
 
 /// Prints what a policy would do.
 pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Context) -> anyhow::Result<()> {
@@ -40,8 +40,8 @@ pub(super) fn plan(policy: &Policy, plan: &Plan, limit: usize, context: &mut Con
     if matches!(policy.action, policy::Action::Growth { .. }) {
         writeln!(
             out,
-            "{name}: {} trees grew by more than it allows",
-            plan.grown.len()
+            "{name}: {} by more than it allows",
+            counted(plan.grown.len() as u64, "tree grew", "trees grew")
         )?;
         for grown in &plan.grown {
             let percent = out.style.warn(&format!("{:+.1}%", grown.percent));
