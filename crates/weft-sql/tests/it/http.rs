@@ -193,7 +193,7 @@ fn files_on_the_disk_are_tables_once_they_are_catalogued() {
     let columns = tables[names.len() - 3]["columns"].as_array().unwrap();
     for (name, r#type, nullable) in [
         ("path", "text", false),
-        ("modified", "time", false),
+        ("modified", "time", true),
         ("size_bytes", "number", false),
         ("damaged", "boolean", false),
         ("created", "time", true),
