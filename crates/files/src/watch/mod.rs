@@ -25,7 +25,7 @@ pub(crate) use row::WatchRow;
 pub use row::{Freshness, Stale, StaleReason};
 
 use crate::attributes::FileId;
-use crate::catalogue::{Catalogue, CatalogueSettings};
+use crate::catalogue::{Catalogue, CatalogueSettings, wait_max, when_free};
 use crate::error::{CatalogueError, ScanError};
 use crate::objects::is_address;
 use crate::rows::ScanCounts;
@@ -213,12 +213,11 @@ impl Watch {
     /// catalogue.
     pub fn begin(dir: &Path, dirs: &[PathBuf], settings: WatchSettings) -> Result<Watch, WatchError> {
         let watch_ms = wall_ms();
-        let catalogue = match Catalogue::create(dir, &settings.catalogue) {
-            Err(CatalogueError::InUse { dir }) if Watch::is_running(&dir) => {
-                return Err(WatchError::Watched { dir });
-            }
-            catalogue => catalogue?,
-        };
+        if Watch::is_running(dir) {
+            return Err(WatchError::Watched { dir: dir.to_owned() });
+        }
+        // Those that only ask have it for a moment.
+        let catalogue = when_free(wait_max(dir), || Catalogue::create(dir, &settings.catalogue))?;
         let alive = Alive::take(dir, watch_ms)?;
         let mut alive = alive.ok_or_else(|| WatchError::Watched { dir: dir.to_owned() })?;
         // From now on readers know its number; it has called nothing current.

@@ -125,6 +125,13 @@ pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     ))
 }
 
+/// The trees that rules are for: what they do is done with files on disks, not with objects of a store.
+fn trees_on_disks(catalogue: &Catalogue) -> Result<Vec<Root>, CatalogueError> {
+    let mut trees = catalogue.trees()?;
+    trees.retain(|tree| !files::is_address(&tree.path));
+    Ok(trees)
+}
+
 /// Whether enough time has gone since the last run of a policy that ended, or enough is used. One that was stopped is due at once.
 ///
 /// # Errors
@@ -135,9 +142,7 @@ pub fn is_due(catalogue: &Catalogue, policy: &Policy, now_ms: i64) -> Result<boo
     Ok(match (policy.trigger.every_ms, last) {
         (None, _) => match &policy.trigger.usage {
             Some(usage) => {
-                let mut trees = catalogue.trees()?;
-                // What rules do is done with files on disks.
-                trees.retain(|tree| !files::is_address(&tree.path));
+                let trees = trees_on_disks(catalogue)?;
                 let tops = tops(catalogue, policy, &trees)?;
                 !excess(catalogue, policy, usage, &trees, &tops)?.is_none()
             }
@@ -160,7 +165,7 @@ pub fn plan(
     kept: &[Vec<u8>],
     now_ms: i64,
 ) -> Result<Plan, PlanError> {
-    let trees = catalogue.trees()?;
+    let trees = trees_on_disks(catalogue)?;
     if let Action::Growth {
         more_than_percent,
         within_ms,
