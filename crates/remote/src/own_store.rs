@@ -7,6 +7,9 @@ use object_store::ObjectStore;
 
 use crate::listing::ListedPage;
 
+/// What a page of a listing will be.
+type ListedLater = BoxFuture<'static, Result<Option<ListedPage>, String>>;
+
 /// Access to our own store; paths are `bucket/name`.
 #[derive(Clone)]
 pub struct OwnStore {
@@ -16,11 +19,7 @@ pub struct OwnStore {
     pub sha256: Arc<dyn Fn(String) -> BoxFuture<'static, Option<[u8; 32]>> + Send + Sync>,
     /// A page of the objects whose key begins with a text (`bucket/` and the beginning of a name) and comes after another one,
     /// in order; `None` if there is no such bucket. The error says why the store cannot say.
-    pub list: Arc<
-        dyn Fn(String, Option<String>) -> BoxFuture<'static, Result<Option<ListedPage>, String>>
-            + Send
-            + Sync,
-    >,
+    pub list: Arc<dyn Fn(String, Option<String>) -> ListedLater + Send + Sync>,
     /// Closes the connection; [`crate::Remote::close`] calls it.
     pub close: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
