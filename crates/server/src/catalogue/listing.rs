@@ -28,8 +28,21 @@ pub(crate) struct Listing {
     pub(crate) others_usage: FilesUsage,
     /// The directories that lead to it from the root of its tree, this one included.
     #[serde(skip)]
-    pub(crate) way: Vec<FilesPath>,
+    pub(crate) way: Way,
 }
+
+/// The root of a tree and the last directories on the way to a path, each with its whole path: all of them together would grow
+/// with the square of the depth.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Way {
+    /// The root first; empty above all trees.
+    pub(crate) steps: Vec<FilesPath>,
+    /// Directories that are left out behind the root.
+    pub(crate) left_out: usize,
+}
+
+/// Directories at the end of a way that are kept.
+const STEPS_MAX: usize = 10;
 
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -117,7 +130,7 @@ impl Listing {
             rows: rows.into_iter().map(row).collect(),
             others: others.len() as u64,
             others_usage: FilesUsage::of(&others_usage),
-            way: Vec::new(),
+            way: Way::default(),
         })
     }
 }
@@ -136,8 +149,8 @@ fn entry(dir: &Found, child: Child) -> FilesEntry {
     }
 }
 
-/// The root of the tree that a path is in, and each directory from there to the path.
-fn way(path: &[u8], trees: &[Vec<u8>]) -> Vec<FilesPath> {
+/// The root of the tree that a path is in, and the last directories from there to the path.
+fn way(path: &[u8], trees: &[Vec<u8>]) -> Way {
     let ends =
         |length: usize| matches!(path.get(length), None | Some(b'/')) || path[..length].ends_with(b"/");
     let root = trees
@@ -150,10 +163,13 @@ fn way(path: &[u8], trees: &[Vec<u8>]) -> Vec<FilesPath> {
     let slashes = (root + 1..path.len()).filter(|&at| path[at] == b'/' && path[at - 1] != b'/');
     let mut lengths: Vec<usize> = std::iter::once(root).chain(slashes).chain([path.len()]).collect();
     lengths.dedup();
-    lengths
-        .into_iter()
-        .map(|length| FilesPath::new(path[..length].to_vec()))
-        .collect()
+    let left_out = lengths.len().saturating_sub(1 + STEPS_MAX);
+    lengths.drain(1..1 + left_out);
+    let step = |length| FilesPath::new(path[..length].to_vec());
+    Way {
+        steps: lengths.into_iter().map(step).collect(),
+        left_out,
+    }
 }
 
 #[cfg(test)]
@@ -165,16 +181,30 @@ mod tests {
         let trees = [b"/data".to_vec(), b"/data-2".to_vec(), b"/data-2/in".to_vec()];
         let way = |path: &str| {
             let way = way(path.as_bytes(), &trees);
-            way.into_iter().map(|step| step.path).collect::<Vec<_>>()
+            assert_eq!(way.left_out, 0, "{path}");
+            way.steps.into_iter().map(|step| step.path).collect::<Vec<_>>()
         };
         assert_eq!(way("/data"), ["/data"]);
         assert_eq!(way("/data/a/b"), ["/data", "/data/a", "/data/a/b"]);
         assert_eq!(way("/data-2/in/x"), ["/data-2/in", "/data-2/in/x"]);
         let all = super::way(b"/a/b", &[b"/".to_vec()]);
-        let all: Vec<_> = all.iter().map(|step| step.path.as_str()).collect();
+        let all: Vec<_> = all.steps.iter().map(|step| step.path.as_str()).collect();
         assert_eq!(all, ["/", "/a", "/a/b"]);
         let objects = super::way(b"s3://b/p/a//b", &[b"s3://b/p".to_vec()]);
-        let objects: Vec<_> = objects.iter().map(|step| step.path.as_str()).collect();
+        let objects: Vec<_> = objects.steps.iter().map(|step| step.path.as_str()).collect();
         assert_eq!(objects, ["s3://b/p", "s3://b/p/a", "s3://b/p/a//b"]);
+    }
+
+    #[test]
+    fn of_a_long_way_the_root_and_the_last_directories_are_kept() {
+        let path = |depth: usize| format!("/data{}", "/d".repeat(depth));
+        for (depth, left_out) in [(STEPS_MAX, 0), (STEPS_MAX + 1, 1), (5000, 5000 - STEPS_MAX)] {
+            let way = super::way(path(depth).as_bytes(), &[b"/data".to_vec()]);
+            assert_eq!(way.left_out, left_out);
+            let steps: Vec<_> = way.steps.into_iter().map(|step| step.path).collect();
+            let last = depth - STEPS_MAX + 1..=depth;
+            let expected: Vec<_> = std::iter::once(0).chain(last).map(path).collect();
+            assert_eq!(steps, expected);
+        }
     }
 }

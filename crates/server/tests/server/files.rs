@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use axum::Router;
 use files::{Catalogue, CatalogueSettings, Progress, ScanSettings, ScanState};
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use serde_json::Value;
 use server::{FilesPlace, Served, ServerSettings};
 use tempfile::TempDir;
@@ -338,6 +339,46 @@ async fn names_are_escaped_and_need_not_be_text() {
             Some(text) => assert_eq!(answer["at"]["path"], text),
             None => assert_eq!(answer["at"]["path_hex"], hex),
         }
+    }
+}
+
+/// Links to each of 3,000 directories above, each with its whole path, made a page of tens of megabytes.
+#[tokio::test]
+async fn the_page_of_a_deep_directory_is_no_larger_than_a_few_links() {
+    const DEPTH: usize = 3000;
+    let scanned = Scanned::of(&[]);
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let mut dir = openat(CWD, scanned.tree(), flags, Mode::empty()).expect("a folder");
+    for _ in 0..DEPTH {
+        mkdirat(&dir, "deep", Mode::RWXU).expect("a folder");
+        dir = openat(&dir, "deep", flags, Mode::empty()).expect("a folder");
+    }
+    drop(dir);
+    scanned.scan();
+    let router = scanned.router();
+    let path = |depth: usize| scanned.tree().join(["deep"].repeat(depth).join("/"));
+    for depth in [DEPTH, DEPTH / 2, 12] {
+        let path = escaped(&path(depth));
+        let page = ok(&router, &format!("/files/tree?path={path}")).await.body;
+        // The way up, two orders, and, where there is a directory in it, two tiles and a row.
+        assert!(page.len() < 20_000 + 6 * path.len(), "{depth}: {}", page.len());
+        assert!(depth < DEPTH || page.len() < 120_000, "{}", page.len());
+        let above = escaped(&path(depth - 1));
+        for link in [above, escaped(&scanned.tree())] {
+            assert!(
+                page.contains(&format!("href=\"/files/tree?path={link}\"")),
+                "{depth}"
+            );
+        }
+        assert!(page.contains("\u{2026}"), "{depth}: what is left out is marked");
+        let answer = ok(&router, &format!("/api/v1/files/tree?path={path}")).await;
+        assert!(
+            answer.body.len() < 2_000 + 2 * path.len(),
+            "{depth}: {}",
+            answer.body.len()
+        );
+        let directories = answer.json()["usage"]["directories"].as_u64();
+        assert_eq!(directories, Some((DEPTH - depth + 1) as u64));
     }
 }
 

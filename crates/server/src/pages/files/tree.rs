@@ -24,6 +24,13 @@ const ROWS_MAX: usize = 200;
 const TILES_MAX: usize = 60;
 const TILES_NARROW_MAX: usize = 24;
 
+/// Most characters of a path in the title of its page.
+const TITLE_MAX: usize = 300;
+
+/// Bytes of links to directories above; that to the directory right above is always there. Of a deep one each link alone may
+/// have many thousand.
+const LINKS_ABOVE_BYTES_MAX: usize = 8_000;
+
 pub(in crate::pages) async fn show(Shared(context): Context, RawQuery(asked): RawQuery) -> Shown {
     let path = asked.as_deref().and_then(path_in_query).unwrap_or_default();
     let path = tidy(&path);
@@ -33,8 +40,11 @@ pub(in crate::pages) async fn show(Shared(context): Context, RawQuery(asked): Ra
     };
     let files = context.catalogued_files()?;
     let listing = files.listing(path, by, ROWS_MAX).await?;
-    let title = match listing.way.last() {
-        Some(here) => format!("Files in {}", here.path),
+    let title = match listing.way.steps.last() {
+        Some(here) => {
+            let (shown, is_cut) = present::cut(&here.path, TITLE_MAX);
+            format!("Files in {shown}{}", if is_cut { "\u{2026}" } else { "" })
+        }
         None => "Files by directory".to_owned(),
     };
     let content = html! {
@@ -76,42 +86,53 @@ fn name(path: &FilesPath) -> &str {
     path.path.rsplit('/').next().unwrap_or_default()
 }
 
-/// Directories above that are shown, the nearest ones, beside the root of the tree.
-const CRUMBS: usize = 10;
-
 fn breadcrumbs(listing: &Listing, by: Weight) -> Markup {
-    let above = listing.way.split_last().map_or(&[][..], |(_, above)| above);
-    // Each link has a whole path: with all of a way of thousands of directories the page would grow with its square.
-    let (first, rest) = above.split_at(above.len().min(1));
-    let last = &rest[rest.len().saturating_sub(CRUMBS)..];
+    let way = &listing.way;
+    let above = way.steps.split_last().map_or(&[][..], |(_, above)| above);
+    let links = links_above(above, by);
     html! {
         nav.breadcrumbs aria-label="Directories above" {
             ol {
                 li { a href="/files" { "Files" } }
-                @if !listing.way.is_empty() { li { a href=(address(&FilesPath::new(Vec::new()), value(by))) { "Trees" } } }
-                // The root of a tree is known by its path.
-                @for root in first { (breadcrumb(root, &root.path, by)) }
-                @if last.len() < rest.len() { li { "\u{2026}" } }
-                @for step in last { (breadcrumb(step, name(step), by)) }
+                @if !way.steps.is_empty() { li { a href=(address(&FilesPath::new(Vec::new()), value(by))) { "Trees" } } }
+                @for (place, (step, link)) in above.iter().zip(links).enumerate() {
+                    // The root of a tree is known by its path.
+                    @let shown = if place == 0 { &step.path } else { name(step) };
+                    li {
+                        @match link {
+                            Some(address) => a href=(address) { (parts::url_text(shown)) },
+                            None => (parts::url_text(shown)),
+                        }
+                    }
+                    @if place == 0 && way.left_out > 0 {
+                        li { span.soft title=(present::counted(way.left_out as u64, "directory", "directories")) { "\u{2026}" } }
+                    }
+                }
             }
         }
     }
 }
 
-fn breadcrumb(step: &FilesPath, shown: &str, by: Weight) -> Markup {
-    html! {
-        li {
-            @match link::if_short(address(step, value(by))) {
-                Some(address) => a href=(address) { (parts::url_text(shown)) },
-                None => (parts::url_text(shown)),
-            }
+/// Links to the directories above, without those that would make the page large: the root's and the nearest come first.
+fn links_above(above: &[FilesPath], by: Weight) -> Vec<Option<String>> {
+    let mut links = vec![None; above.len()];
+    let mut bytes = 0;
+    let nearest_first = (0..above.len().min(1)).chain((1..above.len()).rev());
+    for place in nearest_first {
+        let is_nearest = place + 1 == above.len();
+        if let Some(address) = link::if_short(address(&above[place], value(by)))
+            && (is_nearest || bytes + address.len() <= LINKS_ABOVE_BYTES_MAX)
+        {
+            bytes += address.len();
+            links[place] = Some(address);
         }
     }
+    links
 }
 
 /// The root of a tree by its path, what is below it by its name: the way there is above it.
 fn heading(listing: &Listing) -> Markup {
-    match listing.way.as_slice() {
+    match listing.way.steps.as_slice() {
         [] => html! { "What takes the space" },
         [root] => parts::url_text(&root.path),
         [.., here] => parts::url_text(name(here)),
