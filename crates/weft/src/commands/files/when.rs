@@ -35,8 +35,10 @@ pub(super) fn moment_ms(text: &str) -> Result<i64, String> {
         };
         let digits = civil::digits_of_text(text).ok_or_else(expected)?;
         let ms = civil::ms_of_digits(&digits);
+        let day = text.split(['T', ' ']).next().unwrap_or_default();
+        let has_form = text.find('-') == Some(4) && matches!(day.len(), 7 | 10);
         // Odd values count on there (a 30th of February), and then give other digits.
-        let is_time = text.find('-') == Some(4) && civil::digits(ms).starts_with(&digits);
+        let is_time = has_form && civil::digits(ms).starts_with(&digits);
         return is_time.then_some(ms).ok_or_else(expected);
     }
     Ok(now_ms() - age_ms(text)?)
