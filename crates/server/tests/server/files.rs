@@ -358,12 +358,12 @@ async fn the_page_of_a_deep_directory_is_no_larger_than_a_few_links() {
     let router = scanned.router();
     let path = |depth: usize| scanned.tree().join(["deep"].repeat(depth).join("/"));
     for depth in [DEPTH, DEPTH / 2, 12] {
+        let above = escaped(&path(depth - 1));
         let path = escaped(&path(depth));
         let page = ok(&router, &format!("/files/tree?path={path}")).await.body;
         // The way up, two orders, and, where there is a directory in it, two tiles and a row.
         assert!(page.len() < 20_000 + 6 * path.len(), "{depth}: {}", page.len());
         assert!(depth < DEPTH || page.len() < 120_000, "{}", page.len());
-        let above = escaped(&path(depth - 1));
         for link in [above, escaped(&scanned.tree())] {
             assert!(
                 page.contains(&format!("href=\"/files/tree?path={link}\"")),

@@ -278,10 +278,10 @@ impl Loader {
         let rows: HashMap<&str, &LedgerRow> = rows.iter().map(|row| (row.location.as_str(), row)).collect();
         let (known, new) = files.into_iter().partition::<Vec<_>, _>(|(path, stamp)| {
             // What is another file than before has to be read, whatever its size.
-            !self.known.contains_key(path)
-                && rows
-                    .get(path_text(path).as_str())
-                    .is_some_and(|row| is_read(row, stamp.size_bytes))
+            let is_changed = self.known.contains_key(path);
+            rows.get(path_text(path).as_str()).is_some_and(|row| {
+                row.state == InputState::Forgotten || !is_changed && is_read(row, stamp.size_bytes)
+            })
         });
         known.into_iter().for_each(|file| self.is_known(file));
         Ok(new)
@@ -307,12 +307,11 @@ impl Loader {
     }
 }
 
-/// Whether an input was read as far as it goes, or was taken out on purpose.
+/// Whether an input was read as far as it goes.
 fn is_read(row: &LedgerRow, size_bytes: u64) -> bool {
     match row.state {
-        InputState::Forgotten => true,
         InputState::Done | InputState::Failed { .. } => row.size == size_bytes && row.missing.is_empty(),
-        InputState::Pending | InputState::Loading => false,
+        InputState::Pending | InputState::Loading | InputState::Forgotten => false,
     }
 }
 
