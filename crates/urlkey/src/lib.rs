@@ -44,4 +44,4 @@ pub use error::KeyError;
 pub use host::{host_of_key, host_of_url, host_without_www};
 pub use key::{url_key, url_key_into};
 pub use match_type::{MatchType, UnknownMatchType};
-pub use range::{KeyRange, domain_ranges, url_ranges};
+pub use range::{KeyRange, domain_ranges, prefix_range, url_ranges};

@@ -47,6 +47,12 @@ fn successor(last: char) -> Option<char> {
     (last..=char::MAX).nth(1)
 }
 
+/// The range of all keys that begin with `prefix`, which is not empty.
+pub fn prefix_range(prefix: &str) -> KeyRange {
+    debug_assert!(!prefix.is_empty(), "every key begins with nothing");
+    KeyRange::of_prefix(prefix.to_owned())
+}
+
 /// Returns the ranges of keys that `url` selects, in ascending order and disjoint.
 ///
 /// A trailing slash or question mark of a prefix is significant: `http://a.org/b/` does not match `/bc`.

@@ -1,0 +1,126 @@
+//! What a rule matches, made ready for millions of questions.
+
+use std::collections::BTreeSet;
+
+use crate::key_ranges::KeyRanges;
+use crate::sight::Subject;
+
+/// Captures that meet all of its conditions. Rules that differ in their keys alone, or in their digests alone, share one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clause {
+    /// The label of the input is this one.
+    pub collection: Option<String>,
+    /// The media type is this one, or of this kind.
+    pub mime: Option<MimePattern>,
+    /// The digest is among these.
+    pub digests: Option<BTreeSet<String>>,
+    /// The time of capture is not before the first nor after the second.
+    pub fetch_time_ms: (i64, i64),
+    /// The URL key is among these.
+    pub keys: Option<KeyRanges>,
+}
+
+impl Clause {
+    /// Whether the URL key meets its condition.
+    pub fn has_key(&self, url_key: &str) -> bool {
+        self.keys.as_ref().is_none_or(|keys| keys.contains(url_key))
+    }
+
+    /// Whether nothing but the URL key matters.
+    pub fn is_of_keys_alone(&self) -> bool {
+        self.collection.is_none()
+            && self.mime.is_none()
+            && self.digests.is_none()
+            && self.fetch_time_ms == (i64::MIN, i64::MAX)
+    }
+
+    /// Whether a time of capture meets its condition.
+    pub fn has_time(&self, fetch_time_ms: i64) -> bool {
+        let (first, last) = self.fetch_time_ms;
+        first <= fetch_time_ms && fetch_time_ms <= last
+    }
+
+    /// Whether a collection meets its condition.
+    pub fn has_collection(&self, collection: &str) -> bool {
+        self.collection.as_ref().is_none_or(|wanted| wanted == collection)
+    }
+
+    /// Whether a media type meets its condition.
+    pub fn has_mime(&self, mime: &str) -> bool {
+        self.mime.as_ref().is_none_or(|pattern| pattern.matches(mime))
+    }
+
+    /// Whether a digest meets its condition.
+    pub fn has_digest(&self, digest: &str) -> bool {
+        self.digests
+            .as_ref()
+            .is_none_or(|digests| digests.contains(digest))
+    }
+
+    pub(crate) fn matches(&self, subject: &Subject<'_>) -> bool {
+        // The cheapest first; keys last.
+        self.has_time(subject.fetch_time_ms)
+            && self.has_collection(subject.collection)
+            && self.has_mime(subject.mime)
+            && self.has_digest(subject.digest)
+            && self.has_key(subject.url_key)
+    }
+
+    /// The same captures in fewer clauses. There may be thousands of rules that name a URL key or a digest each: together they
+    /// are one clause, and cost one binary search.
+    pub(crate) fn joined(clauses: Vec<Clause>) -> Vec<Clause> {
+        let mut joined: Vec<(Clause, Vec<KeyRanges>)> = Vec::new();
+        for mut clause in clauses {
+            let keys = clause.keys.take();
+            let is_alike = |(other, of_other): &&mut (Clause, Vec<KeyRanges>)| {
+                let differ_in_digests = keys.is_none() && clause.digests.is_some() && other.digests.is_some();
+                other.collection == clause.collection
+                    && other.mime == clause.mime
+                    && other.fetch_time_ms == clause.fetch_time_ms
+                    && of_other.is_empty() == keys.is_none()
+                    && (differ_in_digests || keys.is_some() && other.digests == clause.digests)
+            };
+            match joined.iter_mut().find(is_alike) {
+                Some((_, of_other)) if keys.is_some() => of_other.extend(keys),
+                Some((other, _)) => other
+                    .digests
+                    .get_or_insert_default()
+                    .extend(clause.digests.unwrap_or_default()),
+                None => joined.push((clause, keys.into_iter().collect())),
+            }
+        }
+        let whole = |(clause, keys): (Clause, Vec<KeyRanges>)| Clause {
+            keys: (!keys.is_empty()).then(|| KeyRanges::union(keys)),
+            ..clause
+        };
+        joined.into_iter().map(whole).collect()
+    }
+}
+
+/// A media type, or all of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MimePattern {
+    /// Lower case; without the star.
+    text: String,
+    is_kind: bool,
+}
+
+impl MimePattern {
+    /// `application/pdf`, or `image/*`; `None` if there is nothing.
+    pub fn new(text: &str) -> Option<MimePattern> {
+        let text = text.trim().to_ascii_lowercase();
+        let kind = text.strip_suffix('*').map(str::to_owned);
+        (!text.is_empty()).then(|| MimePattern {
+            is_kind: kind.is_some(),
+            text: kind.unwrap_or(text),
+        })
+    }
+
+    /// Whether a media type (lower case, without parameters) is one of these.
+    pub fn matches(&self, mime: &str) -> bool {
+        match self.is_kind {
+            true => mime.starts_with(&self.text),
+            false => mime == self.text,
+        }
+    }
+}

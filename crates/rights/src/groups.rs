@@ -1,0 +1,50 @@
+//! Who asks, as far as rules care: the groups that somebody is in.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The groups of somebody who asks. In none: the public.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Groups(BTreeSet<String>);
+
+impl Groups {
+    /// Nobody in particular.
+    pub fn public() -> Groups {
+        Groups::default()
+    }
+
+    /// Names with commas or white space between them, as headers and flags give them.
+    pub fn listed(text: &str) -> Groups {
+        let names = text.split(|c: char| c == ',' || c.is_whitespace());
+        names.filter(|name| !name.is_empty()).collect()
+    }
+
+    /// Whether one of `names` is among them.
+    pub fn has_any(&self, names: &[String]) -> bool {
+        names.iter().any(|name| self.0.contains(name))
+    }
+
+    /// Their names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl<S: Into<String>> FromIterator<S> for Groups {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Groups {
+        Groups(names.into_iter().map(Into::into).collect())
+    }
+}
+
+impl fmt::Display for Groups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.names().collect();
+        match names.is_empty() {
+            true => f.write_str("the public"),
+            false => f.write_str(&names.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Who may see which captures: rules, and what they come to for somebody who asks.
+//!
+//! Invariants:
+//! - deny wins: a capture that a denying rule in force for the asker matches is hidden, whatever else allows it;
+//! - a group that no rule names changes nothing: who is in such groups alone sees what the public sees;
+//! - a [`Sight`] is a function of the rules, the groups and the day alone, and so is its id: what was computed under an id
+//!   holds for everybody with the same one.
+//!
+//! It knows captures by what rules ask of them ([`Subject`]) and nothing of archives, indexes or HTTP.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod clause;
+mod groups;
+mod key_ranges;
+mod rule;
+mod rules;
+mod sight;
+
+pub use clause::Clause;
+pub use groups::Groups;
+pub use key_ranges::KeyRanges;
+pub use rule::{Access, Condition, Rule, RuleError};
+pub use rules::Rules;
+pub use sight::{Sight, SightId, Subject};

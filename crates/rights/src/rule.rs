@@ -1,0 +1,254 @@
+//! One rule as it is written: whom it is for, what it matches, and whether it allows or denies.
+
+use serde::{Deserialize, Serialize};
+use urlkey::KeyRange;
+
+use crate::clause::{Clause, MimePattern};
+use crate::groups::Groups;
+use crate::key_ranges::KeyRanges;
+
+/// Milliseconds of a day.
+pub(crate) const DAY_MS: i64 = 86_400_000;
+
+/// Group name of those who are in no group that a rule names.
+pub(crate) const PUBLIC: &str = "public";
+
+/// What a rule, or an archive without one, says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// To be seen.
+    #[default]
+    Allow,
+    /// Hidden.
+    Deny,
+}
+
+/// A rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Whether it allows or denies.
+    pub access: Access,
+    /// The groups it is for; everybody if there are none. `public` are those in no group that any rule names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// Groups it is not for, even if they are in one of `groups`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
+    /// What it matches.
+    #[serde(flatten)]
+    pub condition: Condition,
+    /// Why there is this rule, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// What a rule matches: captures that meet everything that is given. With nothing given it matches all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Condition {
+    /// One URL key (`com,example)/a`), whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What the URL key begins with (`com,example)/secret`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// Beginnings of URL keys that are left out of `prefix`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub but_not: Vec<String>,
+    /// A host name, and every host below it (`example.com`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// Label of the input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// Media type, or all of a kind (`image/*`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime: Option<String>,
+    /// Digest of the payload as in CDX.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Captured at this date or later; a date or its beginning, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Captured at this date or earlier, the whole of it (`2014` is the year to its end).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Captured less than so many days ago. Days begin at midnight UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub younger_than_days: Option<u32>,
+    /// The rule is in force before this date alone: an embargo that ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+/// Why a rule means nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// Not a date.
+    #[error(
+        "{field} = {text:?} is no date: digits of a year, month, day and time are expected, as in 2014-01-26"
+    )]
+    Date {
+        /// Which part of the rule.
+        field: &'static str,
+        /// What was found.
+        text: String,
+    },
+    /// Not a host name.
+    #[error("domain = {domain:?} is no host name: {why}")]
+    Domain {
+        /// What was found.
+        domain: String,
+        /// Why not.
+        why: String,
+    },
+    /// Empty where something is expected.
+    #[error("{field} is empty: leave it out where it does not matter")]
+    Empty {
+        /// Which part of the rule.
+        field: &'static str,
+    },
+    /// No part of a URL key.
+    #[error(
+        "{field} = {text:?} is no URL key: one has no scheme and ends its host with a bracket, as in com,example)/path"
+    )]
+    Key {
+        /// Which part of the rule.
+        field: &'static str,
+        /// What was found.
+        text: String,
+    },
+    /// Keys are left out of nothing.
+    #[error("but_not needs a prefix that it is left out of")]
+    ButNotAlone,
+}
+
+impl Rule {
+    /// Whether the rule is for somebody in `groups`, who is of the public if `is_public`.
+    pub(crate) fn is_for(&self, groups: &Groups, is_public: bool) -> bool {
+        let is_any =
+            |names: &[String]| groups.has_any(names) || is_public && names.iter().any(|name| name == PUBLIC);
+        (self.groups.is_empty() || is_any(&self.groups)) && !is_any(&self.except)
+    }
+}
+
+impl Condition {
+    /// What it comes to at a time; `None` where the rule is not in force any more.
+    ///
+    /// # Errors
+    /// [`RuleError`].
+    pub fn clause(&self, now_ms: i64) -> Result<Option<Clause>, RuleError> {
+        let until = self.until.as_deref().map(|text| bound("until", text));
+        let clause = Clause {
+            collection: self.collection.clone(),
+            mime: self.mime.as_deref().map(mime).transpose()?,
+            digests: self
+                .digest
+                .as_deref()
+                .map(digest)
+                .transpose()?
+                .map(|one| [one].into()),
+            fetch_time_ms: self.times(now_ms)?,
+            keys: self.keys()?,
+        };
+        match until.transpose()? {
+            Some((from_ms, _)) if now_ms >= from_ms => Ok(None),
+            _ => Ok(Some(clause)),
+        }
+    }
+
+    /// The first and the last time of capture.
+    fn times(&self, now_ms: i64) -> Result<(i64, i64), RuleError> {
+        let mut first = i64::MIN;
+        let mut last = i64::MAX;
+        if let Some(from) = &self.from {
+            first = bound("from", from)?.0;
+        }
+        if let Some(to) = &self.to {
+            last = bound("to", to)?.1;
+        }
+        if let Some(days) = self.younger_than_days {
+            // Whole days, so that what somebody sees changes once a day and can be kept for as long.
+            let today_ms = now_ms.div_euclid(DAY_MS) * DAY_MS;
+            first = first.max(today_ms - i64::from(days) * DAY_MS + 1);
+        }
+        Ok((first, last))
+    }
+
+    fn keys(&self) -> Result<Option<KeyRanges>, RuleError> {
+        let mut sets = Vec::new();
+        if let Some(url) = &self.url {
+            let start = url_key("url", url)?.to_owned();
+            let end = format!("{start}\0");
+            sets.push(KeyRanges::any_of(vec![KeyRange { start, end }]));
+        }
+        if let Some(prefix) = &self.prefix {
+            let left_out = self.but_not.iter().map(|one| range_of("but_not", one));
+            let left_out = KeyRanges::any_of(left_out.collect::<Result<_, _>>()?);
+            let keys = KeyRanges::any_of(vec![range_of("prefix", prefix)?]);
+            sets.push(keys.without(&left_out));
+        } else if !self.but_not.is_empty() {
+            return Err(RuleError::ButNotAlone);
+        }
+        if let Some(domain) = &self.domain {
+            let ranges = urlkey::domain_ranges(domain.trim()).map_err(|error| RuleError::Domain {
+                domain: domain.clone(),
+                why: error.to_string(),
+            })?;
+            sets.push(KeyRanges::any_of(ranges));
+        }
+        Ok(sets.into_iter().reduce(both))
+    }
+}
+
+/// Keys in both sets.
+fn both(some: KeyRanges, others: KeyRanges) -> KeyRanges {
+    let outside = some.clone().without(&others);
+    some.without(&outside)
+}
+
+/// A beginning of URL keys: a host may be cut (`com,exam`), but nothing else can begin one.
+fn range_of(field: &'static str, prefix: &str) -> Result<KeyRange, RuleError> {
+    Ok(urlkey::prefix_range(url_key(field, prefix)?))
+}
+
+fn url_key<'t>(field: &'static str, text: &'t str) -> Result<&'t str, RuleError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(RuleError::Empty { field });
+    }
+    let host = text.split(')').next().unwrap_or_default();
+    if text.contains("://") && !host.contains(',') || host.contains('/') {
+        return Err(RuleError::Key {
+            field,
+            text: text.to_owned(),
+        });
+    }
+    Ok(text)
+}
+
+fn mime(text: &str) -> Result<MimePattern, RuleError> {
+    MimePattern::new(text).ok_or(RuleError::Empty { field: "mime" })
+}
+
+fn digest(text: &str) -> Result<String, RuleError> {
+    let text = text.trim();
+    // Captures have digests without the algorithm's name (docs/views.md).
+    let text = text.strip_prefix("sha1:").unwrap_or(text);
+    match text.is_empty() {
+        true => Err(RuleError::Empty { field: "digest" }),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// First and last millisecond of a date or its beginning.
+fn bound(field: &'static str, text: &str) -> Result<(i64, i64), RuleError> {
+    let digits = civil::digits_of_text(text.trim()).ok_or_else(|| RuleError::Date {
+        field,
+        text: text.to_owned(),
+    })?;
+    let (first, last) = civil::range_of_digits(&digits);
+    Ok((civil::ms_of_digits(&first), civil::ms_of_digits(&last) + 999))
+}

@@ -1,0 +1,57 @@
+//! All rules of an archive.
+
+use serde::{Deserialize, Serialize};
+
+use crate::groups::Groups;
+use crate::rule::{Access, PUBLIC, Rule, RuleError};
+use crate::sight::Sight;
+
+/// The rules of an archive. Their order means nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rules {
+    /// What holds for captures that no rule matches.
+    pub default: Access,
+    /// Whether term statistics and other signs of hidden captures are kept from scores too.
+    pub strict: bool,
+    /// The rules.
+    #[serde(rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+impl Rules {
+    /// What somebody in `groups` sees at a time.
+    ///
+    /// # Errors
+    /// The number of the first rule that means nothing, from 1, and why.
+    pub fn sight(&self, groups: &Groups, now_ms: i64) -> Result<Sight, (usize, RuleError)> {
+        let is_public = !self.names_any(groups);
+        let (mut deny, mut allow) = (Vec::new(), Vec::new());
+        for (number, rule) in (1..).zip(&self.rules) {
+            let clause = rule.condition.clause(now_ms).map_err(|error| (number, error))?;
+            // Rules for others are looked at too: a rule that means nothing is told of whoever asks.
+            if !rule.is_for(groups, is_public) {
+                continue;
+            }
+            match rule.access {
+                Access::Deny => deny.extend(clause),
+                Access::Allow => allow.extend(clause),
+            }
+        }
+        Ok(Sight::new(self.default, self.strict, deny, allow))
+    }
+
+    /// Whether a rule names one of `groups`.
+    fn names_any(&self, groups: &Groups) -> bool {
+        let names = |rule: &Rule| {
+            let named = rule.groups.iter().chain(&rule.except);
+            named
+                .filter(|name| *name != PUBLIC)
+                .any(|name| groups.has_any(std::slice::from_ref(name)))
+        };
+        self.rules.iter().any(names)
+    }
+}
+
+#[cfg(test)]
+mod tests;

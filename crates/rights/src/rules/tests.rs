@@ -1,0 +1,320 @@
+//! Rules against a plain reading of them, one capture at a time.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::rule::{Condition, DAY_MS};
+use crate::sight::Subject;
+
+/// 2020-06-15T12:00:00Z.
+const NOW_MS: i64 = 1_592_222_400_000;
+
+const KEYS: [&str; 6] = [
+    "com,example)/",
+    "com,example)/secret/a",
+    "com,example)/secret/open/b",
+    "com,example,www2)/",
+    "com,example-x)/",
+    "org,archive)/secret",
+];
+
+fn rule(access: Access, condition: Condition) -> Rule {
+    Rule {
+        access,
+        condition,
+        ..Rule::default()
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+fn subject(url_key: &str) -> Subject<'_> {
+    Subject {
+        url_key,
+        collection: "news",
+        mime: "text/html",
+        digest: "AAAA",
+        fetch_time_ms: NOW_MS - 30 * DAY_MS,
+    }
+}
+
+#[track_caller]
+fn check(rules: &Rules, groups: &str, expected: &[&str]) {
+    let sight = rules.sight(&Groups::listed(groups), NOW_MS).unwrap();
+    let seen: Vec<&str> = KEYS.into_iter().filter(|key| sight.sees(&subject(key))).collect();
+    assert_eq!(seen, expected, "{groups:?}");
+}
+
+#[test]
+fn without_rules_an_archive_is_public_or_closed() {
+    check(&Rules::default(), "", &KEYS);
+    let closed = Rules {
+        default: Access::Deny,
+        ..Rules::default()
+    };
+    check(&closed, "staff", &[]);
+}
+
+#[test]
+fn deny_wins_and_unknown_groups_are_the_public() {
+    let secret = Condition {
+        prefix: some("com,example)/secret"),
+        ..Condition::default()
+    };
+    let mut deny = rule(Access::Deny, secret.clone());
+    deny.except = vec!["staff".to_owned()];
+    let mut for_guests = rule(
+        Access::Deny,
+        Condition {
+            domain: some("archive.org"),
+            ..Condition::default()
+        },
+    );
+    for_guests.groups = vec!["public".to_owned()];
+    let rules = Rules {
+        rules: vec![rule(Access::Allow, secret), deny, for_guests],
+        ..Rules::default()
+    };
+    let public = ["com,example)/", "com,example,www2)/", "com,example-x)/"];
+    check(&rules, "", &public);
+    check(&rules, "nobody-knows-these, others", &public);
+    check(&rules, "staff", &KEYS);
+    check(&rules, "staff, others", &KEYS);
+}
+
+#[test]
+fn a_domain_is_its_host_and_those_below() {
+    let rules = Rules {
+        default: Access::Deny,
+        rules: vec![rule(
+            Access::Allow,
+            Condition {
+                domain: some("example.com"),
+                but_not: Vec::new(),
+                ..Condition::default()
+            },
+        )],
+        ..Rules::default()
+    };
+    check(&rules, "", &KEYS[..4]);
+}
+
+#[test]
+fn an_embargo_ends_by_itself() {
+    let until = |date: &str| Rules {
+        rules: vec![rule(
+            Access::Deny,
+            Condition {
+                until: some(date),
+                ..Condition::default()
+            },
+        )],
+        ..Rules::default()
+    };
+    check(&until("2020-06-16"), "", &[]);
+    check(&until("2020-06-15"), "", &KEYS);
+    let younger = |days| Rules {
+        rules: vec![rule(
+            Access::Deny,
+            Condition {
+                younger_than_days: Some(days),
+                ..Condition::default()
+            },
+        )],
+        ..Rules::default()
+    };
+    check(&younger(29), "", &KEYS);
+    check(&younger(31), "", &[]);
+}
+
+#[test]
+fn what_means_nothing_is_told_with_its_number() {
+    let check = |condition: Condition, expected: &str| {
+        let rules = Rules {
+            rules: vec![Rule::default(), rule(Access::Deny, condition)],
+            ..Rules::default()
+        };
+        let (number, error) = rules.sight(&Groups::public(), NOW_MS).unwrap_err();
+        assert_eq!(number, 2);
+        assert!(error.to_string().contains(expected), "{error}");
+    };
+    check(
+        Condition {
+            from: some("soon"),
+            ..Condition::default()
+        },
+        "no date",
+    );
+    check(
+        Condition {
+            domain: some(""),
+            ..Condition::default()
+        },
+        "no host name",
+    );
+    check(
+        Condition {
+            prefix: some("http://example.com/"),
+            ..Condition::default()
+        },
+        "no URL key",
+    );
+    check(
+        Condition {
+            but_not: vec!["com,a)".into()],
+            ..Condition::default()
+        },
+        "needs a prefix",
+    );
+    check(
+        Condition {
+            mime: some(" "),
+            ..Condition::default()
+        },
+        "is empty",
+    );
+}
+
+#[test]
+fn ten_thousand_rules_of_one_form_are_two_clauses() {
+    let of = |number: usize| {
+        rule(
+            Access::Deny,
+            match number % 2 {
+                0 => Condition {
+                    prefix: Some(format!("com,example)/{number}/")),
+                    ..Condition::default()
+                },
+                _ => Condition {
+                    digest: Some(format!("D{number}")),
+                    ..Condition::default()
+                },
+            },
+        )
+    };
+    let rules = Rules {
+        rules: (0..10_000).map(of).collect(),
+        ..Rules::default()
+    };
+    let sight = rules.sight(&Groups::public(), NOW_MS).unwrap();
+    assert_eq!(sight.deny().len(), 2);
+    assert_eq!(sight.sees_key("com,example)/4444/a"), Some(false));
+    let subject = subject("com,example)/");
+    assert!(
+        !sight.sees(&Subject {
+            digest: "D77",
+            ..subject
+        }) && sight.sees(&Subject {
+            digest: "D78",
+            ..subject
+        })
+    );
+}
+
+/// A rule as somebody with paper and pencil reads it.
+fn matches(condition: &Condition, subject: &Subject<'_>) -> bool {
+    let key = subject.url_key;
+    let host_is_below = |domain: &str| {
+        let host = urlkey::host_of_key(key).to_string();
+        host == domain || host.ends_with(&format!(".{domain}"))
+    };
+    condition.url.as_ref().is_none_or(|url| url == key)
+        && condition.prefix.as_ref().is_none_or(|prefix| {
+            key.starts_with(prefix.as_str())
+                && !condition.but_not.iter().any(|but| key.starts_with(but.as_str()))
+        })
+        && condition.domain.as_deref().is_none_or(host_is_below)
+        && condition
+            .collection
+            .as_ref()
+            .is_none_or(|collection| collection == subject.collection)
+        && condition
+            .mime
+            .as_ref()
+            .is_none_or(|mime| match mime.strip_suffix('*') {
+                Some(kind) => subject.mime.starts_with(kind),
+                None => subject.mime == mime,
+            })
+        && condition
+            .digest
+            .as_ref()
+            .is_none_or(|digest| digest == subject.digest)
+}
+
+fn conditions() -> impl Strategy<Value = Condition> {
+    let maybe =
+        |texts: Vec<&'static str>| prop::option::of(prop::sample::select(texts).prop_map(str::to_owned));
+    let prefixes = vec!["com,example)/", "com,example)/secret", "com,ex", "org,archive)/"];
+    (
+        maybe(KEYS.to_vec()),
+        maybe(prefixes.clone()),
+        prop::collection::vec(prop::sample::select(prefixes).prop_map(str::to_owned), 0..2),
+        maybe(vec!["example.com", "archive.org", "com"]),
+        maybe(vec!["news", "other"]),
+        maybe(vec!["text/html", "text/*", "image/*"]),
+        maybe(vec!["AAAA", "BBBB"]),
+    )
+        .prop_map(
+            |(url, prefix, but_not, domain, collection, mime, digest)| Condition {
+                but_not: if prefix.is_some() { but_not } else { Vec::new() },
+                // Mostly absent, or hardly a rule would match.
+                url: url.filter(|url| url.len() % 3 == 0),
+                prefix,
+                domain,
+                collection,
+                mime,
+                digest,
+                ..Condition::default()
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn a_sight_sees_what_its_rules_say_one_by_one(
+        default_denies in any::<bool>(),
+        written in prop::collection::vec((any::<bool>(), conditions(), 0_u8..4), 0..12),
+        staff in any::<bool>(),
+    ) {
+        let of = |(denies, condition, whom): (bool, Condition, u8)| Rule {
+            access: if denies { Access::Deny } else { Access::Allow },
+            groups: match whom { 0 => vec!["staff".to_owned()], 1 => vec![PUBLIC.to_owned()], _ => Vec::new() },
+            except: if whom == 2 { vec!["staff".to_owned()] } else { Vec::new() },
+            condition,
+            note: String::new(),
+        };
+        let rules = Rules {
+            default: if default_denies { Access::Deny } else { Access::Allow },
+            strict: false,
+            rules: written.into_iter().map(of).collect(),
+        };
+        let knows_staff = rules.rules.iter().any(|r| r.groups == ["staff"] || r.except == ["staff"]);
+        let is_staff = staff && knows_staff;
+        let is_for = |rule: &Rule| match (rule.groups.first().map(String::as_str), rule.except.first()) {
+            (Some("staff"), _) => is_staff,
+            (Some(_), _) => !is_staff,
+            (None, Some(_)) => !is_staff,
+            (None, None) => true,
+        };
+        let groups = Groups::listed(if staff { "staff,unheard-of" } else { "" });
+        let sight = rules.sight(&groups, NOW_MS).unwrap();
+        for url_key in KEYS {
+            for (collection, mime, digest) in [("news", "text/html", "AAAA"), ("other", "image/png", "BBBB"), ("", "text/plain", "")] {
+                let subject = Subject { url_key, collection, mime, digest, fetch_time_ms: 0 };
+                let is_any = |access| rules.rules.iter().any(|rule| {
+                    rule.access == access && is_for(rule) && matches(&rule.condition, &subject)
+                });
+                let expected = !is_any(Access::Deny) && (!default_denies || is_any(Access::Allow));
+                prop_assert_eq!(sight.sees(&subject), expected, "{:?} {:?}", subject, sight);
+                if let Some(by_key) = sight.sees_key(url_key) {
+                    prop_assert_eq!(by_key, expected, "by key alone: {:?} {:?}", subject, sight);
+                }
+                if sight.sees_everything() {
+                    prop_assert!(expected);
+                }
+            }
+        }
+    }
+}
