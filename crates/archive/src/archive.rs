@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use extract::LinkScope;
 use parking_lot::RwLock;
+use rights::Groups;
 
 use crate::cut::{Cut, CutEpochs, Held};
 use crate::files::Files;
@@ -18,10 +19,10 @@ use crate::memory::Memory;
 use crate::owner::{NewArchive, Opening, Owner};
 use crate::question::{
     Answer, Ask, Cancel, Dump, DumpFormat, DumpRange, DumpRequest, FactsPlace, Job, JobBody, JobState,
-    LoadRequest,
+    LoadRequest, Sight,
 };
 use crate::socket::client::{Client, ClientError};
-use crate::{AskError, ErrorCode, OpenError};
+use crate::{AskError, ErrorCode, OpenError, ask};
 
 /// How long to wait while another process holds the lock and does not answer, because it is opening or
 /// closing the archive.
@@ -74,6 +75,8 @@ pub struct OpenSettings {
 #[derive(Clone)]
 pub struct Archive {
     shared: Arc<Shared>,
+    /// For whom it is asked; absent for the owner of the archive, who sees everything.
+    groups: Option<Arc<Groups>>,
 }
 
 struct Shared {
@@ -118,7 +121,23 @@ impl Archive {
                 sources,
                 role,
             }),
+            groups: None,
         })
+    }
+
+    /// The same archive as somebody in `groups` sees it: every question is answered from what they may see, and what is not for
+    /// them is refused with [`ErrorCode::Forbidden`]. What holds is what the rules say when a question begins.
+    #[must_use]
+    pub fn seen_by(&self, groups: Groups) -> Archive {
+        Archive {
+            shared: Arc::clone(&self.shared),
+            groups: Some(Arc::new(groups)),
+        }
+    }
+
+    /// Path of the rules that say who may see what.
+    pub fn rights_path(&self) -> PathBuf {
+        self.shared.files.rights()
     }
 
     /// Where inputs are read from.
@@ -156,9 +175,10 @@ impl Archive {
     /// [`AskError`], with a code that says what to do about it.
     pub fn ask<Q: Ask>(&self, question: Q) -> Result<Answer<Q::Answer>, AskError> {
         let question = question.into();
+        let groups = self.groups.as_deref();
         let answer = self.with_retry(|role| match role {
-            Role::Owner(owner) => owner.ask(&question).map_err(ClientError::Answered),
-            Role::Client(client) => client.ask(&question),
+            Role::Owner(owner) => owner.ask(&question, groups).map_err(ClientError::Answered),
+            Role::Client(client) => client.ask(&question, groups),
         })?;
         answer.to::<Q>()
     }
@@ -188,6 +208,7 @@ impl Archive {
     /// # Errors
     /// [`AskError`].
     pub fn hold(&self) -> Result<Cut, AskError> {
+        self.check_everything("the rows of its views")?;
         let (of, held) = self.with_retry(|role| match role {
             Role::Owner(owner) => {
                 let snapshot = owner.snapshot().map_err(ClientError::Answered)?;
@@ -206,7 +227,21 @@ impl Archive {
         })
     }
 
+    /// Refuses what has no form for those who do not see everything.
+    fn check_everything(&self, what: &str) -> Result<(), AskError> {
+        let Some(groups) = &self.groups else {
+            return Ok(());
+        };
+        match self.ask(Sight {})?.body.everything {
+            true => Ok(()),
+            false => Err(AskError::forbidden(ask::for_those_who_see_everything(
+                what, groups,
+            ))),
+        }
+    }
+
     pub(crate) fn dump_requested(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
+        self.check_everything("the rows of its views")?;
         let mut out = Noting { out, written: false };
         self.with_retry(|role| match role {
             Role::Owner(owner) => owner.dump(request, &mut out).map_err(ClientError::Answered),
@@ -263,6 +298,7 @@ impl Archive {
         lines: &mut dyn Iterator<Item = Result<FactLine, String>>,
         goes_on: &mut dyn FnMut(&FromFacts) -> bool,
     ) -> Result<FromFacts, AskError> {
+        self.check_everything("loading")?;
         match &*self.shared.role.read() {
             Role::Owner(owner) => owner.load_facts(lines, goes_on),
             Role::Client(_) => Err(AskError::unavailable(

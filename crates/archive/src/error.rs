@@ -134,6 +134,8 @@ pub enum ErrorCode {
     NotFound,
     /// The question itself is wrong.
     BadRequest,
+    /// The question is not for who asks.
+    Forbidden,
     /// The question cannot be answered now. Asking again later may help.
     Unavailable,
     /// The archive or the disk failed.
@@ -146,6 +148,7 @@ impl ErrorCode {
         match self {
             ErrorCode::NotFound => "not_found",
             ErrorCode::BadRequest => "bad_request",
+            ErrorCode::Forbidden => "forbidden",
             ErrorCode::Unavailable => "unavailable",
             ErrorCode::Internal => "internal",
         }
@@ -171,6 +174,11 @@ impl AskError {
     /// The question itself is wrong.
     pub fn bad_request(message: impl Display) -> AskError {
         AskError::new(ErrorCode::BadRequest, message)
+    }
+
+    /// The question is not for who asks.
+    pub fn forbidden(message: impl Display) -> AskError {
+        AskError::new(ErrorCode::Forbidden, message)
     }
 
     /// The question cannot be answered now. Asking again later may help.

@@ -35,6 +35,9 @@ const CATALOGUE: &str = "files";
 const CATALOGUE_MAKING: &str = "files.making";
 /// Rules of policies for these files, which people write (`weft files policy`).
 const POLICIES: &str = "policies.toml";
+/// Rules of who may see what, which people write (`weft rights`).
+const RIGHTS: &str = "rights.toml";
+const RIGHTS_LOCK: &str = "rights.toml.lock";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
@@ -128,6 +131,10 @@ impl Files {
         self.dir.join("known-digests.jsonl")
     }
 
+    pub(crate) fn rights(&self) -> PathBuf {
+        self.dir.join(RIGHTS)
+    }
+
     fn settings(&self) -> PathBuf {
         self.dir.join("weft.json")
     }
@@ -183,6 +190,8 @@ impl Files {
             CATALOGUE,
             CATALOGUE_MAKING,
             POLICIES,
+            RIGHTS,
+            RIGHTS_LOCK,
         ];
         let entries = fs::read_dir(&self.dir).map_err(|source| OpenError::io("list", &self.dir, source))?;
         for entry in entries {

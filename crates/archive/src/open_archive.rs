@@ -16,6 +16,7 @@ use crate::kept_facts::{KeptFacts, OpenedFor};
 use crate::memory::Memory;
 use crate::rebuild_progress::{Begun, RebuildProgress};
 use crate::recounting::Recounting;
+use crate::sights::Sights;
 use crate::{AskError, OpenError};
 
 /// Time between two attempts to write a search index that could not be written.
@@ -34,6 +35,8 @@ pub(crate) struct OpenArchive {
     /// What moves with the epochs beside the index; absent if the archive keeps none.
     pub(crate) facts: Option<KeptFacts>,
     pub(crate) jobs: Arc<Jobs>,
+    /// Who may see what.
+    pub(crate) sights: Sights,
     /// What is loaded is recounted instead of kept, if there is this.
     pub(crate) recounting: Option<Recounting>,
     /// The last epoch that was fed to the search index. Locked while feeding, so that epochs reach it in
@@ -72,6 +75,7 @@ impl OpenArchive {
         Ok(OpenArchive {
             facts,
             known_digests: KnownDigests::at(files.known_digests()),
+            sights: Sights::of_file(files.rights()),
             files,
             settings,
             memory,

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 
 use extract::LinkScope;
 use parking_lot::Mutex;
+use rights::Groups;
 use rustc_hash::FxHashMap;
 use weave::Snapshot;
 
@@ -128,8 +129,8 @@ impl Owner {
         })
     }
 
-    pub(crate) fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        ask::answer(self.opened()?, question)
+    pub(crate) fn ask(&self, question: &Question, groups: Option<&Groups>) -> Result<Answer, AskError> {
+        ask::answer(self.opened()?, question, groups)
     }
 
     pub(crate) fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {
@@ -165,8 +166,8 @@ struct Desk {
 }
 
 impl Answerer for Desk {
-    fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        ask::answer(&self.open, question)
+    fn ask(&self, question: &Question, groups: Option<&Groups>) -> Result<Answer, AskError> {
+        ask::answer(&self.open, question, groups)
     }
 
     fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError> {

@@ -20,10 +20,12 @@ pub struct Frame<'a> {
 }
 
 /// What a server shows, and so what its navigation leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parts {
     /// The pages of an archive.
     pub archive: bool,
+    /// Those of its running: loads and statistics.
+    pub running: bool,
     /// Those of a store.
     pub store: bool,
     /// That of SQL.
@@ -38,6 +40,7 @@ impl Parts {
             Section::Store => self.store,
             Section::Sql => self.sql,
             Section::Files => self.files,
+            Section::Loads | Section::Statistics => self.running,
             _ => self.archive,
         }
     }

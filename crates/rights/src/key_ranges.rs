@@ -52,9 +52,25 @@ impl KeyRanges {
 
     /// Whether a key is among them.
     pub fn contains(&self, url_key: &str) -> bool {
+        self.range_of(url_key).is_some()
+    }
+
+    /// The range that holds a key.
+    pub fn range_of(&self, url_key: &str) -> Option<&KeyRange> {
         // Ranges that begin after the key cannot hold it, and of the others only the last can.
         let after = self.0.partition_point(|range| range.start.as_str() <= url_key);
-        after > 0 && self.0[after - 1].contains(url_key)
+        self.0[..after].last().filter(|range| range.contains(url_key))
+    }
+
+    /// The end of the range before a key and the start of the one after it; `None` where the key is in a range.
+    pub fn gap_around(&self, url_key: &str) -> Option<(Option<&str>, Option<&str>)> {
+        let after = self.0.partition_point(|range| range.start.as_str() <= url_key);
+        let before = self.0[..after].last();
+        if before.is_some_and(|range| range.contains(url_key)) {
+            return None;
+        }
+        let start = self.0.get(after).map(|range| range.start.as_str());
+        Some((before.map(|range| range.end.as_str()), start))
     }
 
     /// The ranges, ascending.

@@ -11,16 +11,24 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod aclj;
 mod clause;
+mod file;
 mod groups;
 mod key_ranges;
 mod rule;
 mod rules;
 mod sight;
+mod stamped;
+mod tokens;
+mod written;
 
+pub use aclj::{AcljError, Imported, import};
 pub use clause::Clause;
+pub use file::{FileError, RightsFile};
 pub use groups::Groups;
 pub use key_ranges::KeyRanges;
 pub use rule::{Access, Condition, Rule, RuleError};
 pub use rules::Rules;
 pub use sight::{Sight, SightId, Subject};
+pub use tokens::{TokensError, TokensFile};

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use urlkey::KeyRange;
 
+use crate::aclj::EXACT;
 use crate::clause::{Clause, MimePattern};
 use crate::groups::Groups;
 use crate::key_ranges::KeyRanges;
+use crate::written::Written;
 
 /// Milliseconds of a day.
 pub(crate) const DAY_MS: i64 = 86_400_000;
@@ -26,60 +28,44 @@ pub enum Access {
 
 /// A rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "Written", into = "Written")]
 pub struct Rule {
     /// Whether it allows or denies.
     pub access: Access,
     /// The groups it is for; everybody if there are none. `public` are those in no group that any rule names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
     /// Groups it is not for, even if they are in one of `groups`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
     /// What it matches.
-    #[serde(flatten)]
     pub condition: Condition,
     /// Why there is this rule, for people.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
 /// What a rule matches: captures that meet everything that is given. With nothing given it matches all.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {
     /// One URL key (`com,example)/a`), whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// What the URL key begins with (`com,example)/secret`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// Beginnings of URL keys that are left out of `prefix`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Beginnings of URL keys that are left out of `prefix`; with `###` behind it, that one key.
     pub but_not: Vec<String>,
     /// A host name, and every host below it (`example.com`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     /// Label of the input.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
     /// Media type, or all of a kind (`image/*`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mime: Option<String>,
     /// Digest of the payload as in CDX.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Captured at this date or later; a date or its beginning, UTC.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Captured at this date or earlier, the whole of it (`2014` is the year to its end).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Captured less than so many days ago. Days begin at midnight UTC.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Captured so many days ago or less. Days begin at midnight UTC.
     pub younger_than_days: Option<u32>,
     /// The rule is in force before this date alone: an embargo that ends by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
@@ -159,6 +145,16 @@ impl Condition {
         }
     }
 
+    /// When it comes to something else than at `now_ms`, if it ever does.
+    pub(crate) fn changes_at_ms(&self, now_ms: i64) -> Option<i64> {
+        let until = self.until.as_deref().and_then(|text| bound("until", text).ok());
+        let ends = until.map(|(from_ms, _)| from_ms).filter(|&ends| ends > now_ms);
+        let midnight = (now_ms.div_euclid(DAY_MS) + 1) * DAY_MS;
+        ends.into_iter()
+            .chain(self.younger_than_days.map(|_| midnight))
+            .min()
+    }
+
     /// The first and the last time of capture.
     fn times(&self, now_ms: i64) -> Result<(i64, i64), RuleError> {
         let mut first = i64::MIN;
@@ -172,7 +168,7 @@ impl Condition {
         if let Some(days) = self.younger_than_days {
             // Whole days, so that what somebody sees changes once a day and can be kept for as long.
             let today_ms = now_ms.div_euclid(DAY_MS) * DAY_MS;
-            first = first.max(today_ms - i64::from(days) * DAY_MS + 1);
+            first = first.max(today_ms - i64::from(days) * DAY_MS);
         }
         Ok((first, last))
     }
@@ -180,9 +176,7 @@ impl Condition {
     fn keys(&self) -> Result<Option<KeyRanges>, RuleError> {
         let mut sets = Vec::new();
         if let Some(url) = &self.url {
-            let start = url_key("url", url)?.to_owned();
-            let end = format!("{start}\0");
-            sets.push(KeyRanges::any_of(vec![KeyRange { start, end }]));
+            sets.push(KeyRanges::any_of(vec![alone(url_key("url", url)?)]));
         }
         if let Some(prefix) = &self.prefix {
             let left_out = self.but_not.iter().map(|one| range_of("but_not", one));
@@ -211,7 +205,19 @@ fn both(some: KeyRanges, others: KeyRanges) -> KeyRanges {
 
 /// A beginning of URL keys: a host may be cut (`com,exam`), but nothing else can begin one.
 fn range_of(field: &'static str, prefix: &str) -> Result<KeyRange, RuleError> {
-    Ok(urlkey::prefix_range(url_key(field, prefix)?))
+    Ok(match prefix.strip_suffix(EXACT) {
+        Some(exact) => alone(url_key(field, exact)?),
+        None => urlkey::prefix_range(url_key(field, prefix)?),
+    })
+}
+
+/// The range of one key.
+fn alone(url_key: &str) -> KeyRange {
+    KeyRange {
+        start: url_key.to_owned(),
+        // The next text after it.
+        end: format!("{url_key}\0"),
+    }
 }
 
 fn url_key<'t>(field: &'static str, text: &'t str) -> Result<&'t str, RuleError> {
@@ -243,12 +249,31 @@ fn digest(text: &str) -> Result<String, RuleError> {
     }
 }
 
-/// First and last millisecond of a date or its beginning.
+/// First millisecond of a date; `None` where it is none.
+pub(crate) fn first_ms_of(text: &str) -> Option<i64> {
+    bound("until", text).ok().map(|(first_ms, _)| first_ms)
+}
+
+/// First and last millisecond of a year, a month, a day, an hour, a minute or a second.
 fn bound(field: &'static str, text: &str) -> Result<(i64, i64), RuleError> {
-    let digits = civil::digits_of_text(text.trim()).ok_or_else(|| RuleError::Date {
+    let no_date = || RuleError::Date {
         field,
         text: text.to_owned(),
-    })?;
-    let (first, last) = civil::range_of_digits(&digits);
-    Ok((civil::ms_of_digits(&first), civil::ms_of_digits(&last) + 999))
+    };
+    let digits = civil::digits_of_text(text.trim()).ok_or_else(no_date)?;
+    let first = civil::ms_of_digits(&digits);
+    let number = |range: std::ops::Range<usize>| digits[range].parse::<i64>().unwrap_or_default();
+    let next = match digits.len() {
+        4 => civil::days_of(number(0..4) + 1, 1, 1) * DAY_MS,
+        6 => match number(4..6) {
+            12 => civil::days_of(number(0..4) + 1, 1, 1) * DAY_MS,
+            month => civil::days_of(number(0..4), month + 1, 1) * DAY_MS,
+        },
+        8 => first + DAY_MS,
+        10 => first + 3_600_000,
+        12 => first + 60_000,
+        14 => first + 1000,
+        _ => return Err(no_date()),
+    };
+    Ok((first, next - 1))
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::groups::Groups;
 use crate::rule::{Access, PUBLIC, Rule, RuleError};
-use crate::sight::Sight;
+use crate::sight::{Sight, Subject};
 
 /// The rules of an archive. Their order means nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +39,27 @@ impl Rules {
             }
         }
         Ok(Sight::new(self.default, self.strict, deny, allow))
+    }
+
+    /// Numbers, from 1, of the rules that match a capture and are for somebody in `groups`.
+    pub fn matching(&self, groups: &Groups, subject: &Subject<'_>, now_ms: i64) -> Vec<usize> {
+        let is_public = !self.names_any(groups);
+        let matches = |rule: &Rule| {
+            let clause = rule.condition.clause(now_ms).ok().flatten();
+            rule.is_for(groups, is_public) && clause.is_some_and(|clause| clause.matches(subject))
+        };
+        let numbered = (1..).zip(&self.rules);
+        numbered
+            .filter(|(_, rule)| matches(rule))
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// Until when a sight of `now_ms` holds if the rules stay: to the end of an embargo, or to midnight where a rule counts days.
+    /// `i64::MAX` where no rule knows the time.
+    pub fn holds_until_ms(&self, now_ms: i64) -> i64 {
+        let of_rule = |rule: &Rule| rule.condition.changes_at_ms(now_ms);
+        self.rules.iter().filter_map(of_rule).min().unwrap_or(i64::MAX)
     }
 
     /// Whether a rule names one of `groups`.

@@ -100,6 +100,36 @@ impl Sight {
         self.default == Access::Allow || self.allow.iter().any(|clause| clause.matches(subject))
     }
 
+    /// A range of keys around a key of which nothing is seen, whatever the captures are; `None` where there is no such range. It begins
+    /// at or before the key, from the first key there is if it has no beginning, and ends before its end, if it has one.
+    pub fn hidden_around(&self, url_key: &str) -> Option<(Option<&str>, Option<&str>)> {
+        let of_keys = |clause: &&Clause| clause.is_of_keys_alone();
+        for clause in self.deny.iter().filter(of_keys) {
+            match &clause.keys {
+                None => return Some((None, None)),
+                Some(keys) => {
+                    if let Some(range) = keys.range_of(url_key) {
+                        return Some((Some(&range.start), Some(&range.end)));
+                    }
+                }
+            }
+        }
+        if self.default == Access::Allow {
+            return None;
+        }
+        // Between the keys of which something may be allowed.
+        let (mut from, mut to) = (None, None);
+        for clause in &self.allow {
+            let (after, before) = clause.keys.as_ref()?.gap_around(url_key)?;
+            from = from.max(after);
+            to = match (to, before) {
+                (Some(to), Some(before)) => Some(std::cmp::min::<&str>(to, before)),
+                (to, before) => to.or(before),
+            };
+        }
+        Some((from, to))
+    }
+
     /// Whether the captures of a URL key are seen, where the key alone says so; `None` where more of each has to be known.
     pub fn sees_key(&self, url_key: &str) -> Option<bool> {
         let found = |clauses: &[Clause]| {
@@ -108,15 +138,14 @@ impl Sight {
             let is_certain = clauses.any(Clause::is_of_keys_alone);
             (is_any, is_certain)
         };
-        match (found(&self.deny), self.default) {
-            ((_, true), _) => Some(false),
-            ((true, false), _) => None,
-            ((false, _), Access::Allow) => Some(true),
-            ((false, _), Access::Deny) => match found(&self.allow) {
-                (_, true) => Some(true),
-                (true, false) => None,
-                (false, _) => Some(false),
-            },
+        let (may_be_denied, is_denied) = found(&self.deny);
+        let (may_be_allowed, is_allowed) = match self.default {
+            Access::Allow => (true, true),
+            Access::Deny => found(&self.allow),
+        };
+        if is_denied || !may_be_allowed {
+            return Some(false);
         }
+        (is_allowed && !may_be_denied).then_some(true)
     }
 }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use rights::Sight;
+
 use crate::collect::{Collect, Collected, Found};
 use crate::compile::{self, Mode};
 use crate::cursor::Cursor;
 use crate::document::Row;
 use crate::error::SearchError;
 use crate::index::SearchIndex;
+use crate::live::Live;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
 use crate::query::{self, Parsed};
@@ -21,7 +24,8 @@ use crate::{explain, facets, rank};
 const LIMIT_MAX: usize = 1000;
 
 impl SearchIndex {
-    /// Answers a query. `text_of` gives the text of a key, for the snippets of the results shown: it
+    /// Answers a query from the documents that `sight` lets through: hits, total and facets are as if there were no others, and
+    /// where it is strict scores and their order too. `text_of` gives the text of a key, for the snippets of the results shown: it
     /// is asked at most `limit` times, and not more than [`crate::SNIPPET_TEXT_BYTES_MAX`] bytes of
     /// each text are looked at.
     ///
@@ -31,10 +35,11 @@ impl SearchIndex {
     pub fn search(
         &self,
         query: &Query,
+        sight: &Sight,
         text_of: &dyn Fn(&str) -> Option<Arc<str>>,
     ) -> Result<Results, SearchError> {
         // One view for the whole answer: a commit meanwhile changes neither its total nor its order.
-        caught(|| answer(&self.view(), query, None, text_of))
+        caught(|| answer(&self.view(), query, sight, None, text_of))
     }
 }
 
@@ -42,6 +47,7 @@ impl SearchIndex {
 pub(crate) fn answer(
     view: &View,
     query: &Query,
+    sight: &Sight,
     forced: Option<Mode>,
     text_of: &dyn Fn(&str) -> Option<Arc<str>>,
 ) -> Result<Results, SearchError> {
@@ -65,14 +71,16 @@ pub(crate) fn answer(
     let mut mode = forced
         .or(cursor.as_ref().map(|cursor| cursor.mode))
         .unwrap_or(Mode::All);
+    let seen = view.seen(sight)?;
     let mut run = |mode| {
         let collect = Collect {
-            buckets: &view.buckets,
+            buckets: &seen.buckets,
+            visible: seen.visible.as_ref(),
             limit,
             after: cursor.take().map(|cursor| cursor.after),
             facets: query.facets,
         };
-        collect_matches(view, &parsed, mode, &collect)
+        collect_matches(view, &seen.live, &parsed, mode, &collect)
     };
     let mut found = run(mode)?;
     // Fewer words only where all of them give nothing: a short list of right answers is better than a long
@@ -88,7 +96,7 @@ pub(crate) fn answer(
         parsed.notes.push(Note::new(NoteKind::MostOfTheWords, ""));
     }
     let understood = parsed.to_string();
-    let hits = hits(view, &parsed, &found.best, query.explain, text_of)?;
+    let hits = hits(view, &seen.live, &parsed, &found.best, query.explain, text_of)?;
     let facets = if query.facets {
         facets::facets(&found.counts, &understood)?
     } else {
@@ -116,13 +124,14 @@ fn milliseconds(started: Instant) -> f64 {
 
 fn collect_matches(
     view: &View,
+    live: &Live,
     parsed: &Parsed,
     mode: Mode,
     collect: &Collect<'_>,
 ) -> Result<Collected, SearchError> {
     let compiled = compile::compile(parsed, &view.fields, mode);
     let searcher = &view.searcher;
-    Ok(searcher.search_with_statistics_provider(&compiled, collect, &view.live)?)
+    Ok(searcher.search_with_statistics_provider(&compiled, collect, live)?)
 }
 
 /// Whether "most of the words" is less than "all of them".
@@ -137,6 +146,7 @@ fn can_relax(parsed: &Parsed) -> bool {
 
 fn hits(
     view: &View,
+    live: &Live,
     parsed: &Parsed,
     best: &[Found],
     explained: bool,
@@ -147,7 +157,7 @@ fn hits(
     let mut hits = Vec::with_capacity(best.len());
     for (index, (found, row)) in best.iter().zip(rows).enumerate() {
         let explanation = explained
-            .then(|| explain::explain(view, parsed, found, &row))
+            .then(|| explain::explain(view, live, parsed, found, &row))
             .transpose()?;
         hits.push(Hit {
             snippet: std::mem::take(&mut snippets[index]),

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
+use rights::Sight;
+
 use crate::answer::answer;
 use crate::compile::Mode;
 use crate::index::SearchIndex;
@@ -93,7 +95,7 @@ fn measure(index: &SearchIndex, topics: &BTreeMap<u32, String>, judged: &Judgeme
             limit: DEPTH,
             ..Query::default()
         };
-        let results = answer(&view, &query, Some(Mode::Any), &|_| None).unwrap();
+        let results = answer(&view, &query, &Sight::everything(), Some(Mode::Any), &|_| None).unwrap();
         let mut found = 0;
         for (rank, hit) in (1..).zip(&results.hits) {
             if relevant.contains(&hit.url_key) {

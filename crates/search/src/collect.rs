@@ -13,6 +13,7 @@ use crate::buckets::Buckets;
 use crate::facets::{Counter, Counts};
 use crate::rank::{self, Units};
 use crate::schema;
+use crate::visible::{Bits, Visible};
 
 /// Where a page of results begins: behind the document of this score and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) struct After {
 pub(crate) struct Collect<'v> {
     /// Of the view that is searched.
     pub(crate) buckets: &'v Buckets,
+    /// The documents that somebody sees; all if absent.
+    pub(crate) visible: Option<&'v Visible>,
     pub(crate) limit: usize,
     pub(crate) after: Option<After>,
     pub(crate) facets: bool,
@@ -84,6 +87,10 @@ impl Collector for Collect<'_> {
             best: Best::new(self.limit + 1),
             keys,
             buckets: self.buckets.of_segment(segment as usize),
+            visible: self
+                .visible
+                .and_then(|visible| visible.of_segment(segment as usize))
+                .cloned(),
             after,
             total: 0,
             counter: self.facets.then(|| Counter::new(reader)).transpose()?,
@@ -184,6 +191,7 @@ pub(crate) struct SegmentCollect {
     best: Best,
     keys: Option<StrColumn>,
     buckets: Arc<[u8]>,
+    visible: Option<Bits>,
     /// Score and first key ordinal of what comes next.
     after: Option<(Units, u32)>,
     total: u64,
@@ -194,6 +202,14 @@ impl SegmentCollector for SegmentCollect {
     type Fruit = SegmentFound;
 
     fn collect(&mut self, document: DocId, score: Score) {
+        // First of all: what is hidden is in no count.
+        if self
+            .visible
+            .as_ref()
+            .is_some_and(|visible| !visible.has(document))
+        {
+            return;
+        }
         // Counted before anything is passed over: the total is of all matches, whatever page is asked for.
         self.total += 1;
         if let Some(counter) = &mut self.counter {

@@ -17,6 +17,11 @@ pub struct Document {
     pub domain: String,
     /// Label given at load; may be empty.
     pub collection: String,
+    /// Payload digest of the capture.
+    pub digest: String,
+    /// Collection and digest of the capture that the text is of, where that is another one: who may not see both, does not
+    /// see the page.
+    pub text_capture: Option<(String, String)>,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
     /// Content type without parameters, lower case.

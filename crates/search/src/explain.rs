@@ -7,19 +7,26 @@ use tantivy::query::{EnableScoring, Query};
 use crate::collect::Found;
 use crate::compile;
 use crate::document::Row;
+use crate::live::Live;
 use crate::query::{Parsed, Phrase};
 use crate::rank;
 use crate::schema;
 use crate::view::View;
 
 /// The parts of a score; they add up to it.
-pub(crate) fn explain(view: &View, parsed: &Parsed, found: &Found, row: &Row) -> tantivy::Result<Value> {
+pub(crate) fn explain(
+    view: &View,
+    live: &Live,
+    parsed: &Parsed,
+    found: &Found,
+    row: &Row,
+) -> tantivy::Result<Value> {
     let mut parts = Vec::new();
     let mut sum = 0;
     for (phrase, times) in parsed.phrases() {
-        let units = score_of(view, phrase, times, found)?;
+        let units = score_of(view, live, phrase, times, found)?;
         sum += units;
-        parts.push(part(view, phrase, units, row)?);
+        parts.push(part(live, phrase, units, row)?);
     }
     let prior = rank::prior(found.bucket);
     Ok(json!({
@@ -27,17 +34,23 @@ pub(crate) fn explain(view: &View, parsed: &Parsed, found: &Found, row: &Row) ->
             "score": rank::points(sum),
             "parts": parts,
             "length": length(view, found)?,
-            "length_mean": view.live.length_mean(),
-            "pages": view.live.documents(),
+            "length_mean": live.length_mean(),
+            "pages": live.documents(),
         },
         "prior": { "score": rank::points(prior), "inlink_bucket": found.bucket },
         "final": rank::points(found.score),
     }))
 }
 
-fn score_of(view: &View, phrase: &Phrase, times: u32, found: &Found) -> tantivy::Result<rank::Units> {
+fn score_of(
+    view: &View,
+    live: &Live,
+    phrase: &Phrase,
+    times: u32,
+    found: &Found,
+) -> tantivy::Result<rank::Units> {
     let query = compile::scored_query(phrase, times, &view.fields);
-    let scoring = EnableScoring::enabled_from_statistics_provider(&view.live, &view.searcher);
+    let scoring = EnableScoring::enabled_from_statistics_provider(live, &view.searcher);
     let weight = query.weight(scoring)?;
     let reader = view.searcher.segment_reader(found.address.segment_ord);
     let mut scorer = weight.scorer(reader, 1.0)?;
@@ -47,13 +60,13 @@ fn score_of(view: &View, phrase: &Phrase, times: u32, found: &Found) -> tantivy:
     Ok(if matches { rank::units(scorer.score()) } else { 0 })
 }
 
-fn part(view: &View, phrase: &Phrase, units: rank::Units, row: &Row) -> tantivy::Result<Value> {
+fn part(live: &Live, phrase: &Phrase, units: rank::Units, row: &Row) -> tantivy::Result<Value> {
     let mut words = Vec::with_capacity(phrase.words.len());
     let url = schema::url_words(&row.url);
     for (_, word) in &phrase.words {
         words.push(json!({
             "word": word,
-            "pages": view.live.pages_with(word)?,
+            "pages": live.pages_with(word)?,
             "in_title": schema::count_word(&row.title, word),
             "in_url": schema::count_word(&url, word),
         }));

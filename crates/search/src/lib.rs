@@ -44,6 +44,7 @@ mod schema;
 mod settings;
 mod snippet;
 mod view;
+mod visible;
 mod words;
 mod writer;
 

@@ -11,7 +11,9 @@ use tantivy::index::SegmentId;
 use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{InvertedIndexReader, Opstamp, Searcher, SegmentReader, Term};
+use tantivy::{DocSet, InvertedIndexReader, Opstamp, Searcher, SegmentReader, TERMINATED, Term};
+
+use crate::visible::{Bits, Visible};
 
 /// Document counts of words that are remembered at a time.
 const COUNTS_MAX: usize = 10_000;
@@ -27,26 +29,38 @@ pub(crate) struct Live {
     words: u64,
     /// Sum of lengths for each segment: the next cut takes over those that stay.
     words_by_segment: FxHashMap<SegmentState, u64>,
+    /// The documents that are counted; all if absent.
+    visible: Option<Visible>,
     /// Live documents with a word, counted when first asked for.
     counts: Mutex<FxHashMap<Term, u64>>,
 }
 
 impl Live {
-    pub(crate) fn new(searcher: &Searcher, field: Field, before: Option<&Live>) -> tantivy::Result<Live> {
+    /// Of the documents in `visible`, or of all. `before` is of all.
+    pub(crate) fn new(
+        searcher: &Searcher,
+        field: Field,
+        visible: Option<Visible>,
+        before: Option<&Live>,
+    ) -> tantivy::Result<Live> {
         let mut words_by_segment = FxHashMap::default();
-        for reader in searcher.segment_readers() {
+        let mut documents = 0;
+        for (segment, reader) in searcher.segment_readers().iter().enumerate() {
+            let bits = visible.as_ref().and_then(|visible| visible.of_segment(segment));
+            documents += count_documents(reader, bits);
             let state = (reader.segment_id(), reader.delete_opstamp());
             let known = before.and_then(|live| live.words_by_segment.get(&state));
             let words = match known {
                 Some(&words) => words,
-                None => words_in(reader, field)?,
+                None => words_in(reader, field, bits)?,
             };
             words_by_segment.insert(state, words);
         }
         Ok(Live {
             searcher: searcher.clone(),
             field,
-            documents: searcher.num_docs(),
+            documents,
+            visible,
             words: words_by_segment.values().sum(),
             words_by_segment,
             counts: Mutex::default(),
@@ -70,27 +84,54 @@ impl Live {
 
     fn count(&self, term: &Term) -> tantivy::Result<u64> {
         let mut count = 0;
-        for reader in self.searcher.segment_readers() {
-            count += count_in(reader, term)?;
+        for (segment, reader) in self.searcher.segment_readers().iter().enumerate() {
+            let visible = self
+                .visible
+                .as_ref()
+                .and_then(|visible| visible.of_segment(segment));
+            count += count_in(reader, term, visible)?;
         }
         Ok(count)
     }
 }
 
-fn words_in(reader: &SegmentReader, field: Field) -> tantivy::Result<u64> {
+fn count_documents(reader: &SegmentReader, visible: Option<&Bits>) -> u64 {
+    match visible {
+        None => u64::from(reader.num_docs()),
+        Some(bits) => reader
+            .doc_ids_alive()
+            .filter(|&document| bits.has(document))
+            .count() as u64,
+    }
+}
+
+fn words_in(reader: &SegmentReader, field: Field, visible: Option<&Bits>) -> tantivy::Result<u64> {
     let lengths = reader.get_fieldnorms_reader(field)?;
     Ok(reader
         .doc_ids_alive()
+        .filter(|&document| visible.is_none_or(|bits| bits.has(document)))
         .map(|document| u64::from(lengths.fieldnorm(document)))
         .sum())
 }
 
-fn count_in(reader: &SegmentReader, term: &Term) -> tantivy::Result<u64> {
+fn count_in(reader: &SegmentReader, term: &Term, visible: Option<&Bits>) -> tantivy::Result<u64> {
     let index = reader.inverted_index(term.field())?;
     let Some(info) = index.get_term_info(term)? else {
         return Ok(0);
     };
-    count_of(reader, &index, &info)
+    match visible {
+        None => count_of(reader, &index, &info),
+        Some(bits) => {
+            let mut postings = index.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
+            let mut count = 0;
+            while postings.doc() != TERMINATED {
+                let document = postings.doc();
+                count += u64::from(bits.has(document) && !reader.is_deleted(document));
+                postings.advance();
+            }
+            Ok(count)
+        }
+    }
 }
 
 /// Live documents of a segment with the word that `info` is of.

@@ -19,7 +19,8 @@ use crate::words::{WordTokenizer, Words};
 
 /// Changes when anything of the layout changes, words included: an index of another format is built anew.
 /// 3: keys are no terms but have a hash, and in-link buckets lie beside the documents.
-pub(crate) const FORMAT: u32 = 3;
+/// 4: collections and hashes of digests are columns, for rights.
+pub(crate) const FORMAT: u32 = 4;
 
 /// Name of the tokenizer behind `body`.
 const TOKENIZER: &str = "words";
@@ -40,6 +41,8 @@ pub(crate) const MIME: &str = "mime";
 pub(crate) const LANGUAGE: &str = "language";
 pub(crate) const DATE: &str = "date";
 pub(crate) const HASH: &str = "hash";
+pub(crate) const COLLECTION_OF: &str = "collection_of";
+pub(crate) const DIGEST: &str = "digest";
 
 /// The fields.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +71,10 @@ pub(crate) struct Fields {
     mime: Field,
     /// Primary subtag of the language, for counting.
     language: Field,
+    /// Collection of the capture, and of the one that the text is of where that is another: for rights.
+    collection_of: Field,
+    /// Hash of the digest of the same captures, in the same order.
+    digest: Field,
     /// 14 digits.
     pub(crate) date: Field,
     /// [`Row`].
@@ -101,7 +108,9 @@ pub(crate) fn schema() -> (Schema, Fields) {
         collection: builder.add_text_field("collection", exact),
         domain: builder.add_text_field(DOMAIN, counted.clone()),
         mime: builder.add_text_field(MIME, counted.clone()),
-        language: builder.add_text_field(LANGUAGE, counted),
+        language: builder.add_text_field(LANGUAGE, counted.clone()),
+        collection_of: builder.add_text_field(COLLECTION_OF, counted),
+        digest: builder.add_u64_field(DIGEST, number.clone()),
         date: builder.add_u64_field(DATE, number),
         row: builder.add_bytes_field("row", STORED),
     };
@@ -152,6 +161,12 @@ impl Fields {
         encoded.add_text(self.domain, &document.domain);
         encoded.add_text(self.mime, &document.mime);
         encoded.add_text(self.language, primary);
+        encoded.add_text(self.collection_of, &document.collection);
+        encoded.add_u64(self.digest, keys::hash(&document.digest));
+        if let Some((collection, digest)) = &document.text_capture {
+            encoded.add_text(self.collection_of, collection);
+            encoded.add_u64(self.digest, keys::hash(digest));
+        }
         encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));
         encoded.add_bytes(self.row, &Row::encode(document));
         encoded

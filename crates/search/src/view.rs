@@ -2,23 +2,43 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+use rights::{Sight, SightId};
+use rustc_hash::FxHashMap;
 use tantivy::Searcher;
 
 use crate::buckets::Buckets;
 use crate::live::Live;
 use crate::rows::Rows;
 use crate::schema::Fields;
+use crate::visible::{Visible, VisibleBits};
+
+/// Statistics of what somebody sees that are kept for a view.
+const STATISTICS_MAX: usize = 100;
 
 /// What one search sees from beginning to end.
 pub(crate) struct View {
     pub(crate) searcher: Searcher,
     /// Epoch the searcher covers.
     pub(crate) epoch: u64,
-    pub(crate) live: Live,
+    pub(crate) live: Arc<Live>,
     /// Shared by all views of the index.
     pub(crate) rows: Arc<Rows>,
-    pub(crate) buckets: Buckets,
+    pub(crate) buckets: Arc<Buckets>,
     pub(crate) fields: Fields,
+    /// Shared by all views of the index.
+    visible: Arc<VisibleBits>,
+    /// Statistics of what those see who may not know of more.
+    statistics: Mutex<FxHashMap<SightId, Arc<Live>>>,
+}
+
+/// What of a view somebody sees, and what scores are made from.
+pub(crate) struct Seen {
+    /// The documents; all if absent.
+    pub(crate) visible: Option<Visible>,
+    pub(crate) live: Arc<Live>,
+    /// In-links of hidden pages count too, so there are none where nothing hidden may show.
+    pub(crate) buckets: Arc<Buckets>,
 }
 
 impl View {
@@ -29,14 +49,55 @@ impl View {
         before: Option<&View>,
         buckets: Buckets,
     ) -> tantivy::Result<View> {
-        let live = Live::new(&searcher, fields.body, before.map(|view| &view.live))?;
+        let live = Live::new(&searcher, fields.body, None, before.map(|view| &*view.live))?;
         Ok(View {
             searcher,
             epoch,
-            live,
+            live: Arc::new(live),
             rows: before.map_or_else(|| Arc::new(Rows::new()), |view| Arc::clone(&view.rows)),
-            buckets,
+            visible: before.map_or_else(|| Arc::new(VisibleBits::new()), |view| Arc::clone(&view.visible)),
+            statistics: Mutex::default(),
+            buckets: Arc::new(buckets),
             fields,
         })
+    }
+
+    /// What somebody sees of it.
+    pub(crate) fn seen(&self, sight: &Sight) -> tantivy::Result<Seen> {
+        if sight.sees_everything() {
+            return Ok(Seen {
+                visible: None,
+                live: Arc::clone(&self.live),
+                buckets: Arc::clone(&self.buckets),
+            });
+        }
+        let visible = self.visible.of(&self.searcher, sight)?;
+        if !sight.is_strict() {
+            return Ok(Seen {
+                visible: Some(visible),
+                live: Arc::clone(&self.live),
+                buckets: Arc::clone(&self.buckets),
+            });
+        }
+        Ok(Seen {
+            live: self.statistics(sight, &visible)?,
+            visible: Some(visible),
+            buckets: Arc::default(),
+        })
+    }
+
+    fn statistics(&self, sight: &Sight, visible: &Visible) -> tantivy::Result<Arc<Live>> {
+        if let Some(live) = self.statistics.lock().get(&sight.id()) {
+            return Ok(Arc::clone(live));
+        }
+        // Made without the lock: two may make the same, but none who needs another waits.
+        let live = Live::new(&self.searcher, self.fields.body, Some(visible.clone()), None)?;
+        let live = Arc::new(live);
+        let mut statistics = self.statistics.lock();
+        if statistics.len() >= STATISTICS_MAX {
+            statistics.clear();
+        }
+        statistics.insert(sight.id(), Arc::clone(&live));
+        Ok(live)
     }
 }

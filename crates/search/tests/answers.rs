@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rights::Sight;
 use search::{Document, NoteKind, Query, SearchIndex};
 
 use crate::support::{ALL, ask, names, open, page, upsert};
@@ -191,7 +192,7 @@ fn explained_scores_add_up() {
             explain: true,
             ..Query::default()
         };
-        let results = index.search(&query, &|_| None).unwrap();
+        let results = index.search(&query, &Sight::everything(), &|_| None).unwrap();
         assert!(!results.hits.is_empty());
         for hit in &results.hits {
             let parts = hit.explanation.as_ref().unwrap();
@@ -215,7 +216,7 @@ fn snippets_come_from_the_text_of_the_results_shown() {
         asked.borrow_mut().push(key.to_owned());
         Some(Arc::<str>::from("a <root> text"))
     };
-    let results = index.search(&query, &text_of).unwrap();
+    let results = index.search(&query, &Sight::everything(), &text_of).unwrap();
     let parts = results.hits[0].snippet.parts.iter();
     let parts: Vec<(&str, bool)> = parts.map(|part| (&*part.text, part.matched)).collect();
     assert_eq!(parts, [("a <", false), ("root", true), ("> text", false)]);
@@ -322,6 +323,6 @@ fn odd_queries_have_answers() {
         after: Some("what is this".to_owned()),
         ..Query::default()
     };
-    let refused = index.search(&query, &|_| None).unwrap_err();
+    let refused = index.search(&query, &Sight::everything(), &|_| None).unwrap_err();
     assert!(refused.to_string().contains("no cursor"), "{refused}");
 }

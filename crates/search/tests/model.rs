@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rights::Sight;
 use search::{Change, Document, Query, Results, SearchIndex};
 
 use crate::support::{ALL, Dice, ask, open, page, upsert};
@@ -81,10 +82,10 @@ fn all(index: &SearchIndex, text: &str) -> Results {
         facets: true,
         ..Query::default()
     };
-    let mut all = index.search(&query, &|_| None).unwrap();
+    let mut all = index.search(&query, &Sight::everything(), &|_| None).unwrap();
     while let Some(next) = all.next.take() {
         query.after = Some(next);
-        let page = index.search(&query, &|_| None).unwrap();
+        let page = index.search(&query, &Sight::everything(), &|_| None).unwrap();
         assert_eq!(page.total, all.total);
         assert!(!page.hits.is_empty());
         all.hits.extend(page.hits);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rights::Sight;
 use search::{Change, Document, Query, Results, SearchIndex, Settings};
 
 /// An index with the least memory.
@@ -26,6 +27,8 @@ pub(crate) fn page(name: &str, title: &str, text: &str) -> Document {
         host: "example.org".to_owned(),
         domain: "example.org".to_owned(),
         collection: "first".to_owned(),
+        digest: String::new(),
+        text_capture: None,
         fetch_time_ms: 1_200_000_000_000,
         mime: "text/html".to_owned(),
         language: "en".to_owned(),
@@ -45,7 +48,7 @@ pub(crate) fn ask(index: &SearchIndex, text: &str, limit: usize) -> Results {
         facets: true,
         ..Query::default()
     };
-    index.search(&query, &|_| None).unwrap()
+    index.search(&query, &Sight::everything(), &|_| None).unwrap()
 }
 
 /// The last parts of the keys that are found, in order.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use archive::question::{Answer, Ask, Body, Question};
 use archive::{Archive, AskError, Sources};
+use rights::Groups;
 use tokio::sync::Semaphore;
 
 use crate::counters::Counters;
@@ -20,6 +21,9 @@ pub trait Answers: Send + Sync + 'static {
     /// [`AskError`] with a code of `not_found`, `bad_request`, `unavailable` or `internal`.
     fn ask(&self, question: &Question) -> Result<Answer, AskError>;
 
+    /// The same as somebody in these groups sees it; `None` where everybody sees the same.
+    fn seen_by(&self, groups: &Groups) -> Option<Arc<dyn Answers>>;
+
     /// The places that records are read from.
     fn sources(&self) -> Sources {
         Sources::default()
@@ -29,6 +33,10 @@ pub trait Answers: Send + Sync + 'static {
 impl Answers for Archive {
     fn ask(&self, question: &Question) -> Result<Answer, AskError> {
         Archive::ask(self, question.clone())
+    }
+
+    fn seen_by(&self, groups: &Groups) -> Option<Arc<dyn Answers>> {
+        Some(Arc::new(Archive::seen_by(self, groups.clone())))
     }
 
     fn sources(&self) -> Sources {
@@ -53,6 +61,17 @@ impl Asker {
             source,
             permits: Arc::new(Semaphore::new(questions_max.max(1))),
             counters,
+        }
+    }
+
+    /// Asks as somebody in these groups, within the same limit.
+    pub(crate) fn seen_by(&self, groups: &Groups) -> Asker {
+        Asker {
+            source: self
+                .source
+                .seen_by(groups)
+                .unwrap_or_else(|| Arc::clone(&self.source)),
+            ..self.clone()
         }
     }
 

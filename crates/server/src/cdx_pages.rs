@@ -31,8 +31,12 @@ struct Remembered {
 }
 
 impl PageLists {
-    /// The list of what `question` matches.
-    pub(crate) async fn of(&self, question: &CdxQuestion) -> Arc<Mutex<List>> {
+    /// The list of what `question` matches, for somebody who sees everything or not: where blocks end for others depends on what
+    /// is hidden from them now, so it is not remembered.
+    pub(crate) async fn of(&self, question: &CdxQuestion, everything: bool) -> Arc<Mutex<List>> {
+        if !everything {
+            return Arc::new(Mutex::new(List::new(question)));
+        }
         let mut lists = self.0.lock().await;
         lists.retain(|list| ambient::since(list.made) < AGE_MAX);
         let same = |list: &Remembered| list.url == question.url && list.match_type == question.match_type;

@@ -16,6 +16,8 @@ pub(crate) enum Code {
     NotFound,
     /// Not allowed from this client, or not on this server.
     Forbidden,
+    /// The token of the request is none.
+    Unauthorized,
     /// Not possible now. Asking again later may help.
     Unavailable,
     /// Something failed in the server or the archive.
@@ -116,6 +118,7 @@ impl From<AskError> for Failure {
         match error.code {
             ErrorCode::NotFound => Failure::not_found(error.message),
             ErrorCode::BadRequest => Failure::bad_request(error.message),
+            ErrorCode::Forbidden => Failure::new(StatusCode::FORBIDDEN, Code::Forbidden, error.message),
             ErrorCode::Unavailable => Failure::unavailable(error.message),
             ErrorCode::Internal => {
                 tracing::error!(
@@ -144,7 +147,8 @@ mod tests {
         match code {
             Code::BadRequest => Some(Code::NotFound),
             Code::NotFound => Some(Code::Forbidden),
-            Code::Forbidden => Some(Code::Unavailable),
+            Code::Forbidden => Some(Code::Unauthorized),
+            Code::Unauthorized => Some(Code::Unavailable),
             Code::Unavailable => Some(Code::Internal),
             Code::Internal => Some(Code::MethodNotAllowed),
             Code::MethodNotAllowed => Some(Code::UnsupportedMediaType),

@@ -40,6 +40,7 @@ mod sql;
 mod state;
 pub mod storage;
 mod stream;
+mod who_asks;
 
 pub use ask::Answers;
 pub use catalogue::FilesPlace;
@@ -47,9 +48,10 @@ pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;
 pub use sql::SqlServer;
 pub use state::Served;
+pub use who_asks::GroupsHeader;
 
 /// The whole server as one service, for callers that do not use [`serve`]. Its charts stay empty because
 /// nothing takes samples, and it refuses loads because it cannot tell where a request comes from.
 pub fn router(served: impl Into<Served>, settings: ServerSettings) -> Router {
-    routes::router(state::State::new(served.into(), settings))
+    routes::router(state::Common::new(served.into(), settings))
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use archive::question::Sight;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State as Shared};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -10,6 +11,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use door::Misaddressed;
+use look::Parts;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
@@ -20,13 +22,43 @@ use crate::fresh;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
 use crate::sql;
-use crate::state::State;
+use crate::state::{Common, State};
 
 /// Paths whose failures are JSON. The failures of all others are pages.
 const FOR_PROGRAMS: [&str; 4] = ["/api", "/cdx", "/record", "/metrics"];
 
 /// Path that tells whether the server runs.
 const HEALTH_PATH: &str = "/healthz";
+
+/// Routes that tell nothing of the archive.
+const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
+
+/// Routes whose answers come from the archive alone, which shows everybody what they may see.
+const OF_THE_ARCHIVE: [&str; 23] = [
+    "/",
+    "/search",
+    "/page",
+    "/page/inlinks",
+    "/page/outlinks",
+    "/domain",
+    "/domains",
+    "/ranking",
+    "/captures",
+    "/about",
+    "/sandbox/content",
+    "/api/v1/search",
+    "/api/v1/page",
+    "/api/v1/inlinks",
+    "/api/v1/outlinks",
+    "/api/v1/domain",
+    "/api/v1/domains",
+    "/api/v1/top",
+    "/api/v1/captures",
+    "/api/v1/record",
+    "/cdx",
+    "/cdx/search/cdx",
+    "/record",
+];
 
 /// Values in an address must be shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and
 /// the HTTP library refuses all addresses above 65,534 bytes without an explanation.
@@ -36,7 +68,7 @@ const VALUE_BYTES_MAX: usize = 60_000;
 const RETRY_SECONDS: &str = "5";
 
 /// The whole server as one service.
-pub(crate) fn router(state: Arc<State>) -> Router {
+pub(crate) fn router(state: Arc<Common>) -> Router {
     let mut router = pages::routes()
         .merge(sql::routes())
         .route("/api/v1/openapi.json", get(api::openapi))
@@ -71,16 +103,25 @@ fn is_record(headers: &HeaderMap) -> bool {
     warc::record_media_types().any(|record| media == Some(record.as_bytes()))
 }
 
-async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response {
+async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: Next) -> Response {
     let (method, asked) = (request.method().clone(), request.headers().clone());
     let _in_flight = state.counters.begin();
     let begun = ambient::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let for_programs = is_for_programs(request.uri().path());
     let time_max = sql::time_max(request.uri().path()).unwrap_or(state.settings.request_timeout);
-    let mut response = match refusal(&state, &request) {
-        Some(failure) => failed(failure, for_programs),
-        None => match tokio::time::timeout(time_max, next.run(request)).await {
+    let admitted = match refusal(&state, &request) {
+        Some(failure) => Err(failure),
+        None => admit(&state, route.as_ref(), &mut request).await,
+    };
+    // Who cannot be told sees what those see from whom everything is hidden.
+    let parts = request
+        .extensions()
+        .get::<Arc<State>>()
+        .map_or_else(Parts::default, |state| state.parts());
+    let mut response = match admitted {
+        Err(failure) => failed(failure, for_programs),
+        Ok(()) => match tokio::time::timeout(time_max, next.run(request)).await {
             Ok(response) => response,
             Err(_) => failed(
                 Failure::unavailable("this took too long; the server may be busy"),
@@ -89,11 +130,14 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
         },
     };
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
-        response = pages::failure::page(&failure, state.parts()).into_response();
+        response = pages::failure::page(&failure, parts).into_response();
     }
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let soon = HeaderValue::from_static(RETRY_SECONDS);
         response.headers_mut().insert(header::RETRY_AFTER, soon);
+    }
+    if let Some(vary) = state.who_asks.vary() {
+        response.headers_mut().append(header::VARY, vary);
     }
     // An answer's own header takes precedence.
     for (name, value) in look::HEADERS {
@@ -115,8 +159,46 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
     response
 }
 
+/// Finds out who sent a request and gives it the state that they may see; refuses what is not for them. What is answered by the
+/// archive is refused there, question by question. All else is of the server itself, and for those alone who see everything:
+/// a new page is, until it stands in [`OF_THE_ARCHIVE`].
+async fn admit(
+    state: &Arc<Common>,
+    route: Option<&MatchedPath>,
+    request: &mut Request,
+) -> Result<(), Failure> {
+    let groups = state.who_asks.groups(request)?;
+    let path = route.map_or("", MatchedPath::as_str);
+    // Nothing is at such an address, and everybody is told so.
+    let is_nowhere = route.is_none();
+    if is_nowhere || FOR_EVERYBODY.contains(&path) || look::ASSETS.iter().any(|asset| asset.path == path) {
+        request.extensions_mut().insert(state.seen_by(&groups, false));
+        return Ok(());
+    }
+    let everything = state
+        .owner()
+        .seen_by(&groups)
+        .ask(Sight {})
+        .await?
+        .body
+        .everything;
+    request
+        .extensions_mut()
+        .insert(state.seen_by(&groups, everything));
+    match everything || OF_THE_ARCHIVE.contains(&path) {
+        true => Ok(()),
+        false => Err(Failure::new(
+            StatusCode::FORBIDDEN,
+            Code::Forbidden,
+            format!(
+                "this is only for those from whom nothing of the archive is hidden, and rules hide some of it from {groups}"
+            ),
+        )),
+    }
+}
+
 /// Why a request is refused before it is looked at.
-fn refusal(state: &State, request: &Request) -> Option<Failure> {
+fn refusal(state: &Common, request: &Request) -> Option<Failure> {
     let uri = request.uri();
     match state.hosts.admit(request.version(), uri, request.headers()) {
         Ok(()) => {}

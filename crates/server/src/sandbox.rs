@@ -21,20 +21,18 @@ mod show;
 mod writer;
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 use std::time::Duration;
 
 use archive::Interrupt;
 use archive::question::{CaptureKind, RecordBody};
 use axum::Extension;
-use axum::extract::State as Shared;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, html};
 
 use crate::failure::{Code, Failure};
 use crate::query::Query;
-use crate::state::{Peer, State};
+use crate::state::{Asked as Shared, Peer, State};
 use crate::stream::{self, Wanted};
 use crate::{present, record};
 use content::Content;
@@ -57,11 +55,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 /// Handles `/sandbox/content?url=&at=&capture=`. Failures are shown in the frame too, under the same policy.
-pub(crate) async fn content(
-    Shared(state): Shared<Arc<State>>,
-    peer: Option<Extension<Peer>>,
-    query: Query,
-) -> Response {
+pub(crate) async fn content(Shared(state): Shared, peer: Option<Extension<Peer>>, query: Query) -> Response {
     // Without a connection the request comes from this process.
     let asker = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Extension(Peer(peer))| {
         peer.ip()

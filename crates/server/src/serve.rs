@@ -17,7 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use listen::{Connection, Port, Security, Terms};
 
 use crate::settings::ServerSettings;
-use crate::state::{Peer, Served, State};
+use crate::state::{Common, Peer, Served};
 
 /// How long requests under way may go on after shutdown was asked for.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
@@ -39,7 +39,7 @@ pub enum ServeError {
 /// A server that is bound but does not accept yet.
 pub struct Server {
     port: Port,
-    state: Arc<State>,
+    state: Arc<Common>,
 }
 
 impl Server {
@@ -50,7 +50,7 @@ impl Server {
     pub async fn bind(served: impl Into<Served>, settings: ServerSettings) -> Result<Server, ServeError> {
         let address = settings.listen;
         let failed = |source| ServeError::Bind { address, source };
-        let state = State::new(served.into(), settings);
+        let state = Common::new(served.into(), settings);
         let port = Port::bind(address, Arc::clone(&state.door))
             .await
             .map_err(failed)?;
@@ -94,15 +94,15 @@ pub async fn serve(
     Ok(())
 }
 
-async fn watch_archive(state: Arc<State>) {
+async fn watch_archive(state: Arc<Common>) {
     let interval = state.settings.sample_interval;
     let sampling = state
         .history
-        .sample_forever(&state.asker, &state.counters, interval);
+        .sample_forever(state.owner(), &state.counters, interval);
     sampling.await;
 }
 
-async fn watch_store(state: Arc<State>) {
+async fn watch_store(state: Arc<Common>) {
     if let Some(store) = &state.store {
         store.sample_forever(state.settings.sample_interval).await;
     }

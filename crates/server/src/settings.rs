@@ -1,7 +1,10 @@
 //! Settings of the server. The defaults suit a laptop and a small server.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::who_asks::GroupsHeader;
 
 /// Plain values. Components are passed to [`crate::serve`] separately.
 #[derive(Debug, Clone)]
@@ -15,6 +18,10 @@ pub struct ServerSettings {
     /// Whether `POST /api/v1/loads` and cancelling are allowed, and then only from this machine, because a
     /// load reads any file that the server may read.
     pub loads_over_http: bool,
+    /// The header in which a proxy names the groups of who asks; without it all are the public, but who has a token.
+    pub groups_header: Option<GroupsHeader>,
+    /// The file of tokens, if any are taken.
+    pub tokens: Option<PathBuf>,
     /// Most connections at once. Further ones wait in the system's queue.
     pub connections_max: usize,
     /// Most connections of one address at once. Further ones are closed at once. Behind a proxy all
@@ -47,6 +54,8 @@ impl Default for ServerSettings {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             hosts: Vec::new(),
             loads_over_http: false,
+            groups_header: None,
+            tokens: None,
             connections_max: 1024,
             connections_per_address_max: 256,
             first_request_max: Duration::from_secs(10),

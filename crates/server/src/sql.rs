@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State as Shared};
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -21,7 +21,7 @@ use tokio::net::UnixStream;
 
 use crate::failure::Failure;
 use crate::pages::PageFailure;
-use crate::state::State;
+use crate::state::{Asked as Shared, Common, State};
 
 /// The page.
 const PAGE: &str = "/sql";
@@ -58,18 +58,18 @@ pub trait SqlServer: Send + Sync + 'static {
 }
 
 /// The routes that are passed on.
-pub(crate) fn routes() -> Router<Arc<State>> {
+pub(crate) fn routes() -> Router<Arc<Common>> {
     let router = Router::new().route(PAGE, get(page));
     API.iter()
         .fold(router, |router, path| router.route(path, get(api).post(api)))
 }
 
-async fn page(Shared(state): Shared<Arc<State>>, request: Request) -> Response {
+async fn page(Shared(state): Shared, request: Request) -> Response {
     let answer = pass_on(&state, request).await;
     answer.unwrap_or_else(|failure| PageFailure::from(failure).into_response())
 }
 
-async fn api(Shared(state): Shared<Arc<State>>, request: Request) -> Response {
+async fn api(Shared(state): Shared, request: Request) -> Response {
     let answer = pass_on(&state, request).await;
     answer.unwrap_or_else(IntoResponse::into_response)
 }

@@ -1,11 +1,18 @@
-//! The state that all handlers share.
+//! The state that all handlers share, and the archive as each request may see it.
+//!
+//! Invariant: a handler gets a [`State`], which only a request makes whose groups are known, and asks with its asker; the plain asker
+//! is for the server's own counting alone.
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use archive::Archive;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts as RequestParts;
 use door::{Door, Hosts, Limits, Places};
 use look::Parts;
+use rights::Groups;
 
 use crate::ask::{Answers, Asker};
 use crate::catalogue::{Files, FilesPlace};
@@ -16,6 +23,7 @@ use crate::history::History;
 use crate::settings::ServerSettings;
 use crate::sql::SqlServer;
 use crate::storage::{Storage, Watch};
+use crate::who_asks::WhoAsks;
 
 /// Most contents read at a time, over all requests. Each has its decoders' windows: some hundred KiB, but up
 /// to 128 MiB if a record asks for it.
@@ -62,8 +70,8 @@ impl From<Archive> for Served {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// The shared state; one for each server.
-pub(crate) struct State {
+/// What all requests share; one for each server.
+pub(crate) struct Common {
     pub(crate) settings: ServerSettings,
     /// Names that the server accepts requests for.
     pub(crate) hosts: Hosts,
@@ -71,7 +79,10 @@ pub(crate) struct State {
     pub(crate) contents: Places,
     /// Admits connections.
     pub(crate) door: Arc<Door>,
-    pub(crate) asker: Asker,
+    /// Asks as the owner of the archive.
+    owner: Asker,
+    /// Who asks over HTTP.
+    pub(crate) who_asks: WhoAsks,
     pub(crate) cdx_pages: PageLists,
     pub(crate) counters: Arc<Counters>,
     pub(crate) history: History,
@@ -83,11 +94,12 @@ pub(crate) struct State {
     files: Option<Files>,
 }
 
-impl State {
-    pub(crate) fn new(served: Served, settings: ServerSettings) -> Arc<State> {
+impl Common {
+    pub(crate) fn new(served: Served, settings: ServerSettings) -> Arc<Common> {
         let counters = Arc::new(Counters::new());
-        Arc::new(State {
-            asker: Asker::new(served.archive, settings.questions_max, Arc::clone(&counters)),
+        Arc::new(Common {
+            who_asks: WhoAsks::new(&settings),
+            owner: Asker::new(served.archive, settings.questions_max, Arc::clone(&counters)),
             hosts: Hosts::new(settings.listen, &settings.hosts),
             contents: Places::new(CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX),
             door: Door::new(Limits {
@@ -103,6 +115,20 @@ impl State {
             sql: served.sql,
             files: served.files.map(Files::new),
             settings,
+        })
+    }
+
+    /// Asks as the owner of the archive, for figures that only those get who see everything.
+    pub(crate) fn owner(&self) -> &Asker {
+        &self.owner
+    }
+
+    /// The server as somebody in `groups` sees it, from whom nothing is hidden if they see `everything`.
+    pub(crate) fn seen_by(self: &Arc<Common>, groups: &Groups, everything: bool) -> Arc<State> {
+        Arc::new(State {
+            asker: self.owner.seen_by(groups),
+            everything,
+            common: Arc::clone(self),
         })
     }
 
@@ -123,14 +149,70 @@ impl State {
         })
     }
 
-    /// What the navigation leads to.
-    pub(crate) fn parts(&self) -> Parts {
+    /// What the navigation leads to, for those who see everything.
+    fn parts(&self) -> Parts {
         Parts {
             archive: true,
+            running: true,
             store: self.store.is_some(),
             sql: self.sql.is_some(),
             // Asked each time: the first scan may end while the server runs.
             files: self.files.as_ref().is_some_and(Files::is_there),
         }
+    }
+}
+
+/// The server as one request sees it.
+pub(crate) struct State {
+    common: Arc<Common>,
+    /// Asks for who sent the request.
+    pub(crate) asker: Asker,
+    everything: bool,
+}
+
+impl Deref for State {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.common
+    }
+}
+
+impl State {
+    /// Whether nothing is hidden from who sent the request.
+    pub(crate) fn sees_everything(&self) -> bool {
+        self.everything
+    }
+
+    /// What the navigation leads to.
+    pub(crate) fn parts(&self) -> Parts {
+        match self.everything {
+            true => self.common.parts(),
+            false => Parts {
+                archive: true,
+                ..Parts::default()
+            },
+        }
+    }
+}
+
+/// The state of a request, as its handler gets it.
+pub(crate) struct Asked(pub(crate) Arc<State>);
+
+impl Deref for Asked {
+    type Target = Arc<State>;
+
+    fn deref(&self) -> &Arc<State> {
+        &self.0
+    }
+}
+
+impl FromRequestParts<Arc<Common>> for Asked {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut RequestParts, _: &Arc<Common>) -> Result<Asked, Failure> {
+        let state = parts.extensions.get::<Arc<State>>();
+        // Set for every request before any handler runs (`routes`).
+        state.cloned().map(Asked).ok_or_else(Failure::internal)
     }
 }

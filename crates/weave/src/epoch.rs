@@ -6,6 +6,7 @@ use extract::Capture;
 
 use crate::ids::{Epoch, InputId};
 use crate::ledger::InputProgress;
+use crate::rows::TextCapture;
 
 /// Everything of one epoch.
 #[derive(Debug, Default)]
@@ -53,8 +54,12 @@ pub struct ChangedPage {
     pub mime: String,
     /// BCP 47; empty if unknown.
     pub language: String,
+    /// Payload digest.
+    pub digest: String,
     /// Label of its input.
     pub collection: String,
+    /// The capture that its text is of, where it is another one.
+    pub text_capture: Option<TextCapture>,
     /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
     /// Bucket of its external in-links; `None` where the epoch did not look at them, because none came or went.

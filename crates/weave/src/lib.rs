@@ -65,7 +65,7 @@ pub use ledger::{
 pub use name::{name_bytes, name_text};
 pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
-pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
+pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, TopRow, Totals, UriRow};
 pub use settings::Settings;
 pub use shown::ShownPage;
 pub use snapshot::{Captures, Snapshot};

@@ -4,6 +4,7 @@ use crate::bucket::inlinks_bucket;
 use crate::epoch::{ChangedPage, PageChange};
 use crate::ids::InputId;
 use crate::ledger::LedgerEntry;
+use crate::rows::TextCapture;
 use crate::views::uris::{Counts, UriChange};
 use crate::views::version_change::{PageNow, VersionChange};
 
@@ -57,16 +58,27 @@ fn changed_page(
     inputs: &[LedgerEntry],
 ) -> ChangedPage {
     let PageNow { row, text } = page;
-    let InputId(number) = row.input;
-    let input = inputs.get((number as usize).wrapping_sub(1));
+    let collection = |InputId(number): InputId| {
+        let input = inputs.get((number as usize).wrapping_sub(1));
+        input.map(|input| input.collection.clone()).unwrap_or_default()
+    };
+    let other = row
+        .text
+        .as_ref()
+        .filter(|text| (text.input, text.offset) != (row.input, row.offset));
     ChangedPage {
+        text_capture: other.map(|text| TextCapture {
+            digest: text.digest.clone(),
+            collection: collection(text.input),
+        }),
         url_key,
         is_new,
         language: row.page_language().to_owned(),
         url: row.url,
         title: row.title,
         mime: row.mime,
-        collection: input.map(|input| input.collection.clone()).unwrap_or_default(),
+        collection: collection(row.input),
+        digest: row.digest,
         fetch_time_ms: row.fetch_time_ms,
         inlinks_bucket,
         text,

@@ -75,12 +75,23 @@ pub struct PageRow {
     pub links_dropped: u32,
     /// Whether there is text, and whether it was cut.
     pub text_truncated: Option<bool>,
+    /// The capture that the text is of, where it is another one.
+    pub text_capture: Option<TextCapture>,
     /// Input of its record.
     pub input: InputId,
     /// Collection of that input.
     pub collection: String,
     /// Offset of its record.
     pub offset: u64,
+}
+
+/// The capture that the text of a version is of, if it is another than the version's: of the same URL key and time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextCapture {
+    /// Payload digest.
+    pub digest: String,
+    /// Collection of its input.
+    pub collection: String,
 }
 
 /// A URL key that is captured or linked to.

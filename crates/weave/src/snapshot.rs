@@ -15,7 +15,7 @@ use crate::error::SnapshotError;
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
-use crate::rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
+use crate::rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, TopRow, Totals, UriRow};
 use crate::shown::{self, ShownPage};
 use crate::tables::Table;
 use crate::views::rankings::{Ranked, Scope};
@@ -117,23 +117,64 @@ impl Snapshot {
         let Some(row) = versions::read(self.cut(), url_key)? else {
             return Ok(None);
         };
-        let last_seen_ms = self.last_seen(url_key, row.fetch_time_ms)?;
-        let collection = self.input(row.input)?.collection.clone();
-        Ok(Some(page_row(url_key, row, last_seen_ms, collection)))
+        let last_seen_ms = self.last_seen(url_key, row.fetch_time_ms, &mut |_| true)?;
+        self.page_row(url_key, row, last_seen_ms).map(Some)
+    }
+
+    /// The current version of a URL key if it is one of the captures that somebody sees, with what they see of it: only
+    /// captures that `sees` lets through confirm it.
+    pub fn version_seen(
+        &self,
+        url_key: &str,
+        sees_version: &mut dyn FnMut(&PageRow) -> bool,
+        sees_capture: &mut dyn FnMut(&CaptureRow) -> bool,
+    ) -> Result<Option<PageRow>, SnapshotError> {
+        let Some(row) = versions::read(self.cut(), url_key)? else {
+            return Ok(None);
+        };
+        let fetch_time_ms = row.fetch_time_ms;
+        let mut page = self.page_row(url_key, row, fetch_time_ms)?;
+        if !sees_version(&page) {
+            return Ok(None);
+        }
+        page.last_seen_ms = self.last_seen(url_key, fetch_time_ms, sees_capture)?;
+        Ok(Some(page))
     }
 
     /// Greatest fetch time of the version, of revisits since and of redirects to the key itself since.
-    fn last_seen(&self, url_key: &str, fetch_time_ms: i64) -> Result<i64, SnapshotError> {
+    fn last_seen(
+        &self,
+        url_key: &str,
+        fetch_time_ms: i64,
+        sees: &mut dyn FnMut(&CaptureRow) -> bool,
+    ) -> Result<i64, SnapshotError> {
         for capture in self.captures_backwards(url_key) {
             let capture = capture?;
             if capture.fetch_time_ms <= fetch_time_ms {
                 break;
             }
-            if capture.confirms() {
-                return Ok(capture.fetch_time_ms);
+            let time_ms = capture.fetch_time_ms;
+            if capture.confirms() && sees(&self.capture_row(capture)?) {
+                return Ok(time_ms);
             }
         }
         Ok(fetch_time_ms)
+    }
+
+    fn page_row(&self, url_key: &str, row: VersionRow, last_seen_ms: i64) -> Result<PageRow, SnapshotError> {
+        let collection = self.input(row.input)?.collection.clone();
+        let other = row
+            .text
+            .as_ref()
+            .filter(|text| (text.input, text.offset) != (row.input, row.offset));
+        let text_capture = match other {
+            Some(text) => Some(TextCapture {
+                digest: text.digest.clone(),
+                collection: self.input(text.input)?.collection.clone(),
+            }),
+            None => None,
+        };
+        Ok(page_row(url_key, row, last_seen_ms, collection, text_capture))
     }
 
     fn captures_backwards(
@@ -187,6 +228,39 @@ impl Snapshot {
             inlinks: uri.counts.inlinks,
             inlinks_external: uri.counts.inlinks_external,
         }))
+    }
+
+    /// URIs whose keys are from the first on, up to but without the second, sorted by key.
+    pub fn uris_between(
+        &self,
+        from: &str,
+        to: &str,
+    ) -> impl Iterator<Item = Result<UriRow, SnapshotError>> + '_ {
+        let rows = self.cut().range(Table::Uris, from.as_bytes(), to.as_bytes());
+        rows.map(|row| {
+            let (key, value) = row?;
+            let decoded = codec::to_text(&key).and_then(|url_key| {
+                let uri = uris::decode_counts(&value)?;
+                Ok(UriRow {
+                    url_key,
+                    captured: uri.captured,
+                    is_page: uri.is_page,
+                    inlinks: uri.counts.inlinks,
+                    inlinks_external: uri.counts.inlinks_external,
+                })
+            });
+            self.cut().decode(Table::Uris, &key, decoded)
+        })
+    }
+
+    /// Keys of the versions that link to a key, sorted: those after `after`, at most `limit`.
+    pub fn sources(
+        &self,
+        url_key: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<String>, SnapshotError> {
+        uris::read_sources(self.cut(), url_key, after, limit)
     }
 
     /// Links of a key's current version sorted by target key: those after target `after`, at most `limit`.
@@ -526,7 +600,13 @@ impl Iterator for Captures {
     }
 }
 
-fn page_row(url_key: &str, row: VersionRow, last_seen_ms: i64, collection: String) -> PageRow {
+fn page_row(
+    url_key: &str,
+    row: VersionRow,
+    last_seen_ms: i64,
+    collection: String,
+    text_capture: Option<TextCapture>,
+) -> PageRow {
     PageRow {
         url_key: url_key.to_owned(),
         language: row.page_language().to_owned(),
@@ -544,6 +624,7 @@ fn page_row(url_key: &str, row: VersionRow, last_seen_ms: i64, collection: Strin
         links: row.links,
         links_dropped: row.links_dropped,
         text_truncated: row.text.filter(|_| row.is_page).map(|text| text.truncated),
+        text_capture,
         input: row.input,
         collection,
         offset: row.offset,

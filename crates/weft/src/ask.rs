@@ -29,11 +29,11 @@ pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow
         let path = context.archive.display();
         return Err(WrongUse(format!("{path} is a file; an archive is a directory")).into());
     }
-    Ok(Archive::open_with(
-        &context.archive,
-        settings,
-        context.remote_inputs.sources(),
-    )?)
+    let archive = Archive::open_with(&context.archive, settings, context.remote_inputs.sources())?;
+    Ok(match &context.groups {
+        Some(groups) => archive.seen_by(groups.clone()),
+        None => archive,
+    })
 }
 
 /// Asks the archive one question. With `--json` it prints the answer and returns `None`.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ArgAction;
+use rights::Groups;
 
 use crate::remote_inputs::RemoteInputs;
 use crate::stdout::Out;
@@ -38,6 +39,10 @@ pub(crate) struct GlobalArgs {
     )]
     memory: Option<u64>,
 
+    /// Ask as somebody in these groups (names with commas between them; '' is the public): show what rights let them see
+    #[arg(long = "as", global = true, value_name = "GROUPS", value_parser = parse_groups)]
+    groups: Option<Groups>,
+
     /// Print JSON instead of text
     #[arg(long, global = true)]
     json: bool,
@@ -57,6 +62,8 @@ pub(crate) struct Context {
     pub(crate) read_only: bool,
     /// Memory that an archive opened here may take.
     pub(crate) memory_size_bytes: Option<u64>,
+    /// For whom archives are asked; for their owner, who sees everything, if absent.
+    pub(crate) groups: Option<Groups>,
     /// Print answers as JSON.
     pub(crate) json: bool,
     /// How often `-v` was given.
@@ -70,6 +77,10 @@ pub(crate) struct Context {
     pub(crate) out: Out,
     /// Colours of standard error.
     pub(crate) err_style: Style,
+}
+
+fn parse_groups(text: &str) -> Result<Groups, std::convert::Infallible> {
+    Ok(Groups::listed(text))
 }
 
 fn parse_memory(text: &str) -> Result<u64, String> {
@@ -89,6 +100,7 @@ impl Context {
             archive: args.archive.unwrap_or_else(|| PathBuf::from("./weft-archive")),
             read_only: args.read_only,
             memory_size_bytes: args.memory,
+            groups: args.groups,
             json: args.json,
             verbose: args.verbose,
             command_line,

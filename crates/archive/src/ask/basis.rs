@@ -1,11 +1,24 @@
 //! What every answer is made from.
 
+use std::sync::Arc;
+
+use rights::Sight;
 use weave::Snapshot;
 
+use super::seen::Seen;
 use crate::open_archive::OpenArchive;
 
 /// The archive, and the one snapshot that everything in an answer belongs to.
 pub(super) struct Basis<'a> {
     pub(super) open: &'a OpenArchive,
     pub(super) snapshot: Snapshot,
+    /// What of it may show in an answer.
+    pub(super) sight: Arc<Sight>,
+}
+
+impl Basis<'_> {
+    /// The snapshot as who asks may see it.
+    pub(super) fn seen(&self) -> Seen<'_> {
+        Seen::new(&self.snapshot, &self.sight)
+    }
 }

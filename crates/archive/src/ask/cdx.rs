@@ -30,7 +30,8 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     let last = after.as_ref().map(|place| place.collapsed.clone());
     let mut collapsing = Collapsing::new(&question.collapse, last.unwrap_or_default());
     let ranges = ranges(&question.url, question.match_type)?;
-    let mut walk = Walk::new(&basis.snapshot, ranges, &question.order, after)?;
+    let seen = basis.seen();
+    let mut walk = Walk::new(&seen, ranges, &question.order, after)?;
     let mut rows = Vec::new();
     for looked_at in 0.. {
         let mut before = walk.place();
@@ -76,7 +77,8 @@ pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<
     let rows = question.rows.clamp(1, LOOKED_AT_MAX);
     let ranges = ranges(&question.url, question.match_type)?;
     let after = cursor::decode::<Place>(question.after.as_deref())?;
-    let mut walk = Walk::new(&basis.snapshot, ranges, &Default::default(), after)?;
+    let seen = basis.seen();
+    let mut walk = Walk::new(&seen, ranges, &Default::default(), after)?;
     let mut ends = Vec::new();
     for _ in 0..BLOCKS_MAX.min(LOOKED_AT_MAX.div_ceil(rows)) {
         let passed = walk.skip_rows(rows)?;

@@ -8,6 +8,7 @@ use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
 use weave::{CaptureRow, Captures, KeyRange, Snapshot, SnapshotError};
 
+use super::seen::Seen;
 use super::time;
 use crate::AskError;
 use crate::cdx::Order;
@@ -29,26 +30,26 @@ pub(super) struct Place {
 }
 
 /// Captures in the order asked for.
-pub(super) enum Walk {
-    Along(Box<Along>),
-    Nearest(Box<Nearest>),
+pub(super) enum Walk<'s> {
+    Along(Box<Along<'s>>),
+    Nearest(Box<Nearest<'s>>),
 }
 
-impl Walk {
+impl<'s> Walk<'s> {
     pub(super) fn new(
-        snapshot: &Snapshot,
+        seen: &'s Seen<'s>,
         ranges: Vec<KeyRange>,
         order: &Order,
         from: Option<Place>,
-    ) -> Result<Walk, AskError> {
+    ) -> Result<Walk<'s>, AskError> {
         let from = from.unwrap_or_default();
         Ok(match (order, ranges.as_slice()) {
             (Order::Closest(wanted), [KeyRange::Exact(url_key)]) => {
                 let wanted = civil::ms_of_digits(time::check(wanted)?) / 1000;
-                Walk::Nearest(Box::new(Nearest::new(snapshot, url_key, wanted, &from)?))
+                Walk::Nearest(Box::new(Nearest::new(seen, url_key, wanted, &from)?))
             }
             _ => Walk::Along(Box::new(Along::new(
-                snapshot,
+                seen,
                 ranges,
                 *order == Order::Reverse,
                 &from,
@@ -85,22 +86,30 @@ impl Walk {
     /// Skips `count` captures. Returns how many there were.
     pub(super) fn skip_rows(&mut self, count: usize) -> Result<usize, SnapshotError> {
         match self {
-            Walk::Along(walk) => walk.skip_rows(count),
-            Walk::Nearest(walk) => {
-                for passed in 0..count {
-                    if walk.next()?.is_none() {
-                        return Ok(passed);
-                    }
-                }
-                Ok(count)
-            }
+            Walk::Along(walk) if walk.seen.sees_everything() => walk.skip_rows(count),
+            Walk::Along(walk) => skip(count, || walk.next_or_stay()),
+            Walk::Nearest(walk) => skip(count, || walk.next()),
         }
     }
 }
 
-/// A walk through ranges in ascending order, or through all of them backward.
-pub(super) struct Along {
-    snapshot: Snapshot,
+/// Calls `next` up to `count` times, while there is something.
+fn skip(
+    count: usize,
+    mut next: impl FnMut() -> Result<Option<CaptureRow>, SnapshotError>,
+) -> Result<usize, SnapshotError> {
+    for passed in 0..count {
+        if next()?.is_none() {
+            return Ok(passed);
+        }
+    }
+    Ok(count)
+}
+
+/// A walk through ranges in ascending order, or through all of them backward. What is hidden is passed over, and is in no
+/// place: a cursor must not tell of it.
+pub(super) struct Along<'s> {
+    seen: &'s Seen<'s>,
     ranges: Vec<KeyRange>,
     reversed: bool,
     /// The range that `captures` goes through; `ranges.len()` after the end.
@@ -110,15 +119,15 @@ pub(super) struct Along {
     at: Vec<u8>,
 }
 
-impl Along {
+impl<'s> Along<'s> {
     fn new(
-        snapshot: &Snapshot,
+        seen: &'s Seen<'s>,
         ranges: Vec<KeyRange>,
         reversed: bool,
         from: &Place,
-    ) -> Result<Along, AskError> {
+    ) -> Result<Along<'s>, AskError> {
         let mut walk = Along {
-            snapshot: snapshot.clone(),
+            seen,
             ranges,
             reversed,
             index: from.range,
@@ -131,14 +140,19 @@ impl Along {
 
     /// Enters the range of `index`, after the row key `at`.
     fn enter(&mut self) {
+        let at = Some(self.at.as_slice()).filter(|at| !at.is_empty());
+        self.captures = self.captures_from(at);
+    }
+
+    /// Captures of the range of `index` on from a row key.
+    fn captures_from(&self, at: Option<&[u8]>) -> Option<Captures> {
         let last = self.ranges.len().checked_sub(1 + self.index);
         let wanted = if self.reversed { last } else { Some(self.index) };
         let range = wanted.and_then(|n| self.ranges.get(n)).cloned();
-        let at = Some(self.at.as_slice()).filter(|at| !at.is_empty());
-        self.captures = range.map(|range| match self.reversed {
-            true => self.snapshot.captures_reversed(range, at),
-            false => self.snapshot.captures(range, at),
-        });
+        range.map(|range| match self.reversed {
+            true => self.seen.snapshot().captures_reversed(range, at),
+            false => self.seen.snapshot().captures(range, at),
+        })
     }
 
     fn enter_next(&mut self) {
@@ -149,33 +163,59 @@ impl Along {
 
     fn next(&mut self) -> Result<Option<CaptureRow>, SnapshotError> {
         while let Some(captures) = &mut self.captures {
-            if let Some(capture) = captures.next().transpose()? {
+            let Some(capture) = captures.next().transpose()? else {
+                self.enter_next();
+                continue;
+            };
+            if self.seen.sees(&capture) {
                 self.at.clear();
                 self.at.extend_from_slice(captures.cursor());
                 return Ok(Some(capture));
             }
-            self.enter_next();
+            self.pass_over(&capture.url_key);
         }
         Ok(None)
     }
 
+    /// As [`Along::next`], but where there is no more the place stays that of the last capture.
+    fn next_or_stay(&mut self) -> Result<Option<CaptureRow>, SnapshotError> {
+        let (index, at) = (self.index, self.at.clone());
+        let next = self.next()?;
+        if next.is_none() {
+            (self.index, self.at) = (index, at);
+        }
+        Ok(next)
+    }
+
+    /// Goes on behind all keys around a hidden one that are hidden whatever their captures are.
+    fn pass_over(&mut self, url_key: &str) {
+        let Some((from, to)) = self.seen.sight().hidden_around(url_key) else {
+            return;
+        };
+        match if self.reversed { from } else { to } {
+            Some(edge) => self.captures = self.captures_from(Some(edge.as_bytes())),
+            None => self.enter_next(),
+        }
+    }
+
     fn skip_rows(&mut self, count: usize) -> Result<usize, SnapshotError> {
         let mut passed = 0;
+        let mut last = (self.index, self.at.clone());
         while passed < count
             && let Some(captures) = &mut self.captures
         {
             let here = captures.skip_rows(count - passed)?;
             if here > 0 {
                 self.at = captures.cursor().to_vec();
+                last = (self.index, self.at.clone());
             }
             passed += here;
             if passed < count {
                 // Keep the last place if there is no further range: it is the end of a block, and a place
                 // beyond it would not be.
-                let (index, at) = (self.index, self.at.clone());
                 self.enter_next();
                 if self.captures.is_none() {
-                    (self.index, self.at) = (index, at);
+                    (self.index, self.at) = last.clone();
                 }
             }
         }
@@ -192,14 +232,15 @@ impl Along {
 }
 
 /// Captures of one URL key by their distance from a time.
-pub(super) struct Nearest {
+pub(super) struct Nearest<'s> {
     wanted_s: i64,
-    later: Side,
-    earlier: Side,
+    later: Side<'s>,
+    earlier: Side<'s>,
 }
 
 /// A walk away from the time, nearest captures first.
-struct Side {
+struct Side<'s> {
+    seen: &'s Seen<'s>,
     captures: Captures,
     ahead: Option<CaptureRow>,
     /// Row key of `ahead`.
@@ -208,9 +249,10 @@ struct Side {
     at: Vec<u8>,
 }
 
-impl Side {
-    fn new(captures: Captures, at: Vec<u8>) -> Result<Side, SnapshotError> {
+impl<'s> Side<'s> {
+    fn new(seen: &'s Seen<'s>, captures: Captures, at: Vec<u8>) -> Result<Side<'s>, SnapshotError> {
         let mut side = Side {
+            seen,
             captures,
             ahead: None,
             ahead_at: Vec::new(),
@@ -221,7 +263,12 @@ impl Side {
     }
 
     fn look_ahead(&mut self) -> Result<(), SnapshotError> {
-        self.ahead = self.captures.next().transpose()?;
+        loop {
+            self.ahead = self.captures.next().transpose()?;
+            if self.ahead.as_ref().is_none_or(|ahead| self.seen.sees(ahead)) {
+                break;
+            }
+        }
         self.ahead_at = self.captures.cursor().to_vec();
         Ok(())
     }
@@ -239,8 +286,9 @@ impl Side {
     }
 }
 
-impl Nearest {
-    fn new(snapshot: &Snapshot, url_key: &str, wanted_s: i64, from: &Place) -> Result<Nearest, AskError> {
+impl<'s> Nearest<'s> {
+    fn new(seen: &'s Seen<'s>, url_key: &str, wanted_s: i64, from: &Place) -> Result<Nearest<'s>, AskError> {
+        let snapshot = seen.snapshot();
         let begin = Snapshot::captures_cursor_at(url_key, wanted_s.saturating_mul(1000));
         let begin_at = |at: &str| match at.is_empty() {
             true => Ok(begin.clone()),
@@ -250,8 +298,8 @@ impl Nearest {
         let (later, earlier) = (begin_at(&from.at)?, begin_at(&from.back)?);
         Ok(Nearest {
             wanted_s,
-            later: Side::new(snapshot.captures(range(), Some(&later)), later)?,
-            earlier: Side::new(snapshot.captures_reversed(range(), Some(&earlier)), earlier)?,
+            later: Side::new(seen, snapshot.captures(range(), Some(&later)), later)?,
+            earlier: Side::new(seen, snapshot.captures_reversed(range(), Some(&earlier)), earlier)?,
         })
     }
 

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use weave::Snapshot;
-
 use super::basis::Basis;
 use super::limit::{clamp, page_of};
+use super::seen::Seen;
 use super::{cursor, key};
 use crate::AskError;
 use crate::question::{Domain, DomainBody, LinkingDomain, Top, TopBody, TopRow};
@@ -23,15 +22,15 @@ const LINKING_MAX: usize = 50;
 type Place = (u64, u64, u64, String);
 
 pub(super) fn domain(basis: &Basis<'_>, question: &Domain) -> Result<DomainBody, AskError> {
-    let snapshot = &basis.snapshot;
+    let seen = &basis.seen();
     let name = registered(&question.name)?;
-    let row = snapshot.domain(&name)?;
+    let row = seen.domain(&name)?;
     let row = row.ok_or_else(|| AskError::not_found(format!("no URI of domain {name}")))?;
-    let ranked = snapshot.top(Some(&name), None, TOP_OF_DOMAIN)?;
-    let (linking_domains, seen) = linking_domains(snapshot, &name, &ranked)?;
-    let top = top_rows(snapshot, ranked, 0)?;
+    let ranked = seen.top(Some(&name), None, TOP_OF_DOMAIN)?;
+    let (linking_domains, links_read) = linking_domains(seen, &name, &ranked)?;
+    let top = top_rows(seen, ranked, 0)?;
     Ok(DomainBody {
-        linking_domains_complete: seen == row.inlinks_external && linking_domains.len() <= LINKING_MAX,
+        linking_domains_complete: links_read == row.inlinks_external && linking_domains.len() <= LINKING_MAX,
         linking_domains: linking_domains.into_iter().take(LINKING_MAX).collect(),
         domain: row.domain,
         uris: row.uris,
@@ -54,30 +53,30 @@ fn registered(name: &str) -> Result<String, AskError> {
 
 /// Domains by their links to the given URIs, and the number of links that were read.
 fn linking_domains(
-    snapshot: &Snapshot,
+    seen: &Seen<'_>,
     name: &str,
     ranked: &[weave::TopRow],
 ) -> Result<(Vec<LinkingDomain>, u64), AskError> {
     let mut counts: HashMap<String, u64> = HashMap::new();
     for row in ranked {
-        for link in snapshot.inlinks(&row.url_key, None, INLINKS_OF_EACH)? {
+        for link in seen.inlinks(&row.url_key, None, INLINKS_OF_EACH)? {
             let domain = urlkey::domain_of_key(&link.source_key).to_string();
             if domain != name {
                 *counts.entry(domain).or_default() += 1;
             }
         }
     }
-    let seen = counts.values().sum();
+    let links_read = counts.values().sum();
     let mut domains: Vec<LinkingDomain> = counts
         .into_iter()
         .map(|(domain, links)| LinkingDomain { domain, links })
         .collect();
     domains.sort_by(|a, b| b.links.cmp(&a.links).then_with(|| a.domain.cmp(&b.domain)));
-    Ok((domains, seen))
+    Ok((domains, links_read))
 }
 
 pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError> {
-    let snapshot = &basis.snapshot;
+    let seen = &basis.seen();
     let after: Option<Place> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);
     let domain = question.domain.as_deref().map(registered).transpose()?;
@@ -88,7 +87,7 @@ pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError
         inlinks_external,
     });
     // One row more than the limit shows whether the list continues.
-    let mut ranked = snapshot.top(domain.as_deref(), after.as_ref(), limit + 1)?;
+    let mut ranked = seen.top(domain.as_deref(), after.as_ref(), limit + 1)?;
     let last = rank + limit as u64;
     let next = page_of(&mut ranked, limit, |row| {
         cursor::encode(&(last, row.inlinks_external, row.inlinks, &row.url_key))
@@ -96,36 +95,36 @@ pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError
     if ranked.is_empty()
         && rank == 0
         && let Some(domain) = &domain
-        && snapshot.domain(domain)?.is_none()
+        && seen.domain(domain)?.is_none()
     {
         return Err(AskError::not_found(format!("no URI of domain {domain}")));
     }
     Ok(TopBody {
-        rows: top_rows(snapshot, ranked, rank)?,
+        rows: top_rows(seen, ranked, rank)?,
         next,
     })
 }
 
-fn top_rows(snapshot: &Snapshot, ranked: Vec<weave::TopRow>, rank: u64) -> Result<Vec<TopRow>, AskError> {
+fn top_rows(seen: &Seen<'_>, ranked: Vec<weave::TopRow>, rank: u64) -> Result<Vec<TopRow>, AskError> {
     let rows = ranked
         .into_iter()
         .zip(rank + 1..)
-        .map(|(row, rank)| top_row(snapshot, row, rank));
+        .map(|(row, rank)| top_row(seen, row, rank));
     rows.collect()
 }
 
-fn top_row(snapshot: &Snapshot, row: weave::TopRow, rank: u64) -> Result<TopRow, AskError> {
-    let captured = snapshot.uri(&row.url_key)?.is_some_and(|uri| uri.captured);
-    let version = snapshot.version(&row.url_key)?;
+fn top_row(seen: &Seen<'_>, row: weave::TopRow, rank: u64) -> Result<TopRow, AskError> {
+    let captured = seen.uri(&row.url_key)?.is_some_and(|uri| uri.captured);
+    let version = seen.version(&row.url_key)?;
     let (mut url, title) = version
         .map(|version| (version.url, version.title))
         .unwrap_or_default();
     if url.is_empty() {
-        let link = snapshot.inlinks(&row.url_key, None, 1)?.pop();
+        let link = seen.inlinks(&row.url_key, None, 1)?.pop();
         url = link.map(|link| link.target_url).unwrap_or_default();
     }
     if url.is_empty() {
-        let capture = snapshot.captures_newest(&row.url_key, 1)?.pop();
+        let capture = seen.captures_newest(&row.url_key, 1)?.pop();
         url = capture.map(|capture| capture.url).unwrap_or_default();
     }
     Ok(TopRow {

@@ -7,11 +7,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use weave::Snapshot;
+use weave::SnapshotError;
 
 use super::basis::Basis;
 use super::cursor;
 use super::limit::{clamp, page_of};
+use super::seen::Seen;
 use crate::AskError;
 use crate::question::{DomainOrder, DomainRow, Domains, DomainsBody};
 
@@ -19,12 +20,12 @@ use crate::question::{DomainOrder, DomainRow, Domains, DomainsBody};
 type Place = (Reverse<u64>, String);
 
 pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBody, AskError> {
-    let (snapshot, after) = (&basis.snapshot, question.after.as_deref());
+    let (seen, after) = (&basis.seen(), question.after.as_deref());
     let limit = clamp(question.limit);
     let (rows, next) = match question.order {
-        DomainOrder::Name => by_name(snapshot, after, limit)?,
-        DomainOrder::Pages => by_count(snapshot, after, limit, |row| row.pages)?,
-        DomainOrder::Inlinks => by_count(snapshot, after, limit, |row| row.inlinks_external)?,
+        DomainOrder::Name => by_name(seen, after, limit)?,
+        DomainOrder::Pages => by_count(seen, after, limit, |row| row.pages)?,
+        DomainOrder::Inlinks => by_count(seen, after, limit, |row| row.inlinks_external)?,
     };
     let row = |row: weave::DomainRow| DomainRow {
         domain: row.domain,
@@ -41,23 +42,27 @@ pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBo
 /// Rows, and the cursor after them if there are more.
 type Rows = (Vec<weave::DomainRow>, Option<String>);
 
-fn by_name(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
+fn by_name(seen: &Seen<'_>, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
     let after: Option<String> = cursor::decode(after)?;
     // One row more than the limit shows whether the list continues.
-    let mut rows = snapshot.domains(after.as_deref(), limit + 1)?;
+    let rows = seen.all_domains(after.as_deref()).take(limit + 1);
+    let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
     let next = page_of(&mut rows, limit, |row| cursor::encode(&row.domain));
     Ok((rows, next))
 }
 
 fn by_count(
-    snapshot: &Snapshot,
+    seen: &Seen<'_>,
     after: Option<&str>,
     limit: usize,
     count: fn(&weave::DomainRow) -> u64,
 ) -> Result<Rows, AskError> {
     let after: Option<(u64, String)> = cursor::decode(after)?;
     let after: Option<Place> = after.map(|(count, name)| (Reverse(count), name));
-    let mut rows = best(snapshot.all_domains(None), after.as_ref(), limit + 1, count)?;
+    let mut rows = match seen.sees_everything() {
+        true => best(seen.all_domains(None), after.as_ref(), limit + 1, count)?,
+        false => best_seen(seen, after.as_ref(), limit + 1, count)?,
+    };
     let next = page_of(&mut rows, limit, |row| cursor::encode(&(count(row), &row.domain)));
     Ok((rows, next))
 }
@@ -77,6 +82,40 @@ fn best<E>(
             continue;
         }
         held.insert(place, row);
+        if held.len() > wanted {
+            held.pop_last();
+        }
+    }
+    Ok(held.into_values().collect())
+}
+
+/// The same of what is seen of each domain. A count of that is never greater than the count of all, so the domains are looked
+/// at by that one, and no further than where the rest cannot come before what was found.
+fn best_seen(
+    seen: &Seen<'_>,
+    after: Option<&Place>,
+    wanted: usize,
+    count: fn(&weave::DomainRow) -> u64,
+) -> Result<Vec<weave::DomainRow>, SnapshotError> {
+    let place = |row: &weave::DomainRow| (Reverse(count(row)), row.domain.clone());
+    let mut all = seen.domains_at_most().collect::<Result<Vec<_>, _>>()?;
+    all.sort_by_cached_key(place);
+    let mut held: BTreeMap<Place, weave::DomainRow> = BTreeMap::new();
+    for row in all {
+        if held.len() >= wanted
+            && held
+                .last_key_value()
+                .is_none_or(|(worst, _)| *worst < place(&row))
+        {
+            break;
+        }
+        let Some(row) = seen.domain_seen(row)? else {
+            continue;
+        };
+        if after.is_some_and(|after| place(&row) <= *after) {
+            continue;
+        }
+        held.insert(place(&row), row);
         if held.len() > wanted {
             held.pop_last();
         }

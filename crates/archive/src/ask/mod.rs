@@ -18,31 +18,43 @@ mod ledger;
 mod limit;
 mod links;
 mod page;
+mod permit;
 mod rebuild;
 mod record;
 mod search;
+mod seen;
+mod sight;
 mod status;
 mod time;
 
 use std::io::Write;
 
+use rights::Groups;
 use weave::{DumpError, Snapshot, SnapshotError};
 
 use self::basis::Basis;
+pub(crate) use self::permit::for_those_who_see_everything;
+use self::permit::permit;
 use crate::AskError;
 use crate::open_archive::OpenArchive;
 use crate::question::{Answer, Body, Dump, DumpRequest, Question, questions};
 
 /// Answers a question.
-pub(crate) fn answer(open: &OpenArchive, question: &Question) -> Result<Answer, AskError> {
+pub(crate) fn answer(
+    open: &OpenArchive,
+    question: &Question,
+    groups: Option<&Groups>,
+) -> Result<Answer, AskError> {
     // If a load ended after the snapshot was taken, the answer would call it done next to a ledger in which
     // it is not, so ask again. A load begins once and ends once, so this loop ends.
     loop {
         let phases = open.jobs.phases();
         let basis = Basis {
             open,
+            sight: open.sights.of(groups)?,
             snapshot: open.weave.snapshot(),
         };
+        permit(question, &basis.sight, groups)?;
         let body = answer_at_once(&basis, question)?;
         let about_jobs = matches!(
             question,

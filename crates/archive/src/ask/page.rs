@@ -1,8 +1,7 @@
 //! Everything known about one URL.
 
-use weave::Snapshot;
-
 use super::basis::Basis;
+use super::seen::Seen;
 use super::{cdx, key, record};
 use crate::AskError;
 use crate::question::{CdxRow, Page, PageBody};
@@ -14,10 +13,10 @@ const CAPTURES_MAX: usize = 1000;
 const PREVIEW_CHARS: usize = 2000;
 
 pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, AskError> {
-    let snapshot = &basis.snapshot;
+    let seen = basis.seen();
     let url_key = key::url_key(url)?;
-    let captures = snapshot.captures_newest(&url_key, CAPTURES_MAX)?;
-    let uri = snapshot.uri(&url_key)?;
+    let captures = seen.captures_newest(&url_key, CAPTURES_MAX)?;
+    let uri = seen.uri(&url_key)?;
     if captures.is_empty() && uri.is_none() {
         return Err(key::unknown(url, &url_key));
     }
@@ -37,10 +36,10 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
         body.inlinks_external = uri.inlinks_external;
     }
     if body.captured {
-        add_version(snapshot, &url_key, &mut body)?;
+        add_version(&seen, &url_key, &mut body)?;
     } else {
         // It was never captured: use the URL as the first page that links to it writes it.
-        let link = snapshot.inlinks(&url_key, None, 1)?.pop();
+        let link = seen.inlinks(&url_key, None, 1)?.pop();
         body.url = link.map_or(body.url, |link| link.target_url);
     }
     body.url_key = url_key;
@@ -48,8 +47,8 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
 }
 
 /// Adds the current version, if there is one. A URL with captures of errors only has none.
-fn add_version(snapshot: &Snapshot, url_key: &str, body: &mut PageBody) -> Result<(), AskError> {
-    let Some(version) = snapshot.version(url_key)? else {
+fn add_version(seen: &Seen<'_>, url_key: &str, body: &mut PageBody) -> Result<(), AskError> {
+    let Some(version) = seen.version(url_key)? else {
         return Ok(());
     };
     body.is_page = version.is_page;
@@ -66,8 +65,8 @@ fn add_version(snapshot: &Snapshot, url_key: &str, body: &mut PageBody) -> Resul
     body.links = u64::from(version.links);
     body.links_dropped = u64::from(version.links_dropped);
     body.text_truncated = version.text_truncated.unwrap_or(false);
-    let text = snapshot.text(url_key)?.unwrap_or_default();
-    body.current = record::current(snapshot, url_key)?.map(cdx::row);
+    let text = seen.text(url_key)?.unwrap_or_default();
+    body.current = record::current(seen, url_key)?.map(cdx::row);
     body.text_preview = text.chars().take(PREVIEW_CHARS).collect();
     Ok(())
 }

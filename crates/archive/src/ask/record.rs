@@ -1,9 +1,10 @@
 //! Finds where a record is.
 
 use extract::CaptureKind;
-use weave::{CaptureRow, KeyRange, Snapshot};
+use weave::{CaptureRow, Snapshot, SnapshotError};
 
 use super::basis::Basis;
+use super::seen::Seen;
 use super::{cdx, key, time};
 use crate::AskError;
 use crate::question::{Record, RecordBody};
@@ -13,16 +14,16 @@ const LOOKED_AT_MAX: usize = 100_000;
 
 /// The capture that the question names exactly, or by its time. Without either, the current version is meant.
 pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody, AskError> {
-    let (snapshot, url) = (&basis.snapshot, question.url.as_str());
+    let (seen, url) = (&basis.seen(), question.url.as_str());
     let url_key = key::url_key(url)?;
     let at = question.at.as_deref().map(time::check_ms).transpose()?;
     let capture = match (question.capture.as_deref(), at) {
-        (Some(name), _) => named(snapshot, &url_key, url, name)?,
-        (None, Some(at)) => nearest(snapshot, &url_key, url, at)?,
-        (None, None) => newest(snapshot, &url_key)?,
+        (Some(name), _) => named(seen, &url_key, url, name)?,
+        (None, Some(at)) => nearest(seen, &url_key, url, at)?,
+        (None, None) => newest(seen, &url_key)?,
     };
     let Some(capture) = capture else {
-        return match snapshot.uri(&url_key)? {
+        return match seen.uri(&url_key)? {
             Some(_) => Err(AskError::not_found(format!(
                 "no capture of {url}, only links to it (key {url_key})"
             ))),
@@ -30,7 +31,7 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
         };
     };
     let original = if capture.kind == CaptureKind::Revisit {
-        original(snapshot, &capture)?
+        original(seen, &capture)?
     } else {
         None
     };
@@ -48,33 +49,28 @@ fn located(capture: CaptureRow) -> RecordBody {
 }
 
 /// All captures of a key, oldest first.
-fn captures(
-    snapshot: &Snapshot,
+fn captures<'s>(
+    seen: &'s Seen<'_>,
     url_key: &str,
-) -> impl Iterator<Item = Result<CaptureRow, weave::SnapshotError>> {
-    snapshot
-        .captures(KeyRange::Exact(url_key.to_owned()), None)
-        .take(LOOKED_AT_MAX)
+) -> impl Iterator<Item = Result<CaptureRow, SnapshotError>> + 's {
+    seen.captures(url_key).take(LOOKED_AT_MAX)
 }
 
 /// The current version, or the newest capture if there is no current version.
-fn newest(snapshot: &Snapshot, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
-    match current(snapshot, url_key)? {
+fn newest(seen: &Seen<'_>, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
+    match current(seen, url_key)? {
         Some(capture) => Ok(Some(capture)),
-        None => Ok(snapshot.captures_newest(url_key, 1)?.pop()),
+        None => Ok(seen.captures_newest(url_key, 1)?.pop()),
     }
 }
 
 /// The capture that is the current version.
-pub(super) fn current(snapshot: &Snapshot, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
-    let Some(version) = snapshot.version(url_key)? else {
+pub(super) fn current(seen: &Seen<'_>, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
+    let Some(version) = seen.version(url_key)? else {
         return Ok(None);
     };
     let from = Snapshot::captures_cursor_at(url_key, version.fetch_time_ms);
-    for capture in snapshot
-        .captures(KeyRange::Exact(url_key.to_owned()), Some(&from))
-        .take(LOOKED_AT_MAX)
-    {
+    for capture in seen.captures_after(url_key, Some(&from)).take(LOOKED_AT_MAX) {
         let capture = capture?;
         if (capture.input, capture.offset) == (version.input, version.offset) {
             return Ok(Some(capture));
@@ -85,7 +81,7 @@ pub(super) fn current(snapshot: &Snapshot, url_key: &str) -> Result<Option<Captu
 
 /// The capture that has this [`CdxRow::name`](crate::question::CdxRow::name), with the whole name of its
 /// input or, as in CDX, the last part of it.
-fn named(snapshot: &Snapshot, url_key: &str, url: &str, name: &str) -> Result<Option<CaptureRow>, AskError> {
+fn named(seen: &Seen<'_>, url_key: &str, url: &str, name: &str) -> Result<Option<CaptureRow>, AskError> {
     let parsed = name
         .split_once(',')
         .and_then(|(offset, filename)| Some((offset.parse::<u64>().ok()?, filename)));
@@ -95,7 +91,7 @@ fn named(snapshot: &Snapshot, url_key: &str, url: &str, name: &str) -> Result<Op
         )));
     };
     let mut any = false;
-    for capture in captures(snapshot, url_key) {
+    for capture in captures(seen, url_key) {
         let capture = capture?;
         let is_input = capture.input_name == filename || cdx::base_name(&capture.input_name) == filename;
         if capture.offset == offset && is_input {
@@ -117,11 +113,11 @@ fn named(snapshot: &Snapshot, url_key: &str, url: &str, name: &str) -> Result<Op
 /// Several captures may be equally near: those of one second, or of one millisecond if the time is that
 /// precise. Of these the current version is taken, else one with status 2xx, else one whose URL is written as
 /// asked for (a key has several spellings), else the latest.
-fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
+fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
     let has_fraction = at.len() > civil::digits(0).len();
     let instant = |ms: i64| if has_fraction { ms } else { ms.div_euclid(1000) };
     let wanted = instant(civil::ms_of_digits(at));
-    let current = snapshot
+    let current = seen
         .version(url_key)?
         .map(|version| (version.input, version.offset));
     let preference = |capture: &CaptureRow| {
@@ -132,7 +128,7 @@ fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Op
         )
     };
     let mut best: Option<(i64, CaptureRow)> = None;
-    for capture in captures(snapshot, url_key) {
+    for capture in captures(seen, url_key) {
         let capture = capture?;
         let now = instant(capture.fetch_time_ms);
         let distance = if civil::digits_ms(capture.fetch_time_ms).starts_with(at) {
@@ -152,9 +148,9 @@ fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Op
 }
 
 /// The capture of the same key that has the payload of a revisit: the latest one up to the revisit, else any.
-fn original(snapshot: &Snapshot, revisit: &CaptureRow) -> Result<Option<CaptureRow>, AskError> {
+fn original(seen: &Seen<'_>, revisit: &CaptureRow) -> Result<Option<CaptureRow>, AskError> {
     let mut found: Option<CaptureRow> = None;
-    for capture in captures(snapshot, &revisit.url_key) {
+    for capture in captures(seen, &revisit.url_key) {
         let capture = capture?;
         let same = capture.kind != CaptureKind::Revisit && capture.digest == revisit.digest;
         if same && (found.is_none() || capture.fetch_time_ms <= revisit.fetch_time_ms) {

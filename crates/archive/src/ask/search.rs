@@ -1,15 +1,16 @@
 //! Full-text search, with in-link counts from the views.
 
 use search::{Hit, Query};
-use weave::Snapshot;
 
 use super::basis::Basis;
 use super::cursor;
+use super::seen::Seen;
 use crate::AskError;
 use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
-    let Basis { open, snapshot } = basis;
+    let Basis { open, sight, .. } = basis;
+    let seen = basis.seen();
     if question
         .after
         .as_deref()
@@ -25,15 +26,15 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         explain: question.explain,
         facets: question.facets,
     };
-    let text_of = |url_key: &str| snapshot.shown(url_key).ok().and_then(|page| page.text);
-    let results = open.search.search(&query, &text_of).map_err(|error| {
+    let text_of = |url_key: &str| seen.shown(url_key).ok().and_then(|page| page.text);
+    let results = open.search.search(&query, sight, &text_of).map_err(|error| {
         AskError::internal(format!(
             "{error}; {} may be damaged (`weft verify` says): {}",
             open.search_folder(),
             open.remake_search()
         ))
     })?;
-    let hits = results.hits.into_iter().map(|hit| search_hit(snapshot, hit));
+    let hits = results.hits.into_iter().map(|hit| search_hit(&seen, hit));
     Ok(SearchBody {
         query: question.query.clone(),
         hits: hits.collect::<Result<_, AskError>>()?,
@@ -47,8 +48,8 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
     })
 }
 
-fn search_hit(snapshot: &Snapshot, hit: Hit) -> Result<SearchHit, AskError> {
-    let page = snapshot.shown(&hit.url_key)?;
+fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
+    let page = seen.shown(&hit.url_key)?;
     Ok(SearchHit {
         domain: urlkey::domain_of_key(&hit.url_key).to_string(),
         url_key: hit.url_key,

@@ -35,6 +35,8 @@ macro_rules! questions {
             Cdx(CdxBody) { Cdx(CdxQuestion) => cdx::cdx }
             /// Where blocks of captures end.
             CdxBlocks(CdxBlocksBody) { CdxBlocks(CdxBlocksQuestion) => cdx::blocks }
+            /// Whether who asks sees everything.
+            Sight(SightBody) { Sight(Sight) => sight::sight }
             /// Results of a search.
             Search(SearchBody) { Search(SearchQuestion) => search::search }
             /// Where the bytes of a record are.

@@ -16,6 +16,7 @@ mod page;
 mod rebuild;
 mod record;
 mod search;
+mod sight;
 mod status;
 
 use schemars::JsonSchema;
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*, search::*,
-    status::*,
+    sight::*, status::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rights::Groups;
 
 use super::frame::{Frame, read_frame, write_message};
 use super::{Hello, Reply, Request, path};
@@ -66,8 +67,12 @@ impl Client {
         })
     }
 
-    pub(crate) fn ask(&self, question: &Question) -> Result<Answer, ClientError> {
-        match self.request(&Request::Ask(Box::new(question.clone())), &mut io::sink())? {
+    pub(crate) fn ask(&self, question: &Question, groups: Option<&Groups>) -> Result<Answer, ClientError> {
+        let request = Request::Ask {
+            question: Box::new(question.clone()),
+            groups: groups.cloned(),
+        };
+        match self.request(&request, &mut io::sink())? {
             Reply::Answer(answer) => Ok(*answer),
             Reply::Error(error) => Err(ClientError::Answered(error)),
             Reply::Dumped(_) | Reply::Held { .. } => Err(unexpected("no answer")),

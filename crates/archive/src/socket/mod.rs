@@ -15,6 +15,7 @@ mod frame;
 mod path;
 pub(crate) mod server;
 
+use rights::Groups;
 use serde::{Deserialize, Serialize};
 
 use crate::AskError;
@@ -43,7 +44,11 @@ impl Hello {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Request {
-    Ask(Box<Question>),
+    Ask {
+        question: Box<Question>,
+        /// For whom; the owner of the archive if absent.
+        groups: Option<Groups>,
+    },
     Dump(DumpRequest),
     /// Hold the newest cut until this connection ends, so that several dumps are of one epoch.
     Hold,

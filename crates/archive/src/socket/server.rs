@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
+use rights::Groups;
 
 use super::frame::{read_frame, write_data, write_message};
 use super::{Hello, Reply, Request, path};
@@ -27,7 +28,7 @@ const DATA_BYTES: usize = 256 << 10;
 
 /// Answers the requests of clients.
 pub(crate) trait Answerer: Send + Sync + 'static {
-    fn ask(&self, question: &Question) -> Result<Answer, AskError>;
+    fn ask(&self, question: &Question, groups: Option<&Groups>) -> Result<Answer, AskError>;
     fn dump(&self, request: &DumpRequest, out: &mut dyn Write) -> Result<u64, AskError>;
     /// Holds the newest cut; gives what dumps name it by, and what it shows.
     fn hold(&self) -> Result<(u64, CutEpochs), AskError>;
@@ -155,7 +156,7 @@ fn converse(stream: &UnixStream, answerer: &dyn Answerer) -> io::Result<()> {
     };
     while let Some(frame) = read_frame(&mut input)? {
         let reply = match frame.message()? {
-            Request::Ask(question) => match answerer.ask(&question) {
+            Request::Ask { question, groups } => match answerer.ask(&question, groups.as_ref()) {
                 Ok(answer) => Reply::Answer(Box::new(answer)),
                 Err(error) => Reply::Error(error),
             },

@@ -11,6 +11,7 @@ mod histories;
 mod hostile;
 mod iana;
 mod inputs;
+mod leaks;
 mod one_second;
 mod owners;
 mod questions;

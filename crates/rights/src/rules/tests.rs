@@ -129,6 +129,36 @@ fn an_embargo_ends_by_itself() {
     check(&younger(31), "", &[]);
 }
 
+/// `to = "2019"` once meant month 99 of 2019, and let everything up to 2027 through.
+#[test]
+fn dates_are_whole_to_their_end() {
+    let times = |from: &str, to: &str| {
+        let condition = Condition {
+            from: some(from),
+            to: some(to),
+            ..Condition::default()
+        };
+        let (first, last) = condition.clause(NOW_MS).unwrap().unwrap().fetch_time_ms;
+        (civil::iso(first), civil::iso(last))
+    };
+    let check = |text: &str, first: &str, last: &str| {
+        assert_eq!(times(text, text), (first.to_owned(), last.to_owned()), "{text}");
+    };
+    check("2019", "2019-01-01T00:00:00.000Z", "2019-12-31T23:59:59.999Z");
+    check("2019-12", "2019-12-01T00:00:00.000Z", "2019-12-31T23:59:59.999Z");
+    check("2020-02", "2020-02-01T00:00:00.000Z", "2020-02-29T23:59:59.999Z");
+    check(
+        "2020-02-29",
+        "2020-02-29T00:00:00.000Z",
+        "2020-02-29T23:59:59.999Z",
+    );
+    check(
+        "20200229101112",
+        "2020-02-29T10:11:12.000Z",
+        "2020-02-29T10:11:12.999Z",
+    );
+}
+
 #[test]
 fn what_means_nothing_is_told_with_its_number() {
     let check = |condition: Condition, expected: &str| {
@@ -310,6 +340,13 @@ proptest! {
                 prop_assert_eq!(sight.sees(&subject), expected, "{:?} {:?}", subject, sight);
                 if let Some(by_key) = sight.sees_key(url_key) {
                     prop_assert_eq!(by_key, expected, "by key alone: {:?} {:?}", subject, sight);
+                }
+                if let Some((from, to)) = sight.hidden_around(url_key) {
+                    let is_within = |key: &&str| from.is_none_or(|from| from <= *key) && to.is_none_or(|to| *key < to);
+                    prop_assert!(is_within(&url_key));
+                    for key in KEYS.iter().filter(|key| is_within(key)) {
+                        prop_assert_eq!(sight.sees_key(key), Some(false), "{} around {}: {:?}", key, url_key, sight);
+                    }
                 }
                 if sight.sees_everything() {
                     prop_assert!(expected);

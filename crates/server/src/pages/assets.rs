@@ -8,9 +8,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use look::Asset;
 
-use crate::state::State;
+use crate::state::Common;
 
-pub(super) fn routes() -> Router<Arc<State>> {
+pub(super) fn routes() -> Router<Arc<Common>> {
     look::ASSETS.iter().fold(Router::new(), |router, asset| {
         router.route(asset.path, get(|| async { kept(asset) }))
     })

@@ -20,6 +20,9 @@ const DOMAINS: usize = 8;
 const LOADS: usize = 4;
 
 pub(super) async fn show(context: Context) -> Shown {
+    if !context.sees_everything() {
+        return for_others(&context).await;
+    }
     let ranked = Top {
         limit: TOP_LOOKED_AT,
         ..Top::default()
@@ -36,6 +39,30 @@ pub(super) async fn show(context: Context) -> Shown {
         epoch: Some(epoch),
     };
     let content = content(&status, &top.unwrap_or_default(), &jobs.unwrap_or_default());
+    Ok(Html::ok(frame.around(content)))
+}
+
+/// For those from whom something is hidden: what the archive holds as a whole is not for them.
+async fn for_others(context: &Context) -> Shown {
+    let ranked = Top {
+        limit: TOP_ROWS,
+        ..Top::default()
+    };
+    let Answer { epoch, body: top } = context.asker.ask(ranked).await?;
+    let frame = Frame {
+        title: "",
+        section: Section::Home,
+        parts: context.parts(),
+        query: "",
+        epoch: Some(epoch),
+    };
+    let content = html! {
+        section.hero {
+            h1 { "A web archive, to search and to read" }
+            (search_box("", true))
+        }
+        div.columns { (most_linked(&top.rows)) }
+    };
     Ok(Html::ok(frame.around(content)))
 }
 

@@ -1,14 +1,11 @@
 //! What a page's handler gets and returns.
 
-use std::sync::Arc;
-
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use look::PAGE_POLICY;
 use maud::Markup;
 
 use crate::failure::Failure;
-use crate::state::State;
 
 /// A page, or a part of one that the script inserts.
 pub(crate) struct Html {
@@ -70,7 +67,7 @@ impl IntoResponse for PageFailure {
 pub(super) type Shown = Result<Html, PageFailure>;
 
 /// The shared state, as handlers get it.
-pub(super) type Context = axum::extract::State<Arc<State>>;
+pub(super) type Context = crate::state::Asked;
 
 /// An answer that is shown beside another one. If it failed, only its part of the page is left out.
 pub(super) fn beside<A>(answer: crate::ask::Asked<A>) -> Option<A> {

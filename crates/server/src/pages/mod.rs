@@ -30,10 +30,10 @@ use axum::Router;
 use axum::routing::get;
 
 pub(crate) use self::html::PageFailure;
-use crate::state::State;
+use crate::state::Common;
 
 /// Routes of all pages and their styles and script.
-pub(crate) fn routes() -> Router<Arc<State>> {
+pub(crate) fn routes() -> Router<Arc<Common>> {
     Router::new()
         .route("/", get(home::show))
         .route("/search", get(results::show))

@@ -14,6 +14,7 @@ mod metrics;
 mod pages;
 mod port;
 mod real;
+mod rights;
 mod sample;
 mod schema;
 mod screenshots;

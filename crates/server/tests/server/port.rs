@@ -71,7 +71,7 @@ impl Running {
     }
 
     /// Sends `request` as it is, and reads until the server closes.
-    fn raw(&self, request: &[u8]) -> String {
+    pub(crate) fn raw(&self, request: &[u8]) -> String {
         let mut stream = self.connect();
         // A server that refuses early may close before all is written.
         let _ = stream.write_all(request);

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, WrongUse};
 
 mod cdx;
 mod completions;
@@ -20,6 +20,7 @@ mod pack;
 mod page;
 mod rebuild;
 mod record;
+mod rights;
 mod search;
 mod serve;
 mod sql;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Search(search::Args),
     /// The archived record of a URL
     Record(record::Args),
+    /// Who may see what: rules for groups of people
+    Rights(Box<rights::Args>),
     /// Ask in SQL: facts and live views as tables
     Sql(sql::Args),
     /// Recompute every view and compare
@@ -82,8 +85,33 @@ pub(crate) enum Command {
     Manual(manual::Args),
 }
 
+impl Command {
+    /// Whether it asks the archive, and so may do it for somebody else than its owner.
+    fn asks_as(&self) -> bool {
+        match self {
+            Command::Status(_)
+            | Command::Dump(_)
+            | Command::Page(_)
+            | Command::Inlinks(_)
+            | Command::Outlinks(_)
+            | Command::Domain(_)
+            | Command::Top(_)
+            | Command::Cdx(_)
+            | Command::Search(_)
+            | Command::Record(_) => true,
+            Command::Rights(args) => args.asks_as(),
+            _ => false,
+        }
+    }
+}
+
 /// Runs a command.
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
+    if context.groups.is_some() && !command.asks_as() {
+        let what = "--as is for commands that ask an archive: status, dump, page, inlinks, outlinks, domain, top, cdx, search, \
+                    record, rights test; all others are the owner's, and statements in SQL see everything";
+        return Err(WrongUse(what.to_owned()).into());
+    }
     match command {
         Command::Load(args) => load::run(args, context),
         Command::Inspect(args) => inspect::run(&args, context),
@@ -98,6 +126,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Cdx(args) => cdx::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Record(args) => record::run(args, context),
+        Command::Rights(args) => rights::run(*args, context),
         Command::Sql(args) => sql::run(args, context),
         Command::Verify(args) => verify::run(&args, context),
         Command::Rebuild(args) => rebuild::run(args, context),

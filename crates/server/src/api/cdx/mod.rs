@@ -47,7 +47,7 @@ pub(crate) async fn lines(
 /// Narrows the question to the page asked for. Returns false if there are fewer pages.
 async fn find_page(state: &State, asked: &mut Asked) -> Result<bool, Failure> {
     let Some(page) = asked.page else { return Ok(true) };
-    let list = state.cdx_pages.of(&asked.question).await;
+    let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
     let mut list = list.lock().await;
     let Some((after, until)) = list.page(&state.asker, page, asked.page_size).await? else {
         return Ok(false);
@@ -70,7 +70,7 @@ fn after_the_last(dialect: Dialect) -> Response {
 
 /// The number of pages, at least one. For pywb the blocks that they consist of are included.
 async fn page_count(state: &State, asked: &Asked) -> Result<Response, Failure> {
-    let list = state.cdx_pages.of(&asked.question).await;
+    let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
     let (blocks, pages) = {
         let mut list = list.lock().await;
         let blocks = list.all(&state.asker).await?;

@@ -1,6 +1,6 @@
 //! The pages of the catalogue of files: an overview, and what takes the space below a directory (`tree`).
 
-use axum::extract::State as Shared;
+use crate::state::Asked as Shared;
 use look::chart::{self, DayValue, Scale};
 use look::{Frame, Section};
 use maud::{Markup, html};

@@ -1,7 +1,7 @@
 //! The page of a directory: what is directly below it, as a treemap and as a table.
 
 use ::files::Weight;
-use axum::extract::{RawQuery, State as Shared};
+use axum::extract::RawQuery;
 use look::chart;
 use look::treemap::{Tile, Tint, treemap};
 use maud::{Markup, html};
@@ -11,6 +11,7 @@ use super::super::parts;
 use super::{address, frame};
 use crate::catalogue::{FilesEntry, FilesPath, FilesUsage, Listing, path_in_query, tidy};
 use crate::query::Query;
+use crate::state::Asked as Shared;
 use crate::{link, present};
 
 /// Values of `by` in addresses, the first where none is given.

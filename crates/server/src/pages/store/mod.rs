@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use axum::extract::State as Shared;
+use crate::state::Asked as Shared;
 use maud::{Markup, html};
 use store::RequestCount;
 

@@ -1,0 +1,50 @@
+//! Which questions are for those alone who see everything: those about the archive itself, whose answers come from hidden
+//! captures too, and those that change it.
+
+use rights::{Groups, Sight};
+
+use crate::AskError;
+use crate::question::Question;
+
+/// Refuses a question that is not for who asks.
+pub(super) fn permit(question: &Question, sight: &Sight, groups: Option<&Groups>) -> Result<(), AskError> {
+    let Some(groups) = groups.filter(|_| !sight.sees_everything()) else {
+        return Ok(());
+    };
+    match about_the_archive(question) {
+        None => Ok(()),
+        Some(what) => Err(AskError::forbidden(for_those_who_see_everything(what, groups))),
+    }
+}
+
+/// Why somebody is refused.
+pub(crate) fn for_those_who_see_everything(what: &str, groups: &Groups) -> String {
+    format!(
+        "{what}: this is only for those from whom nothing of the archive is hidden, and rules hide some of it from {groups}"
+    )
+}
+
+/// What a question is about, if it is not about what can be hidden. There is no other arm: who adds a question has to say.
+fn about_the_archive(question: &Question) -> Option<&'static str> {
+    match question {
+        Question::Page(_)
+        | Question::Inlinks(_)
+        | Question::Outlinks(_)
+        | Question::Domain(_)
+        | Question::Domains(_)
+        | Question::Top(_)
+        | Question::Cdx(_)
+        | Question::CdxBlocks(_)
+        | Question::Search(_)
+        | Question::Record(_)
+        | Question::Sight(_) => None,
+        Question::Status(_) => Some("the state of the archive"),
+        Question::Check(_) => Some("the check of the index"),
+        Question::Stages(_) | Question::Job(_) | Question::Jobs(_) => Some("loads"),
+        Question::Load(_) | Question::Cancel(_) => Some("loading"),
+        Question::Ledger(_) => Some("the ledger"),
+        Question::Quarantine(_) => Some("the quarantine"),
+        Question::Forget(_) => Some("forgetting"),
+        Question::Rebuild(_) | Question::Rebuilding(_) => Some("rebuilding"),
+    }
+}

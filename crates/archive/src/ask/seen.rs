@@ -1,0 +1,194 @@
+//! A snapshot as somebody may see it.
+//!
+//! Invariants:
+//! - a capture that is hidden shows in nothing: no row, no count, no order, no cursor;
+//! - a version is seen only if its capture is, and the capture of its text if that is another one; a hidden version has no
+//!   page, no text and no links, so that in-links are counted over versions that are seen;
+//! - who sees everything gets what the snapshot says, at no further cost.
+//!
+//! Where the version that counts now is hidden, its key has no page: older captures that are seen stand in lists of captures alone.
+
+mod domains;
+mod links;
+mod top;
+
+use std::cell::RefCell;
+
+use rights::{Sight, Subject};
+use rustc_hash::FxHashMap;
+use weave::{CaptureRow, KeyRange, PageRow, ShownPage, Snapshot, SnapshotError, UriRow};
+
+/// Versions whose visibility is remembered within a question.
+const REMEMBERED_MAX: usize = 1 << 20;
+
+/// A snapshot, and what of it may show.
+pub(super) struct Seen<'a> {
+    snapshot: &'a Snapshot,
+    sight: &'a Sight,
+    sees_everything: bool,
+    /// Versions that were looked at, where the key alone does not say whether they are seen.
+    remembered: RefCell<FxHashMap<Box<str>, bool>>,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, sight: &'a Sight) -> Seen<'a> {
+        Seen {
+            snapshot,
+            sight,
+            sees_everything: sight.sees_everything(),
+            remembered: RefCell::default(),
+        }
+    }
+
+    pub(super) fn sees_everything(&self) -> bool {
+        self.sees_everything
+    }
+
+    /// Everything, seen or not: for who passes over what is hidden.
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        self.snapshot
+    }
+
+    /// What hides captures, to pass over them together.
+    pub(super) fn sight(&self) -> &Sight {
+        self.sight
+    }
+
+    /// Whether a capture is seen.
+    pub(super) fn sees(&self, capture: &CaptureRow) -> bool {
+        self.sees_everything
+            || self.sight.sees(&Subject {
+                url_key: &capture.url_key,
+                collection: &capture.collection,
+                mime: &capture.mime,
+                digest: &capture.digest,
+                fetch_time_ms: capture.fetch_time_ms,
+            })
+    }
+
+    /// The current version of a URL key.
+    pub(super) fn version(&self, url_key: &str) -> Result<Option<PageRow>, SnapshotError> {
+        if self.sees_everything {
+            return self.snapshot.version(url_key);
+        }
+        let mut sees_version = |page: &PageRow| self.sees_page(page);
+        let mut sees_capture = |capture: &CaptureRow| self.sees(capture);
+        self.snapshot
+            .version_seen(url_key, &mut sees_version, &mut sees_capture)
+    }
+
+    fn sees_page(&self, page: &PageRow) -> bool {
+        let subject = Subject {
+            url_key: &page.url_key,
+            collection: &page.collection,
+            mime: &page.mime,
+            digest: &page.digest,
+            fetch_time_ms: page.fetch_time_ms,
+        };
+        let of_text = page.text_capture.as_ref().map(|text| Subject {
+            collection: &text.collection,
+            digest: &text.digest,
+            ..subject
+        });
+        self.sight.sees(&subject) && of_text.is_none_or(|text| self.sight.sees(&text))
+    }
+
+    /// Whether the current version of a URL key, which has one, is seen.
+    fn sees_version(&self, url_key: &str) -> Result<bool, SnapshotError> {
+        if let Some(sees) = self.sight.sees_key(url_key) {
+            return Ok(sees);
+        }
+        if let Some(&sees) = self.remembered.borrow().get(url_key) {
+            return Ok(sees);
+        }
+        let mut no_capture = |_: &CaptureRow| false;
+        let version =
+            self.snapshot
+                .version_seen(url_key, &mut |page| self.sees_page(page), &mut no_capture)?;
+        let mut remembered = self.remembered.borrow_mut();
+        if remembered.len() < REMEMBERED_MAX {
+            remembered.insert(url_key.into(), version.is_some());
+        }
+        Ok(version.is_some())
+    }
+
+    /// Visible text of a page.
+    pub(super) fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
+        match self.sees_everything || self.sees_version(url_key)? {
+            true => self.snapshot.text(url_key),
+            false => Ok(None),
+        }
+    }
+
+    /// What the results of a search show of a page.
+    pub(super) fn shown(&self, url_key: &str) -> Result<ShownPage, SnapshotError> {
+        let page = self.snapshot.shown(url_key)?;
+        if self.sees_everything {
+            return Ok(page);
+        }
+        let counts = self.inlinks_counted(url_key, (page.inlinks, page.inlinks_external))?;
+        // Search may be an epoch behind: a version that came since may be one that is hidden.
+        let text = page.text.filter(|_| self.sees_version(url_key).unwrap_or(false));
+        Ok(ShownPage {
+            inlinks: counts.0,
+            inlinks_external: counts.1,
+            text,
+        })
+    }
+
+    /// Whether a URL key is captured, and how much is linked to it.
+    pub(super) fn uri(&self, url_key: &str) -> Result<Option<UriRow>, SnapshotError> {
+        match self.snapshot.uri(url_key)? {
+            Some(uri) if !self.sees_everything => self.uri_seen(uri),
+            uri => Ok(uri),
+        }
+    }
+
+    /// What is seen of a URI.
+    fn uri_seen(&self, mut uri: UriRow) -> Result<Option<UriRow>, SnapshotError> {
+        uri.captured = uri.captured && self.sees_any_capture(&uri.url_key)?;
+        uri.is_page = uri.is_page && self.sees_version(&uri.url_key)?;
+        (uri.inlinks, uri.inlinks_external) =
+            self.inlinks_counted(&uri.url_key, (uri.inlinks, uri.inlinks_external))?;
+        Ok((uri.captured || uri.inlinks > 0).then_some(uri))
+    }
+
+    fn sees_any_capture(&self, url_key: &str) -> Result<bool, SnapshotError> {
+        if let Some(sees) = self.sight.sees_key(url_key) {
+            return Ok(sees);
+        }
+        Ok(self.captures(url_key).next().transpose()?.is_some())
+    }
+
+    /// Captures of a URL key, oldest first.
+    pub(super) fn captures<'s>(
+        &'s self,
+        url_key: &str,
+    ) -> impl Iterator<Item = Result<CaptureRow, SnapshotError>> + use<'s, 'a> {
+        self.captures_after(url_key, None)
+    }
+
+    /// Captures of a URL key after a cursor, oldest first.
+    pub(super) fn captures_after<'s>(
+        &'s self,
+        url_key: &str,
+        after: Option<&[u8]>,
+    ) -> impl Iterator<Item = Result<CaptureRow, SnapshotError>> + use<'s, 'a> {
+        let captures = self.snapshot.captures(KeyRange::Exact(url_key.to_owned()), after);
+        captures.filter(|row| row.as_ref().map_or(true, |capture| self.sees(capture)))
+    }
+
+    /// The latest captures of a URL key, newest first.
+    pub(super) fn captures_newest(
+        &self,
+        url_key: &str,
+        limit: usize,
+    ) -> Result<Vec<CaptureRow>, SnapshotError> {
+        let range = KeyRange::Exact(url_key.to_owned());
+        let captures = self.snapshot.captures_reversed(range, None);
+        captures
+            .filter(|row| row.as_ref().map_or(true, |capture| self.sees(capture)))
+            .take(limit)
+            .collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! Rankings over in-links that are seen.
+//!
+//! Who sees less counts fewer in-links of a URI, never more. So URIs are gone through in the order of all their
+//! in-links, and no further than where the rest cannot come before what was found.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use weave::{SnapshotError, TopRow};
+
+use super::Seen;
+
+/// URIs that are read at a time.
+const URIS: usize = 500;
+
+/// A place in a ranking: the first comes first.
+type Place = (Reverse<u64>, Reverse<u64>, String);
+
+impl Seen<'_> {
+    /// URIs of a domain, or all, in rank order: those after `after`, at most `limit`.
+    pub(in crate::ask) fn top(
+        &self,
+        domain: Option<&str>,
+        after: Option<&TopRow>,
+        limit: usize,
+    ) -> Result<Vec<TopRow>, SnapshotError> {
+        if self.sees_everything {
+            return self.snapshot.top(domain, after, limit);
+        }
+        let after = after.map(place);
+        let mut best: BTreeSet<Place> = BTreeSet::new();
+        let mut last: Option<TopRow> = None;
+        'all: loop {
+            let rows = self.snapshot.top(domain, last.as_ref(), URIS)?;
+            for row in &rows {
+                // It and all that come later have this place at best.
+                if best.len() >= limit && best.last().is_none_or(|worst| *worst < place(row)) {
+                    break 'all;
+                }
+                if let Some(seen) = self.top_seen(row)?
+                    && after.as_ref().is_none_or(|after| place(&seen) > *after)
+                {
+                    best.insert(place(&seen));
+                    if best.len() > limit {
+                        best.pop_last();
+                    }
+                }
+            }
+            match rows.len() < URIS {
+                true => break,
+                false => last = rows.into_iter().next_back(),
+            }
+        }
+        let row = |(Reverse(inlinks_external), Reverse(inlinks), url_key)| TopRow {
+            url_key,
+            inlinks,
+            inlinks_external,
+        };
+        Ok(best.into_iter().map(row).collect())
+    }
+
+    fn top_seen(&self, row: &TopRow) -> Result<Option<TopRow>, SnapshotError> {
+        Ok(self.uri(&row.url_key)?.map(|uri| TopRow {
+            url_key: uri.url_key,
+            inlinks: uri.inlinks,
+            inlinks_external: uri.inlinks_external,
+        }))
+    }
+}
+
+fn place(row: &TopRow) -> Place {
+    (
+        Reverse(row.inlinks_external),
+        Reverse(row.inlinks),
+        row.url_key.clone(),
+    )
+}

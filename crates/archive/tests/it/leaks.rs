@@ -1,0 +1,597 @@
+//! What is hidden from somebody shows in no answer. Two archives that differ in hidden captures alone are asked the same: whoever
+//! may not see those must get the same bytes from both, and from one with rules what the other gives to its owner.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use archive::cdx::{Collapse, Field, Order};
+use archive::question::{
+    Body, CdxBlocksQuestion, CdxQuestion, Domain, DomainOrder, Domains, Inlinks, LoadInput, LoadRequest,
+    MatchType, Outlinks, Page, Question, Record, SearchQuestion, Sight, Top,
+};
+use archive::{Archive, AskError, ErrorCode};
+use rights::Groups;
+use sha1::{Digest as _, Sha1};
+
+use crate::data::{load, own};
+
+const SEED: u64 = 20_260_113;
+const QUERIES: usize = 1000;
+
+/// Numbers that follow from a seed (splitmix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % end as u64) as usize
+    }
+
+    fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
+        &all[self.below(all.len())]
+    }
+}
+
+const WORDS: [&str; 16] = [
+    "archive", "river", "stone", "harbour", "letters", "museum", "winter", "engine", "paper", "garden",
+    "bridge", "morning", "library", "copper", "valley", "signal",
+];
+/// Words of hidden pages alone.
+const SECRETS: [&str; 4] = ["zyzzyva", "quokka", "xylograph", "vellichor"];
+
+const OPEN_HOSTS: [&str; 5] = [
+    "example.com",
+    "www.museum.org",
+    "news.museum.org",
+    "other.net",
+    "mixed.com",
+];
+
+fn open_urls() -> Vec<String> {
+    let pages = |host: &str| -> Vec<String> { (0..8).map(|n| format!("http://{host}/p{n}")).collect() };
+    OPEN_HOSTS.iter().flat_map(|host| pages(host)).collect()
+}
+
+fn hidden_urls() -> Vec<String> {
+    let of_host = (0..6).map(|n| format!("http://hidden.org/h{n}"));
+    of_host
+        .chain((0..6).map(|n| format!("http://mixed.com/secret/s{n}")))
+        .collect()
+}
+
+/// A capture to be written.
+struct Written {
+    url: String,
+    date: String,
+    mime: &'static str,
+    body: String,
+    is_revisit: bool,
+}
+
+impl Written {
+    fn digest(&self) -> String {
+        data_encoding::BASE32.encode(&Sha1::digest(self.body.as_bytes()))
+    }
+
+    fn record(&self) -> Vec<u8> {
+        let http = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}",
+            self.mime,
+            self.body.len(),
+            if self.is_revisit { "" } else { &self.body }
+        );
+        let (kind, extra) = match self.is_revisit {
+            true => (
+                "revisit",
+                "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n",
+            ),
+            false => ("response", ""),
+        };
+        format!(
+            "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n\
+             WARC-Date: {}\r\nWARC-Target-URI: {}\r\nWARC-Payload-Digest: sha1:{}\r\n{extra}\
+             Content-Type: application/http; msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
+            self.date,
+            self.url,
+            self.digest(),
+            http.len(),
+        )
+        .into_bytes()
+    }
+}
+
+fn page(numbers: &mut Numbers, words: &[&str], targets: &[String], mark: &str) -> String {
+    let mut body = format!(
+        "<html><head><title>{} {}</title></head><body>",
+        numbers.of(words),
+        numbers.of(words)
+    );
+    for _ in 0..5 + numbers.below(30) {
+        let _ = write!(body, "{} ", numbers.of(words));
+    }
+    for _ in 0..numbers.below(8) {
+        let _ = write!(
+            body,
+            "<a href=\"{}\">{}</a> ",
+            numbers.of(targets),
+            numbers.of(words)
+        );
+    }
+    // No two pages of one content: a rule by digest must hide what it is meant to.
+    let _ = write!(body, "</body><!-- {mark} --></html>");
+    body
+}
+
+/// What is hidden has all that any of the rules hides by.
+fn captures() -> (Vec<Written>, Vec<Written>) {
+    let mut numbers = Numbers(SEED);
+    let (open, hidden) = (open_urls(), hidden_urls());
+    let targets: Vec<String> = open
+        .iter()
+        .chain(&hidden)
+        .cloned()
+        .chain(["http://never.net/captured".to_owned()])
+        .collect();
+    let all_words: Vec<&str> = WORDS.iter().chain(&SECRETS).copied().collect();
+    let mut seen = Vec::new();
+    for (index, url) in open.iter().enumerate() {
+        for version in 0..1 + numbers.below(3) {
+            seen.push(Written {
+                url: url.clone(),
+                date: format!("201{version}-0{}-11T10:00:{:02}Z", 1 + numbers.below(9), index),
+                mime: "text/html",
+                body: page(&mut numbers, &WORDS, &targets, &format!("{url} {version}")),
+                is_revisit: false,
+            });
+        }
+    }
+    let mut unseen = Vec::new();
+    for (index, url) in hidden.iter().enumerate() {
+        unseen.push(Written {
+            url: url.clone(),
+            date: format!("2020-03-11T10:00:{index:02}Z"),
+            mime: "application/xhtml+xml",
+            body: page(&mut numbers, &all_words, &targets, url),
+            is_revisit: false,
+        });
+    }
+    (seen, unseen)
+}
+
+/// Captures of open pages that rules by key do not hide: older versions, and revisits that say a page was there later.
+fn hidden_captures_of_open_pages() -> Vec<Written> {
+    let mut numbers = Numbers(SEED + 1);
+    let mut unseen = Vec::new();
+    for (index, url) in open_urls().iter().enumerate().step_by(3) {
+        let body = page(&mut numbers, &SECRETS, &hidden_urls(), &format!("{url} old"));
+        unseen.push(Written {
+            url: url.clone(),
+            date: format!("2004-03-11T10:00:{index:02}Z"),
+            mime: "application/xhtml+xml",
+            body: body.clone(),
+            is_revisit: false,
+        });
+        unseen.push(Written {
+            url: url.clone(),
+            date: format!("2021-03-11T10:00:{index:02}Z"),
+            mime: "application/xhtml+xml",
+            body,
+            is_revisit: true,
+        });
+    }
+    unseen
+}
+
+fn write_to(path: &Path, captures: &[Written]) -> LoadInput {
+    let info = "WARC/1.0\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>\r\n\
+                WARC-Date: 2010-01-01T00:00:00Z\r\nContent-Length: 0\r\n\r\n\r\n\r\n";
+    let mut bytes = info.as_bytes().to_vec();
+    bytes.extend(captures.iter().flat_map(Written::record));
+    std::fs::write(path, bytes).unwrap();
+    LoadInput {
+        name: path.file_name().unwrap().to_str().unwrap().to_owned(),
+        path: archive::path_text(path),
+    }
+}
+
+/// An archive of what is open, and of `hidden` in a collection of its own.
+fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[Written]) -> Archive {
+    let archive = own(&root.join(name));
+    let hidden = write_to(&root.join(format!("{name}-hidden.warc")), hidden);
+    for (input, collection) in [(open.clone(), None), (hidden, Some("closed".to_owned()))] {
+        load(
+            &archive,
+            &LoadRequest {
+                inputs: vec![input],
+                collection,
+                ..LoadRequest::default()
+            },
+        );
+    }
+    archive
+}
+
+/// An answer as a client gets it, without how long it took.
+fn answer(archive: &Archive, question: &Question) -> Result<(u64, Body), AskError> {
+    let mut answer = archive.ask(question.clone())?;
+    if let Body::Search(body) = &mut answer.body {
+        body.took_ms = 0.0;
+    }
+    Ok((answer.epoch, answer.body))
+}
+
+/// Where the next part of an answer begins.
+fn next_of(body: &Body) -> Option<String> {
+    match body {
+        Body::Links(body) => body.next.clone(),
+        Body::Domains(body) => body.next.clone(),
+        Body::Top(body) => body.next.clone(),
+        Body::Cdx(body) => body.next.clone(),
+        Body::CdxBlocks(body) => body.next.clone(),
+        Body::Search(body) => body.next.clone(),
+        _ => None,
+    }
+}
+
+fn go_on(question: &mut Question, next: String) {
+    let after = match question {
+        Question::Inlinks(question) => &mut question.after,
+        Question::Outlinks(question) => &mut question.after,
+        Question::Domains(question) => &mut question.after,
+        Question::Top(question) => &mut question.after,
+        Question::Cdx(question) => &mut question.after,
+        Question::CdxBlocks(question) => &mut question.after,
+        Question::Search(question) => &mut question.after,
+        _ => return,
+    };
+    *after = Some(next);
+}
+
+fn questions_about_urls() -> Vec<Question> {
+    let mut questions = Vec::new();
+    let urls = open_urls().into_iter().chain(hidden_urls());
+    for url in urls.chain(["http://never.net/captured".into(), "http://nowhere.net/".into()]) {
+        questions.push(Page { url: url.clone() }.into());
+        questions.push(
+            Inlinks {
+                url: url.clone(),
+                after: None,
+                limit: 2,
+            }
+            .into(),
+        );
+        questions.push(
+            Outlinks {
+                url: url.clone(),
+                after: None,
+                limit: 2,
+            }
+            .into(),
+        );
+        for at in [None, Some("2004"), Some("20200311"), Some("2012")] {
+            questions.push(
+                Record {
+                    url: url.clone(),
+                    at: at.map(str::to_owned),
+                    capture: None,
+                }
+                .into(),
+            );
+        }
+        for order in [Order::Forward, Order::Reverse, Order::Closest("2011".into())] {
+            questions.push(
+                CdxQuestion {
+                    url: url.clone(),
+                    limit: 1,
+                    order,
+                    ..Default::default()
+                }
+                .into(),
+            );
+        }
+    }
+    questions
+}
+
+fn questions_about_ranges() -> Vec<Question> {
+    let mut questions = Vec::new();
+    for url in [
+        "http://mixed.com/",
+        "http://hidden.org/",
+        "http://museum.org/",
+        "http://mixed.com/secret/",
+    ] {
+        for match_type in [MatchType::Prefix, MatchType::Host, MatchType::Domain] {
+            for order in [Order::Forward, Order::Reverse] {
+                let all = CdxQuestion {
+                    url: url.into(),
+                    match_type,
+                    limit: 3,
+                    order,
+                    ..Default::default()
+                };
+                questions.push(all.clone().into());
+                let collapse = vec![Collapse {
+                    field: Field::UrlKey,
+                    chars: None,
+                }];
+                questions.push(
+                    CdxQuestion {
+                        collapse,
+                        from: Some("2005".into()),
+                        ..all
+                    }
+                    .into(),
+                );
+            }
+            questions.push(
+                CdxBlocksQuestion {
+                    url: url.into(),
+                    match_type,
+                    rows: 4,
+                    after: None,
+                }
+                .into(),
+            );
+        }
+    }
+    for order in [DomainOrder::Name, DomainOrder::Pages, DomainOrder::Inlinks] {
+        questions.push(
+            Domains {
+                order,
+                after: None,
+                limit: 2,
+            }
+            .into(),
+        );
+    }
+    questions.push(
+        Top {
+            domain: None,
+            after: None,
+            limit: 4,
+        }
+        .into(),
+    );
+    for domain in [
+        "example.com",
+        "museum.org",
+        "other.net",
+        "mixed.com",
+        "hidden.org",
+        "never.net",
+        "nowhere.net",
+    ] {
+        questions.push(Domain { name: domain.into() }.into());
+        questions.push(
+            Top {
+                domain: Some(domain.into()),
+                after: None,
+                limit: 3,
+            }
+            .into(),
+        );
+    }
+    questions
+}
+
+fn searches() -> Vec<Question> {
+    let mut numbers = Numbers(SEED + 2);
+    let words: Vec<&str> = WORDS.iter().chain(&SECRETS).copied().collect();
+    let mut query = || {
+        let mut text = String::new();
+        for _ in 0..1 + numbers.below(4) {
+            let word = *numbers.of(&words);
+            let part = match numbers.below(12) {
+                0 => format!("\"{word} {}\"", numbers.of(&words)),
+                1 => format!("-{word}"),
+                2 => format!("{}*", &word[..4]),
+                3 => format!("title:{word}"),
+                4 => format!("{word} OR {}", numbers.of(&words)),
+                5 => "site:museum.org".to_owned(),
+                6 => format!("type:{}", numbers.of(&["html", "xhtml+xml"])),
+                7 => format!("year:{}", numbers.of(&["2010", "2012", "2020", "2004"])),
+                8 => format!("collection:{}", numbers.of(&["closed", "open"])),
+                _ => word.to_owned(),
+            };
+            let _ = write!(text, "{part} ");
+        }
+        SearchQuestion {
+            query: text,
+            limit: 1 + numbers.below(10),
+            after: None,
+            explain: numbers.below(4) == 0,
+            facets: numbers.below(2) == 0,
+        }
+        .into()
+    };
+    (0..QUERIES).map(|_| query()).collect()
+}
+
+/// Asks both to the end of each answer.
+fn compare(name: &str, of_many: &Archive, of_few: &Archive, questions: &[Question]) {
+    for first in questions {
+        let mut question = first.clone();
+        loop {
+            let (found, expected) = (answer(of_many, &question), answer(of_few, &question));
+            let texts = [&found, &expected].map(|answer| match answer {
+                Ok(answer) => serde_json::to_string_pretty(answer).unwrap(),
+                Err(error) => serde_json::to_string_pretty(error).unwrap(),
+            });
+            assert_eq!(texts[0], texts[1], "{name}: {question:?} (seed {SEED})");
+            let Some(next) = found.ok().and_then(|(_, body)| next_of(&body)) else {
+                break;
+            };
+            go_on(&mut question, next);
+        }
+    }
+}
+
+fn set_rules(archives: &[&Archive], rules: &str) {
+    for archive in archives {
+        std::fs::write(archive.rights_path(), format!("strict = true\n{rules}")).unwrap();
+    }
+}
+
+fn rules_by_digest(hidden: &[Written]) -> String {
+    let rule = |capture: &Written| {
+        format!(
+            "[[rule]]\naccess = \"deny\"\nexcept = [\"staff\"]\ndigest = \"{}\"\n",
+            capture.digest()
+        )
+    };
+    hidden.iter().map(rule).collect()
+}
+
+/// Rules that hide the same captures in different ways.
+fn rules(hidden: &[Written]) -> BTreeMap<&'static str, String> {
+    let deny = |what: &str| format!("[[rule]]\naccess = \"deny\"\nexcept = [\"staff\"]\n{what}\n");
+    BTreeMap::from([
+        ("collection", deny("collection = \"closed\"")),
+        ("keys", deny("domain = \"hidden.org\"") + &deny("prefix = \"com,mixed)/secret/\"")),
+        ("mime", deny("mime = \"application/xhtml*\"") + &deny("mime = \"warc/revisit\"")),
+        ("dates", deny("from = \"2020\"") + &deny("to = \"2005\"")),
+        ("digests", rules_by_digest(hidden)),
+        (
+            "closed but for",
+            "default = \"deny\"\n".to_owned()
+                + &["example.com", "museum.org", "other.net", "mixed.com"]
+                    .map(|domain| format!("[[rule]]\naccess = \"allow\"\ndomain = \"{domain}\"\nto = \"2019\"\nfrom = \"2006\"\n"))
+                    .concat()
+                + "[[rule]]\naccess = \"allow\"\ngroups = [\"staff\"]\n",
+        ),
+    ])
+}
+
+struct Pair {
+    many: Archive,
+    few: Archive,
+    hidden: Vec<Written>,
+    /// Last: removed when the archives are closed.
+    _root: tempfile::TempDir,
+}
+
+fn pair(more: Vec<Written>) -> Pair {
+    let root = tempfile::tempdir().unwrap();
+    let (open, mut hidden) = captures();
+    hidden.extend(more);
+    let input = write_to(&root.path().join("open.warc"), &open);
+    Pair {
+        many: archive(root.path(), "many", &input, &hidden),
+        few: archive(root.path(), "few", &input, &[]),
+        hidden,
+        _root: root,
+    }
+}
+
+#[track_caller]
+fn check(pair: &Pair, name: &str, rules: &str) {
+    let Pair { many, few, .. } = pair;
+    set_rules(&[many, few], rules);
+    let of_many = many.seen_by(Groups::public());
+    let lower_of_few = few.seen_by(Groups::listed("unheard-of"));
+    let (about_urls, about_ranges, searches) = (questions_about_urls(), questions_about_ranges(), searches());
+    for questions in [&about_urls, &about_ranges, &searches] {
+        compare(name, &of_many, &lower_of_few, questions);
+    }
+    // And it is right, not only the same: the archive without hidden captures shows its owner just that.
+    for questions in [&about_urls, &about_ranges] {
+        compare(name, &of_many, few, questions);
+    }
+    // Those who may see everything get what the owner gets.
+    let staff = many.seen_by(Groups::listed("staff"));
+    for questions in [&about_urls, &about_ranges, &searches] {
+        compare(name, &staff, many, questions);
+    }
+}
+
+#[test]
+fn what_is_hidden_shows_in_no_answer() {
+    let mut pair = pair(hidden_captures_of_open_pages());
+    for (name, rules) in rules(&pair.hidden) {
+        // By keys alone the hidden captures of open pages are open too.
+        if name != "keys" {
+            check(&pair, name, &rules);
+        }
+    }
+    pair = self::pair(Vec::new());
+    let rules = rules(&pair.hidden);
+    check(&pair, "keys", &rules["keys"]);
+}
+
+#[test]
+fn what_is_about_the_archive_is_for_those_who_see_everything() {
+    let pair = pair(Vec::new());
+    set_rules(&[&pair.many], &rules(&pair.hidden)["keys"]);
+    let public = pair.many.seen_by(Groups::public());
+    let staff = pair.many.seen_by(Groups::listed("staff"));
+    let is_forbidden = |question: Question| {
+        assert!(staff.ask(question.clone()).is_ok(), "{question:?}");
+        assert_eq!(
+            public.ask(question.clone()).unwrap_err().code,
+            ErrorCode::Forbidden,
+            "{question:?}"
+        );
+    };
+    is_forbidden(archive::question::Status {}.into());
+    is_forbidden(archive::question::Jobs {}.into());
+    is_forbidden(archive::question::Ledger::default().into());
+    is_forbidden(archive::question::Quarantine::default().into());
+    let view = "captures".parse::<archive::question::View>().unwrap();
+    let format = archive::question::DumpFormat::Tsv;
+    let refused = public.dump(view, format, &mut Vec::new()).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Forbidden);
+    assert_eq!(public.hold().err().unwrap().code, ErrorCode::Forbidden);
+    assert!(staff.dump(view, format, &mut Vec::new()).is_ok());
+    assert!(!public.ask(Sight {}).unwrap().body.everything);
+    assert!(staff.ask(Sight {}).unwrap().body.everything);
+}
+
+/// Somebody mends a rule with an editor and leaves half of it: until it is whole again nobody but the owner sees anything, because
+/// the half may have been the one that hides.
+#[test]
+fn rules_that_cannot_be_read_hide_everything() {
+    let pair = pair(Vec::new());
+    set_rules(
+        &[&pair.many],
+        "[[rule]]\naccess = \"deny\"\nprefx = \"org,hidden)/\"\n",
+    );
+    let question = Page {
+        url: "http://example.com/p1".into(),
+    };
+    let refused = pair
+        .many
+        .seen_by(Groups::public())
+        .ask(question.clone())
+        .unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    assert!(refused.message.contains("prefx"), "{refused}");
+    assert!(pair.many.ask(question).is_ok());
+}
+
+/// The path of the file that somebody asks through the socket of the owner.
+#[test]
+fn who_asks_through_the_socket_sees_no_more() {
+    let pair = pair(Vec::new());
+    set_rules(&[&pair.many], &rules(&pair.hidden)["keys"]);
+    let dir: PathBuf = pair.many.dir().to_owned();
+    let client = Archive::open(&dir, archive::OpenSettings::default()).unwrap();
+    assert!(!client.is_owner());
+    let question: Question = Record {
+        url: "http://hidden.org/h1".into(),
+        at: None,
+        capture: None,
+    }
+    .into();
+    let public = client.seen_by(Groups::public());
+    assert_eq!(
+        public.ask(question.clone()).unwrap_err().code,
+        ErrorCode::NotFound
+    );
+    assert!(client.ask(question.clone()).is_ok());
+    assert!(client.seen_by(Groups::listed("staff")).ask(question).is_ok());
+}

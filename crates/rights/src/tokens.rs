@@ -1,0 +1,208 @@
+//! The tokens' file: who comes with which token, and so in which groups.
+//!
+//! ```toml
+//! [tokens.reading-room]
+//! hash = "…"                    # BLAKE3 of the token, in hexadecimal
+//! groups = ["staff"]
+//! until = "2030-01-01"          # from then on it is no token any more; optional
+//! ```
+//!
+//! A token is 256 bits from the system's source of chance, so its hash tells nothing of it, and no slow hash is needed. What is
+//! compared are hashes: how long that takes says nothing of the token.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::groups::Groups;
+use crate::rule;
+use crate::stamped::Stamped;
+
+/// Why the tokens cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("tokens in {path}: {why}")]
+pub struct TokensError {
+    /// The file.
+    pub path: String,
+    /// Why not, and what to do.
+    pub why: String,
+}
+
+/// Tokens by the names that people gave them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tokens {
+    #[serde(default)]
+    tokens: BTreeMap<String, Token>,
+}
+
+/// A token.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Token {
+    hash: String,
+    groups: Groups,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+}
+
+/// The file; used from any number of threads.
+#[derive(Debug)]
+pub struct TokensFile(Stamped<Tokens>);
+
+/// Why a file's text is no tokens.
+enum Unusable {
+    Io(io::Error),
+    Form(String),
+}
+
+impl From<io::Error> for Unusable {
+    fn from(error: io::Error) -> Unusable {
+        Unusable::Io(error)
+    }
+}
+
+impl TokensFile {
+    /// The file at a path.
+    pub fn at(path: PathBuf) -> TokensFile {
+        TokensFile(Stamped::at(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The groups of who comes with a token; `None` where it is none, or no more.
+    ///
+    /// # Errors
+    /// [`TokensError`]: there is no file, or it cannot be understood.
+    pub fn groups(&self, token: &str, now_ms: i64) -> Result<Option<Groups>, TokensError> {
+        let tokens = self.0.read(parsed).map_err(|unusable| self.unusable(unusable))?;
+        let tokens = tokens.ok_or_else(|| self.error("there is no such file".to_owned()))?;
+        let hash = hash(token);
+        let found = tokens.tokens.values().find(|token| token.hash == hash);
+        let is_in_time = |token: &&Token| match &token.until {
+            Some(until) => rule::first_ms_of(until).is_some_and(|end_ms| now_ms < end_ms),
+            None => true,
+        };
+        Ok(found.filter(is_in_time).map(|token| token.groups.clone()))
+    }
+
+    /// Makes a token for `groups`, which replaces one of the same name, and returns it: it is kept nowhere else.
+    ///
+    /// # Errors
+    /// [`TokensError`]; the file is as it was then.
+    pub fn make(&self, name: &str, groups: Groups, until: Option<String>) -> Result<String, TokensError> {
+        if let Some(text) = until.as_deref().filter(|text| rule::first_ms_of(text).is_none()) {
+            return Err(self.error(format!("{text:?} is no date, as 2030-01-01 is")));
+        }
+        let bytes: [u8; 32] = ambient::random();
+        let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let new = Token {
+            hash: hash(&token),
+            groups,
+            until,
+        };
+        self.change(|tokens| {
+            tokens.insert(name.to_owned(), new);
+            Ok(())
+        })?;
+        Ok(token)
+    }
+
+    /// Takes a token away.
+    ///
+    /// # Errors
+    /// [`TokensError`]: there is none of that name, or the file cannot be written.
+    pub fn withdraw(&self, name: &str) -> Result<(), TokensError> {
+        self.change(|tokens| match tokens.remove(name) {
+            Some(_) => Ok(()),
+            None => Err(format!("there is no token {name:?}")),
+        })
+    }
+
+    fn change(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, Token>) -> Result<(), String>,
+    ) -> Result<(), TokensError> {
+        let io = |error: io::Error| self.error(error.to_string());
+        let lock = self.path().with_extension("lock");
+        let lock = private::file()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(lock)
+            .map_err(io)?;
+        lock.lock().map_err(io)?;
+        let mut tokens = match std::fs::read_to_string(self.path()) {
+            Ok(text) => parsed(&text).map_err(|unusable| self.unusable(unusable))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Tokens::default(),
+            Err(error) => return Err(io(error)),
+        };
+        change(&mut tokens.tokens).map_err(|why| self.error(why))?;
+        let text = toml::to_string(&tokens).map_err(|error| self.error(error.to_string()))?;
+        let aside = self.path().with_extension("new");
+        let mut file = private::file()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .open(&aside)
+            .map_err(io)?;
+        file.write_all(text.as_bytes()).map_err(io)?;
+        file.sync_all().map_err(io)?;
+        std::fs::rename(&aside, self.path()).map_err(io)
+    }
+
+    fn unusable(&self, unusable: Unusable) -> TokensError {
+        match unusable {
+            Unusable::Io(error) => self.error(error.to_string()),
+            Unusable::Form(why) => self.error(why),
+        }
+    }
+
+    fn error(&self, why: String) -> TokensError {
+        TokensError {
+            path: self.path().display().to_string(),
+            why,
+        }
+    }
+}
+
+fn parsed(text: &str) -> Result<Tokens, Unusable> {
+    toml::from_str(text).map_err(|error| Unusable::Form(error.to_string().trim_end().to_owned()))
+}
+
+fn hash(token: &str) -> String {
+    blake3::hash(token.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_opens_until_it_is_withdrawn_or_over_and_is_not_in_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = TokensFile::at(dir.path().join("tokens.toml"));
+        assert!(file.groups("x", 0).is_err());
+        let staff = Groups::listed("staff");
+        let token = file
+            .make("room", staff.clone(), Some("1970-01-02".to_owned()))
+            .unwrap();
+        let other = file.make("other", Groups::listed("guests"), None).unwrap();
+        assert_eq!(file.groups(&token, 0).unwrap(), Some(staff));
+        assert_eq!(file.groups(&token, rule::DAY_MS).unwrap(), None);
+        assert_eq!(file.groups(&token[1..], 0).unwrap(), None);
+        assert!(!std::fs::read_to_string(file.path()).unwrap().contains(&token));
+        file.withdraw("room").unwrap();
+        assert_eq!(file.groups(&token, 0).unwrap(), None);
+        assert!(file.groups(&other, rule::DAY_MS).unwrap().is_some());
+        assert!(file.withdraw("room").is_err());
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(file.path()).unwrap().permissions());
+        assert_eq!(mode & 0o077, 0, "only the owner reads it");
+    }
+}

@@ -1,0 +1,90 @@
+//! A rule as a file or an answer has it: one flat table.
+//!
+//! A key that is not one of these is an error: a misspelt condition would match everything, and a misspelt group let everybody
+//! in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::rule::{Access, Condition, Rule};
+
+/// [`Rule`], flat.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Written {
+    access: Access,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    except: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prefix: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    but_not: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    domain: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    collection: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mime: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    younger_than_days: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    note: String,
+}
+
+impl From<Written> for Rule {
+    fn from(written: Written) -> Rule {
+        Rule {
+            access: written.access,
+            groups: written.groups,
+            except: written.except,
+            condition: Condition {
+                url: written.url,
+                prefix: written.prefix,
+                but_not: written.but_not,
+                domain: written.domain,
+                collection: written.collection,
+                mime: written.mime,
+                digest: written.digest,
+                from: written.from,
+                to: written.to,
+                younger_than_days: written.younger_than_days,
+                until: written.until,
+            },
+            note: written.note,
+        }
+    }
+}
+
+impl From<Rule> for Written {
+    fn from(rule: Rule) -> Written {
+        let condition = rule.condition;
+        Written {
+            access: rule.access,
+            groups: rule.groups,
+            except: rule.except,
+            url: condition.url,
+            prefix: condition.prefix,
+            but_not: condition.but_not,
+            domain: condition.domain,
+            collection: condition.collection,
+            mime: condition.mime,
+            digest: condition.digest,
+            from: condition.from,
+            to: condition.to,
+            younger_than_days: condition.younger_than_days,
+            until: condition.until,
+            note: rule.note,
+        }
+    }
+}

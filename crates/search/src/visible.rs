@@ -1,0 +1,301 @@
+//! Which documents somebody sees: a bit for each, by segment.
+//!
+//! A document carries what rules ask of its capture (columns for key, media type, collection, digest and time), and not what
+//! they say: that lies outside the index, so that a changed rule holds for the next query and nothing is indexed again. Bits are made
+//! in one pass over the columns of a segment when somebody with a new sight asks first. A segment never changes, so they hold
+//! for as long as it and the sight do.
+//!
+//! Invariant: a document is seen only if its capture is, and the capture of its text if that is another one.
+
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use rights::{Access, Clause, KeyRanges, Sight, SightId};
+use rustc_hash::FxHashSet;
+use tantivy::columnar::{Column, StrColumn, TermOrdHit};
+use tantivy::index::SegmentId;
+use tantivy::{DocId, Searcher, SegmentReader};
+
+use crate::{dates, keys, schema};
+
+/// Memory for bits, in bytes: of a million pages a sight takes 125 KB.
+const KEPT_BYTES: u64 = 64 << 20;
+
+/// Memory for what is kept besides the bits, about.
+const ENTRY_BYTES: u64 = 96;
+
+/// Bytes of the bits of one segment, about: how many are kept is estimated from it.
+const BITS_BYTES: u64 = 8192;
+
+/// A bit for each document of a segment.
+#[derive(Debug, Clone)]
+pub(crate) struct Bits(Arc<[u64]>);
+
+impl Bits {
+    fn of(count: u32, mut is_set: impl FnMut(u32) -> bool) -> Bits {
+        let word = |number: u32| {
+            let first = number * 64;
+            (first..count.min(first + 64)).fold(0, |word, bit| word | u64::from(is_set(bit)) << (bit - first))
+        };
+        Bits((0..count.div_ceil(64)).map(word).collect())
+    }
+
+    /// Whether the bit of a document is set; of one that is not in the segment, no.
+    pub(crate) fn has(&self, document: DocId) -> bool {
+        let word = self.0.get(document as usize / 64);
+        word.is_some_and(|word| word >> (document % 64) & 1 == 1)
+    }
+}
+
+/// What somebody sees of the segments of a searcher.
+#[derive(Debug, Clone)]
+pub(crate) struct Visible {
+    /// As the searcher's segments.
+    segments: Vec<Bits>,
+}
+
+impl Visible {
+    /// Those of the segment with this number.
+    pub(crate) fn of_segment(&self, segment: usize) -> Option<&Bits> {
+        self.segments.get(segment)
+    }
+}
+
+/// Bits made lately.
+pub(crate) struct VisibleBits {
+    kept: Cache<(SegmentId, SightId), Bits, ByBytes>,
+}
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<(SegmentId, SightId), Bits> for ByBytes {
+    fn weight(&self, _: &(SegmentId, SightId), bits: &Bits) -> u64 {
+        ENTRY_BYTES + 8 * bits.0.len() as u64
+    }
+}
+
+impl VisibleBits {
+    pub(crate) fn new() -> VisibleBits {
+        VisibleBits {
+            kept: Cache::with_weighter((KEPT_BYTES / BITS_BYTES) as usize, KEPT_BYTES, ByBytes),
+        }
+    }
+
+    /// What somebody sees of the segments of a searcher.
+    pub(crate) fn of(&self, searcher: &Searcher, sight: &Sight) -> tantivy::Result<Visible> {
+        let bits = |reader: &SegmentReader| {
+            // Of many who ask at once one makes them, and the others wait for that.
+            let name = (reader.segment_id(), sight.id());
+            self.kept.get_or_insert_with(&name, || bits_of(reader, sight))
+        };
+        let segments = searcher.segment_readers().iter().map(bits);
+        Ok(Visible {
+            segments: segments.collect::<tantivy::Result<_>>()?,
+        })
+    }
+}
+
+/// One pass over a segment.
+fn bits_of(reader: &SegmentReader, sight: &Sight) -> tantivy::Result<Bits> {
+    let columns = Columns::of(reader)?;
+    let tests = |clauses: &[Clause]| -> tantivy::Result<Vec<Test>> {
+        clauses.iter().map(|clause| Test::new(clause, &columns)).collect()
+    };
+    let (deny, allow) = (tests(sight.deny())?, tests(sight.allow())?);
+    let is_open = sight.default() == Access::Allow;
+    let sees = |subject: &Subject| {
+        !deny.iter().any(|test| test.holds(subject))
+            && (is_open || allow.iter().any(|test| test.holds(subject)))
+    };
+    Ok(Bits::of(reader.max_doc(), |document| {
+        columns.all_of(document, &sees)
+    }))
+}
+
+/// What rules ask of documents.
+struct Columns {
+    keys: Option<StrColumn>,
+    mimes: Option<StrColumn>,
+    collections: Option<StrColumn>,
+    digests: Column<u64>,
+    dates: Column<u64>,
+}
+
+/// A capture of a document, as its columns have it: text by its ordinal.
+struct Subject {
+    key: u64,
+    mime: u64,
+    collection: u64,
+    digest: u64,
+    date: u64,
+}
+
+impl Columns {
+    fn of(reader: &SegmentReader) -> tantivy::Result<Columns> {
+        let fast = reader.fast_fields();
+        Ok(Columns {
+            keys: fast.str(schema::KEY)?,
+            mimes: fast.str(schema::MIME)?,
+            collections: fast.str(schema::COLLECTION_OF)?,
+            digests: fast.u64(schema::DIGEST)?,
+            dates: fast.u64(schema::DATE)?,
+        })
+    }
+
+    /// Whether `sees` holds for each capture of a document.
+    fn all_of(&self, document: DocId, sees: &dyn Fn(&Subject) -> bool) -> bool {
+        let first = |column: &Option<StrColumn>| {
+            let ordinal = column.as_ref().and_then(|column| column.ords().first(document));
+            // A text that is not there is none of the dictionary's.
+            ordinal.unwrap_or(u64::MAX)
+        };
+        let (key, mime) = (first(&self.keys), first(&self.mimes));
+        let date = self.dates.first(document).unwrap_or(0);
+        let mut collections = self
+            .collections
+            .iter()
+            .flat_map(|column| column.ords().values_for_doc(document));
+        let mut digests = self.digests.values_for_doc(document);
+        let mut any = false;
+        loop {
+            let subject = match (collections.next(), digests.next()) {
+                (Some(collection), Some(digest)) => Subject {
+                    key,
+                    mime,
+                    collection,
+                    digest,
+                    date,
+                },
+                // Every document has one at least; should one have none, nobody but who sees all sees it.
+                (None, None) => return any,
+                _ => return false,
+            };
+            if !sees(&subject) {
+                return false;
+            }
+            any = true;
+        }
+    }
+}
+
+/// A clause for the documents of one segment.
+struct Test {
+    /// By ordinal of the key.
+    keys: Option<Bits>,
+    /// By ordinal of the media type.
+    mimes: Option<Vec<bool>>,
+    /// Ordinal of the collection; of one that no document has, none of the dictionary's.
+    collection: Option<u64>,
+    digests: Option<FxHashSet<u64>>,
+    dates: (u64, u64),
+}
+
+/// Ordinal that no text of a dictionary has, and no absent text either.
+const NO_ORDINAL: u64 = u64::MAX - 1;
+
+impl Test {
+    fn new(clause: &Clause, columns: &Columns) -> tantivy::Result<Test> {
+        let keys = match (&clause.keys, &columns.keys) {
+            (Some(ranges), Some(column)) => Some(bits_of_keys(ranges, column)?),
+            (Some(_), None) => Some(Bits::of(0, |_| false)),
+            (None, _) => None,
+        };
+        let mimes = match &clause.mime {
+            Some(_) => Some(mimes_of(clause, columns.mimes.as_ref())?),
+            None => None,
+        };
+        let collection = match (&clause.collection, &columns.collections) {
+            (Some(wanted), Some(column)) => Some(
+                column
+                    .dictionary()
+                    .term_ord(wanted.as_bytes())?
+                    .unwrap_or(NO_ORDINAL),
+            ),
+            (Some(_), None) => Some(NO_ORDINAL),
+            (None, _) => None,
+        };
+        let hashes = |digests: &std::collections::BTreeSet<String>| {
+            digests.iter().map(|digest| keys::hash(digest)).collect()
+        };
+        let (first_ms, last_ms) = clause.fetch_time_ms;
+        Ok(Test {
+            keys,
+            mimes,
+            collection,
+            digests: clause.digests.as_ref().map(hashes),
+            // Both bounds are of whole seconds, which is what documents have.
+            dates: (
+                if first_ms == i64::MIN {
+                    0
+                } else {
+                    dates::digits_of_ms(first_ms)
+                },
+                if last_ms == i64::MAX {
+                    u64::MAX
+                } else {
+                    dates::digits_of_ms(last_ms)
+                },
+            ),
+        })
+    }
+
+    fn holds(&self, subject: &Subject) -> bool {
+        let (first, last) = self.dates;
+        first <= subject.date
+            && subject.date <= last
+            && self.collection.is_none_or(|wanted| wanted == subject.collection)
+            && self
+                .keys
+                .as_ref()
+                .is_none_or(|keys| u32::try_from(subject.key).is_ok_and(|key| keys.has(key)))
+            && self
+                .mimes
+                .as_ref()
+                .is_none_or(|mimes| mimes.get(subject.mime as usize) == Some(&true))
+            && self
+                .digests
+                .as_ref()
+                .is_none_or(|digests| digests.contains(&subject.digest))
+    }
+}
+
+/// A bit for each ordinal of a dictionary of keys.
+fn bits_of_keys(ranges: &KeyRanges, column: &StrColumn) -> tantivy::Result<Bits> {
+    let dictionary = column.dictionary();
+    let ordinal = |key: &str| {
+        Ok::<_, tantivy::TantivyError>(match dictionary.term_ord_or_next(key.as_bytes())? {
+            TermOrdHit::Exact(ordinal) | TermOrdHit::Next(ordinal) => ordinal,
+        })
+    };
+    let mut spans = Vec::with_capacity(ranges.ranges().len());
+    for range in ranges.ranges() {
+        let (from, to) = (ordinal(&range.start)?, ordinal(&range.end)?);
+        if from < to {
+            spans.push((from, to));
+        }
+    }
+    // Ranges ascend and so do their ordinals: one walk along both.
+    let mut next = 0;
+    Ok(Bits::of(column.num_terms() as u32, |ordinal| {
+        let ordinal = u64::from(ordinal);
+        while spans.get(next).is_some_and(|(_, to)| *to <= ordinal) {
+            next += 1;
+        }
+        spans.get(next).is_some_and(|(from, _)| *from <= ordinal)
+    }))
+}
+
+/// For each ordinal of a dictionary of media types, whether it is meant.
+fn mimes_of(clause: &Clause, column: Option<&StrColumn>) -> tantivy::Result<Vec<bool>> {
+    let Some(column) = column else {
+        return Ok(Vec::new());
+    };
+    let ordinals: Vec<u64> = (0..column.num_terms() as u64).collect();
+    let mut meant = Vec::with_capacity(ordinals.len());
+    column.dictionary().sorted_ords_to_term_cb(&ordinals, |mime| {
+        meant.push(clause.has_mime(&String::from_utf8_lossy(mime)));
+    })?;
+    Ok(meant)
+}

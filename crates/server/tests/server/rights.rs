@@ -1,0 +1,290 @@
+//! Who asks over HTTP sees what rights let them see, on every address.
+
+use std::net::SocketAddr;
+
+use archive::question::{LoadInput, LoadRequest};
+use archive::{Archive, OpenSettings};
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, HeaderName, Request, StatusCode};
+use rights::{Groups, TokensFile};
+use server::{GroupsHeader, ServerSettings};
+use tower::ServiceExt;
+
+use crate::port::Running;
+
+/// An archive of two hosts, of which the public may see one.
+struct Place {
+    archive: Archive,
+    dir: tempfile::TempDir,
+}
+
+const OPEN: &str = "http://open.org/page";
+const SECRET: &str = "http://secret.org/page";
+const WORD: &str = "vellichor";
+
+fn record(url: &str, body: &str) -> String {
+    let http = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    format!(
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n\
+         WARC-Date: 2014-03-11T10:00:00Z\r\nWARC-Target-URI: {url}\r\nContent-Type: application/http; msgtype=response\r\n\
+         Content-Length: {}\r\n\r\n{http}\r\n\r\n",
+        http.len()
+    )
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let warc = dir.path().join("crawl.warc");
+        let text = record(
+            OPEN,
+            &format!("<title>Open</title>river <a href='{SECRET}'>there</a>"),
+        ) + &record(
+            SECRET,
+            &format!("<title>{WORD}</title>{WORD} river <a href='{OPEN}'>{WORD}</a>"),
+        );
+        std::fs::write(&warc, text).unwrap();
+        let mut settings = OpenSettings::default();
+        settings.create = true;
+        let archive = Archive::open(&dir.path().join("archive"), settings).unwrap();
+        let request = LoadRequest {
+            inputs: vec![LoadInput {
+                name: "crawl.warc".into(),
+                path: archive::path_text(&warc),
+            }],
+            ..LoadRequest::default()
+        };
+        archive.load(&request, &mut |_, _| true).unwrap();
+        Place { archive, dir }
+    }
+
+    fn hide_secret(&self) {
+        let rules =
+            "strict = true\n[[rule]]\naccess = \"deny\"\ndomain = \"secret.org\"\nexcept = [\"staff\"]\n";
+        std::fs::write(self.archive.rights_path(), rules).unwrap();
+    }
+
+    fn tokens(&self) -> TokensFile {
+        TokensFile::at(self.dir.path().join("tokens.toml"))
+    }
+
+    fn settings(&self, header_from: &str) -> ServerSettings {
+        ServerSettings {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            groups_header: Some(GroupsHeader {
+                name: HeaderName::from_static("x-groups"),
+                from: vec![header_from.parse().unwrap()],
+            }),
+            tokens: Some(self.tokens().path().to_owned()),
+            ..ServerSettings::default()
+        }
+    }
+}
+
+/// Addresses of everything about the archive's content.
+fn addresses() -> Vec<String> {
+    let of_url = [
+        "/page?url=",
+        "/page/inlinks?url=",
+        "/page/outlinks?url=",
+        "/captures?url=",
+        "/sandbox/content?url=",
+        "/record?url=",
+        "/api/v1/page?url=",
+        "/api/v1/inlinks?url=",
+        "/api/v1/outlinks?url=",
+        "/api/v1/captures?url=",
+        "/api/v1/record?url=",
+        "/cdx?url=",
+        "/cdx/search/cdx?url=",
+    ];
+    let mut all: Vec<String> = [OPEN, SECRET]
+        .iter()
+        .flat_map(|url| of_url.iter().map(move |path| format!("{path}{url}")))
+        .collect();
+    for path in [
+        "/",
+        "/search?q=river",
+        "/search?q=vellichor",
+        "/api/v1/search?q=vellichor&facets=true",
+        "/api/v1/search?q=river&explain=true",
+        "/domains",
+        "/domain?name=secret.org",
+        "/ranking",
+        "/api/v1/domains",
+        "/api/v1/domain?name=secret.org",
+        "/api/v1/domain?name=open.org",
+        "/api/v1/top",
+        "/cdx?url=secret.org&matchType=domain",
+        "/cdx?url=secret.org/*&showNumPages=true",
+        "/about",
+    ] {
+        all.push(path.to_owned());
+    }
+    all
+}
+
+/// Addresses of what only those get who see everything.
+const OF_THE_SERVER: [&str; 12] = [
+    "/loads",
+    "/quarantine",
+    "/statistics",
+    "/metrics",
+    "/api/v1/status",
+    "/api/v1/ledger",
+    "/api/v1/quarantine",
+    "/api/v1/jobs",
+    "/api/v1/stages",
+    "/sql",
+    "/files",
+    "/store",
+];
+
+async fn get(router: &Router, path: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
+    let mut request = Request::get(path).header("host", "localhost");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = router
+        .clone()
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await
+        .unwrap();
+    let (status, headers) = (response.status(), response.headers().clone());
+    let bytes = to_bytes(response.into_body(), 1 << 24).await.unwrap();
+    (status, headers, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[tokio::test]
+async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
+    let place = Place::new();
+    let token = place
+        .tokens()
+        .make("room", Groups::listed("staff"), None)
+        .unwrap();
+    let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
+    let (_, _, all) = get(&router, "/api/v1/search?q=vellichor", &[]).await;
+    assert!(
+        all.contains(SECRET),
+        "without rules everybody sees everything: {all}"
+    );
+
+    // From the next request on.
+    place.hide_secret();
+    for path in addresses() {
+        let (status, _, text) = get(&router, &path, &[]).await;
+        assert!(
+            status.is_success() || status == StatusCode::NOT_FOUND,
+            "{path}: {status} {text}"
+        );
+        // Where the word is searched for, it stands in the answer because it was asked.
+        if !path.contains(WORD) {
+            assert!(!text.contains(WORD), "{path}: {text}");
+        }
+    }
+    let (_, _, found) = get(&router, "/api/v1/search?q=vellichor", &[]).await;
+    assert!(found.contains("\"total\":0"), "{found}");
+    for path in OF_THE_SERVER {
+        let (status, _, text) = get(&router, path, &[]).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}: {text}");
+    }
+    let bearer = format!("Bearer {token}");
+    let (_, headers, found) = get(
+        &router,
+        "/api/v1/search?q=vellichor",
+        &[("authorization", &bearer)],
+    )
+    .await;
+    assert!(found.contains(SECRET), "{found}");
+    let vary: Vec<_> = headers
+        .get_all("vary")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .collect();
+    assert!(
+        vary.iter().any(|value| value.contains("authorization")),
+        "{vary:?}"
+    );
+    let (status, ..) = get(&router, "/api/v1/status", &[("authorization", &bearer)]).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, _, record) = get(
+        &router,
+        &format!("/record?url={SECRET}"),
+        &[("authorization", &bearer)],
+    )
+    .await;
+    assert!(status.is_success() && record.contains(WORD), "{status} {record}");
+}
+
+#[tokio::test]
+async fn a_token_that_is_none_is_refused_and_never_the_public() {
+    let place = Place::new();
+    let token = place
+        .tokens()
+        .make("room", Groups::listed("staff"), None)
+        .unwrap();
+    let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
+    let status = async |value: &str| {
+        get(&router, "/api/v1/search?q=river", &[("authorization", value)])
+            .await
+            .0
+    };
+    let bearer = format!("Bearer {token}");
+    assert_eq!(status(&bearer).await, StatusCode::OK);
+    for wrong in [
+        "Bearer x",
+        "Basic dXNlcjpwYXNz",
+        &token,
+        "Bearer",
+        &bearer[..bearer.len() - 1],
+    ] {
+        assert_eq!(status(wrong).await, StatusCode::UNAUTHORIZED, "{wrong}");
+    }
+    place.tokens().withdraw("room").unwrap();
+    assert_eq!(status(&bearer).await, StatusCode::UNAUTHORIZED);
+}
+
+/// Asks a real server, which knows the address of who asks.
+fn total(running: &Running, groups: &str) -> String {
+    let request = format!(
+        "GET /api/v1/search?q=vellichor HTTP/1.1\r\nHost: localhost\r\nX-Groups: {groups}\r\nConnection: close\r\n\r\n"
+    );
+    let text = running.raw(request.as_bytes());
+    let total = text
+        .split("\"total\":")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{text}"));
+    total.split(',').next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_header_of_groups_is_believed_from_the_proxy_alone() {
+    let place = Place::new();
+    place.hide_secret();
+    let of_proxy = Running::start_over(place.archive.clone(), place.settings("127.0.0.0/8"));
+    assert_eq!(total(&of_proxy, "staff"), "1");
+    assert_eq!(total(&of_proxy, "readers, staff"), "1");
+    assert_eq!(total(&of_proxy, "readers"), "0");
+    let of_others = Running::start_over(place.archive.clone(), place.settings("10.0.0.0/8"));
+    assert_eq!(total(&of_others, "staff"), "0");
+}
+
+/// Half a rule is no rule: nothing is shown, and it says why.
+#[tokio::test]
+async fn rules_that_cannot_be_read_close_the_server() {
+    let place = Place::new();
+    let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
+    std::fs::write(place.archive.rights_path(), "[[rule]]\nacess = \"deny\"\n").unwrap();
+    for path in ["/api/v1/search?q=river", "/", "/loads"] {
+        let (status, _, text) = get(&router, path, &[]).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {text}");
+    }
+    let (status, ..) = get(&router, "/healthz", &[]).await;
+    assert_eq!(status, StatusCode::OK);
+    std::fs::remove_file(place.archive.rights_path()).unwrap();
+    assert_eq!(get(&router, "/", &[]).await.0, StatusCode::OK);
+}

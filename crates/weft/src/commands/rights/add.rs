@@ -1,0 +1,144 @@
+//! `weft rights add`: one more rule.
+
+use ::rights::{Access, Condition, Rule};
+
+use super::{change, print_rule};
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft rights add --deny --url http://example.com/letter.html
+  weft rights add --deny --prefix http://example.com/private/ --except staff
+  weft rights add --deny --collection interviews --younger-than 3650d --group public
+  weft rights add --allow --domain example.org          in an archive that is closed
+  weft rights add --deny --mime 'application/pdf' --until 2030-01-01 --note 'embargo'
+
+A rule matches captures that meet all its conditions. Where one rule allows and another denies, deny wins. Without --group a
+rule is for everybody; the group 'public' are those in no group that any rule names.";
+
+/// Flags of `weft rights add`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    access: AccessArgs,
+    /// One URL, or its key
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// What URL keys begin with (com,example)/private), or a URL that they begin with
+    #[arg(long, value_name = "KEY|URL")]
+    prefix: Option<String>,
+    /// What is left out of --prefix again; repeat it for more
+    #[arg(long, value_name = "KEY|URL", requires = "prefix")]
+    but_not: Vec<String>,
+    /// A host, and all below it
+    #[arg(long, value_name = "HOST")]
+    domain: Option<String>,
+    /// Label of inputs
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// Media type, or all of a kind (image/*)
+    #[arg(long, value_name = "TYPE")]
+    mime: Option<String>,
+    /// Digest of the payload, as in CDX
+    #[arg(long, value_name = "DIGEST")]
+    digest: Option<String>,
+    /// Captured at this date or later
+    #[arg(long, value_name = "DATE")]
+    from: Option<String>,
+    /// Captured at this date or earlier
+    #[arg(long, value_name = "DATE")]
+    to: Option<String>,
+    /// Captured less than so many days ago (365d)
+    #[arg(long, value_name = "DAYS", value_parser = days)]
+    younger_than: Option<u32>,
+    /// The rule is in force before this date alone
+    #[arg(long, value_name = "DATE")]
+    until: Option<String>,
+    /// A group that it is for; repeat it for more [default: everybody]
+    #[arg(long = "group", value_name = "GROUP")]
+    groups: Vec<String>,
+    /// A group that it is not for; repeat it for more
+    #[arg(long, value_name = "GROUP")]
+    except: Vec<String>,
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    note: String,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct AccessArgs {
+    /// Show what it matches, in an archive that is closed
+    #[arg(long)]
+    allow: bool,
+    /// Hide what it matches
+    #[arg(long)]
+    deny: bool,
+}
+
+fn days(text: &str) -> Result<u32, String> {
+    let number = text.trim().trim_end_matches(['d', 'D']);
+    number
+        .parse()
+        .map_err(|_| "a number of days (365d) is expected".to_owned())
+}
+
+/// Runs `weft rights add`.
+pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let rule = Rule {
+        access: match args.access.deny {
+            true => Access::Deny,
+            false => Access::Allow,
+        },
+        groups: args.groups,
+        except: args.except,
+        condition: Condition {
+            url: args
+                .url
+                .map(|url| key(&url, urlkey::MatchType::Exact))
+                .transpose()?,
+            prefix: args
+                .prefix
+                .map(|url| key(&url, urlkey::MatchType::Prefix))
+                .transpose()?,
+            but_not: args
+                .but_not
+                .iter()
+                .map(|url| key(url, urlkey::MatchType::Prefix))
+                .collect::<Result<_, _>>()?,
+            domain: args.domain,
+            collection: args.collection,
+            mime: args.mime,
+            digest: args.digest,
+            from: args.from,
+            to: args.to,
+            younger_than_days: args.younger_than,
+            until: args.until,
+        },
+        note: args.note,
+    };
+    rule.condition
+        .clause(0)
+        .map_err(|error| WrongUse(format!("this rule means nothing: {error}")))?;
+    let number = change(context, |rules| {
+        rules.rules.push(rule.clone());
+        Ok(rules.rules.len())
+    })?;
+    print_rule("added", number, &rule, context)
+}
+
+/// The key of a URL, or what keys of URLs begin with that begin with it; a key as it is.
+fn key(typed: &str, match_type: urlkey::MatchType) -> Result<String, WrongUse> {
+    if !typed.contains("://") {
+        return Ok(typed.to_owned());
+    }
+    let ranges = urlkey::url_ranges(typed, match_type);
+    let first = ranges.map(|ranges| ranges.into_iter().next());
+    match first {
+        Ok(Some(range)) => Ok(range.start),
+        Ok(None) => Err(WrongUse(format!("{typed:?} has no URL key"))),
+        Err(error) => Err(WrongUse(format!("{typed:?} has no URL key: {error}"))),
+    }
+}
