@@ -1,0 +1,204 @@
+//! `weft rights` and `--as`: rules on the command line, and what they change in answers.
+
+use serde_json::json;
+
+use crate::fixture;
+use crate::support::Place;
+
+fn loaded() -> Place {
+    let place = Place::new();
+    place.write_old("web.warc", &fixture::small_web());
+    place.good(&["load", "web.warc"]);
+    place
+}
+
+fn total(place: &Place, query: &str, groups: Option<&str>) -> u64 {
+    let mut arguments = vec!["search", query, "--json"];
+    if let Some(groups) = groups {
+        arguments.extend(["--as", groups]);
+    }
+    place.json(&arguments)["total"].as_u64().expect("a total")
+}
+
+#[test]
+fn a_rule_holds_for_the_next_question_of_those_it_is_for() {
+    let place = loaded();
+    let all = total(&place, "site:museum.example", None);
+    assert!(all > 0);
+    assert_eq!(total(&place, "site:museum.example", Some("")), all);
+    let added = place.good(&[
+        "rights", "add", "--deny", "--domain", "museum.example", "--except", "staff", "--note", "a test",
+    ]);
+    assert!(
+        added.contains("added rule 1: deny domain museum.example for everybody except staff (a test)"),
+        "{added}"
+    );
+    assert_eq!(total(&place, "site:museum.example", Some("")), 0);
+    assert_eq!(total(&place, "site:museum.example", Some("strangers")), 0);
+    assert_eq!(total(&place, "site:museum.example", Some("staff")), all);
+    assert_eq!(total(&place, "site:museum.example", None), all);
+    let cdx = |groups: &str| {
+        place
+            .run(&["cdx", "museum.example", "--match", "domain", "--as", groups])
+            .stdout
+            .lines()
+            .count()
+    };
+    assert_eq!(cdx(""), 0);
+    assert!(cdx("staff") > 0);
+
+    let rules = place.json(&["rights", "ls", "--json"]);
+    assert_eq!(rules["rules"][0]["domain"], json!("museum.example"), "{rules}");
+    assert_eq!(place.run(&["rights", "rm", "2"]).code, Some(1));
+    place.good(&["rights", "rm", "1"]);
+    assert_eq!(total(&place, "site:museum.example", Some("")), all);
+}
+
+#[test]
+fn a_closed_archive_shows_what_is_allowed() {
+    let place = loaded();
+    let listed = place.good(&["rights", "default", "deny", "--strict", "yes"]);
+    assert!(listed.contains("closed") && listed.contains("strict"), "{listed}");
+    assert_eq!(total(&place, "site:museum.example", Some("")), 0);
+    place.good(&["rights", "add", "--allow", "--prefix", "http://museum.example/"]);
+    assert!(total(&place, "site:museum.example", Some("")) > 0);
+}
+
+#[test]
+fn a_test_says_which_rule_decides() {
+    let place = loaded();
+    place.good(&[
+        "rights", "add", "--deny", "--prefix", "example,museum)/", "--except", "staff",
+    ]);
+    let run = place.run(&["rights", "test", "http://museum.example/"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stdout.contains("hidden") && run.stdout.contains("by rule 1: deny prefix example,museum)/"),
+        "{run:?}"
+    );
+    let run = place.run(&["rights", "test", "http://museum.example/", "--as", "staff"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(
+        run.stdout.contains("seen") && run.stdout.contains("the archive is public"),
+        "{run:?}"
+    );
+    // Of a URL that is not captured, one as the flags say.
+    let run = place.run(&[
+        "rights",
+        "test",
+        "http://nowhere.net/",
+        "--mime",
+        "image/png",
+        "--json",
+    ]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stdout.contains("image/png"), "{run:?}");
+}
+
+#[test]
+fn what_is_the_owners_is_refused_to_others() {
+    let place = loaded();
+    place.good(&[
+        "rights", "add", "--deny", "--domain", "museum.example", "--except", "staff",
+    ]);
+    for arguments in [&["status"][..], &["dump", "pages"]] {
+        let others = place.run(&[arguments, &["--as", ""]].concat());
+        assert_eq!(others.code, Some(1), "{others:?}");
+        assert!(
+            others.stderr.contains("nothing of the archive is hidden"),
+            "{others:?}"
+        );
+        place.good(&[arguments, &["--as", "staff"]].concat());
+    }
+    for arguments in [
+        &["load", "web.warc"][..],
+        &["sql", "select 1"],
+        &["verify"],
+        &["serve"],
+        &["rights", "ls"],
+    ] {
+        let refused = place.run(&[arguments, &["--as", "staff"]].concat());
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(
+            refused.stderr.contains("--as is for commands that ask"),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn wrong_rules_are_refused_before_they_are_written() {
+    let place = loaded();
+    for (arguments, said) in [
+        (&["--deny", "--from", "soon"][..], "no date"),
+        (&["--deny", "--domain", "a b"], "no host name"),
+        (&["--domain", "museum.example"], "--allow"),
+        (&["--deny", "--allow"], "cannot be used with"),
+        (&["--deny", "--younger-than", "long"], "number of days"),
+    ] {
+        let run = place.run(&[&["rights", "add"][..], arguments].concat());
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(said), "{run:?}");
+    }
+    assert!(!place.path("weft-archive/rights.toml").exists());
+    let run = Place::new().run(&["rights", "ls"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("is no archive"), "{run:?}");
+}
+
+/// Somebody's editor leaves half a file: nobody but the owner sees anything, and it is said where it breaks.
+#[test]
+fn a_broken_file_closes_the_archive_and_is_named() {
+    let place = loaded();
+    place.write(
+        "weft-archive/rights.toml",
+        b"[[rule]]\naccess = \"deny\"\ndomian = \"museum.example\"\n",
+    );
+    let run = place.run(&["search", "maps", "--as", ""]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr.contains("rights.toml") && run.stderr.contains("domian"),
+        "{run:?}"
+    );
+    place.good(&["search", "maps"]);
+}
+
+#[test]
+fn the_rules_of_a_pywb_are_taken_over() {
+    let place = loaded();
+    let file = place.write(
+        "access.aclj",
+        b"example,museum)/ - {\"access\": \"exclude\"}\nexample,museum)/ - {\"access\": \"allow\", \"user\": \"staff\"}\n",
+    );
+    let file = file.to_str().expect("text");
+    let dry = place.good(&["rights", "import", file, "--dry-run"]);
+    assert!(
+        dry.contains("1 rule would be added") && dry.contains("exclude"),
+        "{dry}"
+    );
+    assert!(total(&place, "site:museum.example", Some("")) > 0);
+    place.good(&["rights", "import", file]);
+    assert_eq!(total(&place, "site:museum.example", Some("")), 0);
+    assert!(total(&place, "site:museum.example", Some("staff")) > 0);
+}
+
+#[test]
+fn a_token_is_shown_once_and_its_hash_kept() {
+    let place = loaded();
+    let made = place.good(&[
+        "rights",
+        "token",
+        "room",
+        "--group",
+        "staff",
+        "--tokens",
+        "tokens.toml",
+    ]);
+    let token = made.trim();
+    assert_eq!(token.len(), 64, "{made}");
+    let kept = std::fs::read_to_string(place.path("tokens.toml")).expect("a file");
+    assert!(kept.contains("room") && !kept.contains(token), "{kept}");
+    place.good(&["rights", "token", "room", "--withdraw", "--tokens", "tokens.toml"]);
+    let again = place.run(&["rights", "token", "room", "--withdraw", "--tokens", "tokens.toml"]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+}
