@@ -13,7 +13,8 @@ use facts::{Fact, Facts, FactsError, Note, Place, Settings, Source, TableSum, Ta
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use weave::{
-    Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, Weave,
+    Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, TakeDown,
+    TookDown, Weave,
 };
 
 use crate::inputs::is_address;
@@ -202,6 +203,26 @@ impl KeptFacts {
             let report = weave.take_back(id, to, reread, Some(&|epoch| note(epoch).to_bytes()))?;
             *noted = Some(note(report.epoch));
             Ok(())
+        })
+    }
+
+    /// Takes captures down ([`Weave::take_down`]), their facts too.
+    pub(crate) fn take_down<E: From<WeaveError> + From<TakeBackError>>(
+        &self,
+        weave: &Weave,
+        asked: &TakeDown,
+        reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
+    ) -> Result<TookDown, E> {
+        self.in_turn(weave, |noted| {
+            let written = Mutex::new(None);
+            let note = |epoch: Epoch, captures: &[(InputId, u64)]| {
+                let captures = captures.iter().map(|(input, offset)| (input.0, *offset));
+                let note = Note::of_taken_down(epoch.0, captures);
+                written.lock().insert(note).to_bytes()
+            };
+            let took_down = weave.take_down(asked, reread, Some(&note))?;
+            *noted = written.into_inner();
+            Ok(took_down)
         })
     }
 

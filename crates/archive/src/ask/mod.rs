@@ -22,6 +22,7 @@ mod rebuild;
 mod record;
 mod search;
 mod status;
+mod takedown;
 mod time;
 
 use std::io::Write;

@@ -49,6 +49,14 @@ macro_rules! questions {
             Jobs(JobsBody) { Jobs(Jobs) => jobs::jobs }
             /// What was removed from the ledger.
             Forgotten(ForgottenBody) { Forget(Forget) => forget::forget }
+            /// What was taken down, or would be.
+            TakenDown(TakenDownBody) { TakeDown(TakeDown) => takedown::take_down }
+            /// The register of takedowns.
+            Takedowns(TakedownsBody) { Takedowns(Takedowns) => takedown::takedowns }
+            /// A takedown that has ended.
+            Undone(UndoneBody) { UndoTakedown(UndoTakedown) => takedown::undo }
+            /// What is kept out, for checks.
+            TakedownRules(TakedownRulesBody) { TakedownRules(TakedownRulesQuestion) => takedown::rules }
             /// What was made anew.
             Rebuilt(RebuiltBody) { Rebuild(Rebuild) => rebuild::rebuild }
             /// How far a rebuild is.

@@ -158,14 +158,18 @@ impl Log {
         self.files.values()
     }
 
-    /// Files that may hold rows of an input.
-    pub(crate) fn files_of_input(&self, input_id: i64) -> Vec<Add> {
+    /// Files that may hold rows of some inputs.
+    pub(crate) fn files_of_inputs(&self, input_ids: &[u32]) -> Vec<Add> {
         let may_hold = |add: &&Add| {
             let bounds = add
                 .stats
                 .as_deref()
                 .and_then(|text| stats::numbers(text, "input_id"));
-            bounds.is_none_or(|(least, greatest)| (least..=greatest).contains(&input_id))
+            let is_within = |(least, greatest): (i64, i64)| {
+                let mut inputs = input_ids.iter().map(|id| i64::from(*id));
+                inputs.any(|id| (least..=greatest).contains(&id))
+            };
+            bounds.is_none_or(is_within)
         };
         self.files.values().filter(may_hold).cloned().collect()
     }

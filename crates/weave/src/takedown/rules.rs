@@ -25,7 +25,7 @@ struct Written {
     /// Key of the hashes.
     key: [u8; 32],
     rules: Vec<(u32, Rule)>,
-    /// Captures of takedowns that are undone, which were not read again since: digest of the input, and offset.
+    /// Captures of takedowns that are undone, which were not read again since: name of the input, and offset.
     returning: Vec<(String, u64)>,
 }
 
@@ -127,8 +127,8 @@ impl TakedownRules {
     }
 
     /// Whether a capture is kept out for no other reason than that it was not read again since its takedown was undone.
-    pub fn is_returning(&self, digest: &str, offset: u64) -> bool {
-        !self.returning.is_empty() && self.returning.contains(&(digest.to_owned(), offset))
+    pub fn is_returning(&self, input: &str, offset: u64) -> bool {
+        !self.returning.is_empty() && self.returning.contains(&(input.to_owned(), offset))
     }
 
     /// A selector as the register keeps it.

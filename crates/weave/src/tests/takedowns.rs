@@ -228,7 +228,7 @@ fn what_is_undone_comes_back_when_it_is_read_again_and_not_before() {
     let returning = pair.weave().returning(input).unwrap();
     assert_eq!(returning.iter().map(|row| row.offset).collect::<Vec<_>>(), [1, 2]);
     let rules = pair.weave().takedown_rules().unwrap();
-    assert!(rules.is_returning("sha256:a.warc.gz", 2) && !rules.is_returning("sha256:a.warc.gz", 3));
+    assert!(rules.is_returning("a.warc.gz", 2) && !rules.is_returning("a.warc.gz", 3));
     pair.load(input, captures);
     assert!(pair.weave().returning(input).unwrap().is_empty());
     assert_eq!(all_dumps(&pair.snapshot()), before);

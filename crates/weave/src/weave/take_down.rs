@@ -195,7 +195,7 @@ impl Weave {
             for row in all_kept_out(snapshot.cut()) {
                 let (input, kept_out) = row?;
                 if is_undone(&register, &kept_out) {
-                    returning.push((snapshot.input(input)?.digest.clone(), kept_out.offset));
+                    returning.push((snapshot.input(input)?.input.clone(), kept_out.offset));
                 }
             }
         }
