@@ -226,6 +226,22 @@ impl KeptFacts {
         })
     }
 
+    /// Removes files and commits that the tables do not need any more; gives what stays nevertheless, in words.
+    pub(crate) fn purge(&self, weave: &Weave) -> Result<Vec<String>, WeaveError> {
+        let mut last = self.tables.last.lock();
+        self.tables.publish(weave, &mut last)?;
+        if let Some(address) = &self.tables.address {
+            return Ok(vec![format!(
+                "the tables in {address} keep files of before until they are vacuumed (weft sql maintain)"
+            )]);
+        }
+        let purged = self.tables.facts.purge()?;
+        let stays = |log: String| {
+            format!("{log} has a checkpoint of another program, which may hold bounds of columns of before")
+        };
+        Ok(purged.checkpoints.into_iter().map(stays).collect())
+    }
+
     /// Registers an input ([`Weave::register_input`]); where it gets another name, its facts get it too.
     pub(crate) fn register(
         &self,

@@ -51,6 +51,18 @@ pub struct TableSum {
     pub bytes: u64,
 }
 
+/// What [`Facts::purge`] removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Data files.
+    pub files: u64,
+    /// Commits that said something about such files.
+    pub commits: u64,
+    /// Logs with checkpoints, which other engines wrote: these may say something about such files until the next one is
+    /// written and they are cleared.
+    pub checkpoints: Vec<String>,
+}
+
 /// The tables of an archive. One process writes them; others may compact them meanwhile.
 pub struct Facts {
     place: Arc<dyn Place>,
@@ -260,6 +272,37 @@ impl Facts {
             }
         }
         Ok(true)
+    }
+
+    /// Removes what the tables do not count any more: data files, and what the log's older commits say about them. Readers that
+    /// look at an earlier version do not find its files afterwards. Nothing may be staged and not published.
+    ///
+    /// # Errors
+    /// [`FactsError`]: some of it may be gone; a later call goes on.
+    pub fn purge(&self) -> Result<Purged, FactsError> {
+        let mut purged = Purged::default();
+        for (table, slot) in self.tables.iter().zip(self.logs.lock().iter_mut()) {
+            if slot.is_none() && !Log::is_there(&*self.place, table.name())? {
+                continue;
+            }
+            let log = self.read(*table, slot)?;
+            purged.commits += log.drop_history()?;
+            if log.has_checkpoint()? {
+                purged
+                    .checkpoints
+                    .push(self.place.locate(&log.path("_delta_log")));
+            }
+            for name in log.stray_files()? {
+                let path = log.path(&name);
+                self.place.remove(&path).map_err(|source| FactsError::Io {
+                    doing: "remove",
+                    path: self.place.locate(&path),
+                    source,
+                })?;
+                purged.files += 1;
+            }
+        }
+        Ok(purged)
     }
 
     /// How large the tables are.

@@ -481,11 +481,16 @@ proptest! {
                     facts.publish(&Note::of_bytes(&note.to_bytes()).unwrap()).unwrap();
                     let leaves = |i: u64, o: u64| captures.iter().any(|(input, offset)| (u64::from(*input), u64::from(*offset)) == (i, o));
                     model.retain(|(i, offset, ..)| !leaves(*i, *offset));
+                    facts.purge().unwrap();
+                    if captures.len() % 2 == 0 {
+                        facts = open(root.path());
+                    }
                 }
                 Step::OpenAgain => facts = open(root.path()),
             }
         }
         model.sort();
+        facts.purge().unwrap();
         if model.is_empty() && !root.path().join("captures").exists() {
             return Ok(());
         }

@@ -36,6 +36,13 @@
 //! | `undo_takedown.before_commit` | the takedown in force | it is undone when it is asked for again |
 //! | `undo_takedown.before_sync` | its end, perhaps not yet durable | register and ledger change together or not at all |
 //!
+//! A purge passes [`PURGING_CRASH_POINTS`]:
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `purge.before_exchange` | the index, and a whole copy of it beside | opening removes the copy |
+//! | `purge.after_exchange` | the copy in the place of the index, which is beside it | opening removes the old one; both have the same rows |
+//!
 //! A rebuild of views passes [`REBUILDING_CRASH_POINTS`]:
 //!
 //! | point | what is on disk | why it is harmless |
@@ -72,6 +79,9 @@ pub(crate) const RENUMBERING_CRASH_POINTS: [&str; 3] = [
 /// Names of the crash points of closing an index.
 pub(crate) const CLOSING_CRASH_POINTS: [&str; 2] = ["close.before_journal", "close.after_journal"];
 
+/// Names of the crash points of a purge.
+pub const PURGING_CRASH_POINTS: [&str; 2] = ["purge.before_exchange", "purge.after_exchange"];
+
 /// Names of the crash points of a rebuild of views.
 pub const REBUILDING_CRASH_POINTS: [&str; 3] = [
     "rebuild.after_batch",
@@ -87,6 +97,11 @@ pub(crate) fn point(name: &'static str) {
 /// As [`point`], while a takedown is undone.
 pub(crate) fn undoing_point(name: &'static str) {
     crashpoint::pass(&UNDOING_CRASH_POINTS, name);
+}
+
+/// As [`point`], while an index is purged.
+pub(crate) fn purging_point(name: &'static str) {
+    crashpoint::pass(&PURGING_CRASH_POINTS, name);
 }
 
 /// As [`point`], while an index of an older format is opened.

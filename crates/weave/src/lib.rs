@@ -53,7 +53,7 @@ mod write;
 pub use beside::{Arriving, NoteRenamed, WriteBeside};
 pub use bucket::inlinks_bucket;
 pub use check::{Checked, Damage};
-pub use crash::{CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
+pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
 pub use dump::{Details, DumpFormat, DumpRange, View};
 pub use epoch::{Batch, ChangedPage, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};

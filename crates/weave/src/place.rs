@@ -43,6 +43,7 @@ pub(crate) fn open(
     links: Option<LinkScope>,
     settings: &Settings,
 ) -> Result<(Arc<Tables>, LinkScope), OpenError> {
+    crate::weave::remove_left(dir).map_err(|e| OpenError::io("remove what a purge left beside", dir, &e))?;
     if is_vacant(dir).map_err(|e| OpenError::io("look for", dir, &e))? {
         create(dir, links.unwrap_or_default(), settings)?;
     }

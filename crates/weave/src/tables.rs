@@ -230,6 +230,11 @@ impl Tables {
         }
     }
 
+    /// As [`Tables::settle`], whatever there is.
+    pub(crate) fn settle_all(&self) -> fjall::Result<()> {
+        self.write_out()
+    }
+
     fn write_out(&self) -> fjall::Result<()> {
         for space in &self.spaces {
             // Handed to the engine's threads; the loop below waits until they have written it.

@@ -7,11 +7,13 @@
 //!   memory and disk may differ. The same after a broken invariant ([`invariant::holds`]).
 
 mod leave;
+mod purge;
 mod recover;
 mod take_back;
 mod take_down;
 
 pub use leave::Reread;
+pub(crate) use purge::remove_left;
 pub use take_back::{TakeBack, TakeBackError};
 pub use take_down::{NoteTakenDown, TakeDown, TookDown, WouldLeave};
 

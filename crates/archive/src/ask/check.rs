@@ -12,7 +12,7 @@ use crate::recounting::Recounting;
 const LOAD_AGAIN: &str = "restore a copy of the archive, or load its inputs into a new one";
 
 pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError> {
-    let Basis { open, snapshot } = basis;
+    let Basis { open, snapshot, .. } = basis;
     if let Some(recounting) = &open.recounting {
         return recounted(recounting);
     }

@@ -36,6 +36,10 @@ use crate::question::{Answer, Body, Dump, DumpRequest, Question, questions};
 
 /// Answers a question.
 pub(crate) fn answer(open: &OpenArchive, question: &Question) -> Result<Answer, AskError> {
+    let purged = match question {
+        Question::Purge(_) => Some(takedown::purge_now(open)?),
+        _ => None,
+    };
     // If a load ended after the snapshot was taken, the answer would call it done next to a ledger in which
     // it is not, so ask again. A load begins once and ends once, so this loop ends.
     loop {
@@ -43,6 +47,7 @@ pub(crate) fn answer(open: &OpenArchive, question: &Question) -> Result<Answer, 
         let basis = Basis {
             open,
             snapshot: open.weave.snapshot(),
+            purged: purged.clone(),
         };
         let body = answer_at_once(&basis, question)?;
         let about_jobs = matches!(

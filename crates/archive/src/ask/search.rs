@@ -9,7 +9,7 @@ use crate::AskError;
 use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
-    let Basis { open, snapshot } = basis;
+    let Basis { open, snapshot, .. } = basis;
     if question
         .after
         .as_deref()

@@ -12,7 +12,7 @@ use crate::question::{FactsTable, Status, StatusBody};
 const ROOM_BYTES_MIN: u64 = 64 << 20;
 
 pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskError> {
-    let Basis { open, snapshot } = basis;
+    let Basis { open, snapshot, .. } = basis;
     let totals = snapshot.totals()?;
     let (facts, facts_failure) = facts(open);
     Ok(StatusBody {

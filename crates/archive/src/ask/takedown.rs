@@ -1,6 +1,6 @@
 //! Takes captures down, undoes that, and shows the register.
 
-use weave::{CaptureRow, InputId, InputState, LedgerEntry, Rule, Selector, Takedown, WouldLeave};
+use weave::{CaptureRow, Epoch, InputId, InputState, LedgerEntry, Rule, Selector, Takedown, WouldLeave};
 
 use super::basis::Basis;
 use super::forget::may_be_forgotten;
@@ -9,11 +9,13 @@ use super::ledger::is_named;
 use super::limit::clamp;
 use crate::AskError;
 use crate::crash;
+use crate::files::bytes_below;
 use crate::load::{forget_input, take_down_captures};
 use crate::open_archive::OpenArchive;
 use crate::question::{
-    ForgottenBody, TakeDown, TakedownRow, TakedownRulesBody, TakedownRulesQuestion, Takedowns, TakedownsBody,
-    TakenDownBody, TakenDownCapture, TakenDownInput, Takes, UndoTakedown, UndoneBody, UnreadableCapture,
+    ForgottenBody, Purge, PurgedBody, TakeDown, TakedownRow, TakedownRulesBody, TakedownRulesQuestion,
+    Takedowns, TakedownsBody, TakenDownBody, TakenDownCapture, TakenDownInput, Takes, UndoTakedown,
+    UndoneBody, UnreadableCapture,
 };
 
 /// Takes captures down in one epoch. Inputs that were not read to their end are removed from the ledger instead.
@@ -204,6 +206,39 @@ fn to_load_again(open: &OpenArchive, undone: &Takedown) -> Result<Vec<String>, A
         }
     }
     Ok(inputs)
+}
+
+/// What a purge came to.
+pub(super) fn purge(basis: &Basis<'_>, _: &Purge) -> Result<PurgedBody, AskError> {
+    let purged = basis.purged.clone();
+    purged.ok_or_else(|| AskError::internal("nothing was purged"))
+}
+
+/// Writes index and search index anew, and removes files of facts that do not count any more. Whoever calls it holds no
+/// snapshot.
+pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
+    open.writable()?;
+    let begun = open.rebuild_begins()?;
+    open.jobs.while_idle(|| {
+        open.weave.recover().map_err(AskError::internal)?;
+        open.catch_up_search().map_err(AskError::internal)?;
+        let mut body = PurgedBody {
+            disk_bytes_before: bytes_below(open.files.dir()),
+            ..PurgedBody::default()
+        };
+        let covered = Epoch(open.search.covered_epoch());
+        open.weave
+            .purge(covered, &mut |table, rows| begun.at(table, rows))
+            .map_err(AskError::internal)?;
+        open.rebuild_search(&mut |rows| begun.at("search", rows))
+            .map_err(AskError::internal)?;
+        open.search.wait_for_merges().map_err(AskError::internal)?;
+        if let Some(facts) = &open.facts {
+            body.notes = facts.purge(&open.weave).map_err(AskError::internal)?;
+        }
+        body.disk_bytes = bytes_below(open.files.dir());
+        Ok(body)
+    })?
 }
 
 /// The register.

@@ -55,6 +55,8 @@ macro_rules! questions {
             Takedowns(TakedownsBody) { Takedowns(Takedowns) => takedown::takedowns }
             /// A takedown that has ended.
             Undone(UndoneBody) { UndoTakedown(UndoTakedown) => takedown::undo }
+            /// What a purge came to.
+            Purged(PurgedBody) { Purge(Purge) => takedown::purge }
             /// What is kept out, for checks.
             TakedownRules(TakedownRulesBody) { TakedownRules(TakedownRulesQuestion) => takedown::rules }
             /// What was made anew.

@@ -162,6 +162,21 @@ pub struct UndoneBody {
     pub inputs: Vec<String>,
 }
 
+/// Writes everything anew that holds files, so that none has what left the archive.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Purge {}
+
+/// What a purge came to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PurgedBody {
+    /// Size of all files in the archive's directory before, in bytes.
+    pub disk_bytes_before: u64,
+    /// The same afterwards.
+    pub disk_bytes: u64,
+    /// Files that may still hold what left, and why.
+    pub notes: Vec<String>,
+}
+
 /// Asks what is kept out, in a form that can be asked of captures elsewhere: for `weft verify`. It is no part of the HTTP API.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct TakedownRulesQuestion {}

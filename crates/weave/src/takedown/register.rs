@@ -8,7 +8,7 @@ use crate::codec::Corrupt;
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
-use crate::ledger::LedgerEntry;
+use crate::ledger::{InputState, LedgerEntry};
 use crate::tables::Table;
 use crate::write::Write;
 
@@ -131,6 +131,11 @@ impl Register {
                 sifted.captures.push((input, capture));
                 continue;
             };
+            // The whole input is kept out.
+            if entry.state == InputState::TakenDown {
+                sifted.kept_out += 1;
+                continue;
+            }
             let rules = &self.rules;
             let (url_key, collection) = (capture.url_key.as_bytes(), entry.collection.as_str());
             let takedown = rules.takes_down(url_key, capture.fetch_time_ms, collection);

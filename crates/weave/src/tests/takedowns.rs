@@ -385,3 +385,138 @@ fn redirects_and_revisits_leave_like_pages() {
             .is_none()
     );
 }
+
+/// All bytes of the files below a directory.
+fn bytes_below(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(bytes_below(&path)),
+            false => found.push((path.clone(), std::fs::read(&path).unwrap())),
+        }
+    }
+    found
+}
+
+fn files_with(dir: &Path, word: &str) -> Vec<std::path::PathBuf> {
+    let has = |bytes: &[u8]| bytes.windows(word.len()).any(|window| window == word.as_bytes());
+    let files = bytes_below(dir).into_iter();
+    files
+        .filter(|(_, bytes)| has(bytes))
+        .map(|(path, _)| path)
+        .collect()
+}
+
+/// An index with a page of words that are nowhere else, and so many links that rows are packed under a dictionary.
+fn with_planted(word: &str) -> (Pair, InputId) {
+    let (mut pair, input) = Pair::with_input();
+    let mut captures: Vec<(InputId, Capture)> = (0..600)
+        .map(|n| {
+            let targets: Vec<String> = (0..4)
+                .map(|t| format!("http://t{t}.org/{word}/{}", n % 9))
+                .collect();
+            let links: Vec<(&str, &str)> = targets.iter().map(|t| (t.as_str(), word)).collect();
+            (input, page(&format!("http://planted.com/{word}/{n}"), n, &links))
+        })
+        .collect();
+    captures.extend((600..900).map(|n| {
+        let target = format!("http://t.org/{}", n % 9);
+        (
+            input,
+            page(&format!("http://stays.com/{n}"), n, &[(&target, "some words")]),
+        )
+    }));
+    pair.apply(captures);
+    let mut text = page(&format!("http://planted.com/{word}"), 901, &[]);
+    if let Some(page) = &mut text.page {
+        page.text = format!("{word} {}", crate::tests::support::noise(3));
+    }
+    pair.load(input, [text]);
+    (pair, input)
+}
+
+#[test]
+fn no_file_holds_what_was_taken_down_once_it_is_purged() {
+    let word = "zq7xkvwplantedj4m9";
+    let (mut pair, input) = with_planted(word);
+    assert!(pair.snapshot().cut().link_dictionary().is_some());
+    pair.take_down(&Selector::Prefix("com,planted)/".into()));
+    pair.check();
+    let before = all_dumps(&pair.snapshot());
+    assert!(!files_with(&pair.dir(), word).is_empty());
+    let epoch = pair.snapshot().epoch();
+    pair.weave().purge(epoch, &mut |_, _| ()).unwrap();
+    assert_eq!(
+        files_with(pair.dir().parent().unwrap(), word),
+        [] as [std::path::PathBuf; 0]
+    );
+    assert_eq!(all_dumps(&pair.snapshot()), before);
+    pair.check();
+    // And it goes on as before.
+    pair.load(
+        input,
+        [page("http://stays.com/new", 999, &[("http://t.org/1", "x")])],
+    );
+    pair.reopen();
+    pair.check();
+    assert_eq!(
+        files_with(pair.dir().parent().unwrap(), word),
+        [] as [std::path::PathBuf; 0]
+    );
+}
+
+#[test]
+fn a_purge_waits_for_readers_and_changes_nothing_where_one_stays() {
+    let (pair, _) = with_planted("word");
+    let held = pair.snapshot();
+    let before = all_dumps(&held);
+    let error = pair.weave().purge(held.epoch(), &mut |_, _| ()).unwrap_err();
+    assert!(error.to_string().contains("while it is read from"), "{error}");
+    drop(held);
+    assert_eq!(all_dumps(&pair.snapshot()), before);
+    let epoch = pair.snapshot().epoch();
+    pair.weave().purge(epoch, &mut |_, _| ()).unwrap();
+    assert_eq!(all_dumps(&pair.snapshot()), before);
+}
+
+const PURGE_DIR: &str = "WEFT_TEST_PURGE_DIR";
+
+/// Not a test of its own: what the test below runs in another process.
+#[test]
+fn purging_child() {
+    if let Some(dir) = std::env::var_os(PURGE_DIR) {
+        let weave = load(Path::new(&dir));
+        let epoch = weave.snapshot().epoch();
+        weave.purge(epoch, &mut |_, _| ()).unwrap();
+    }
+}
+
+#[test]
+fn a_crash_in_a_purge_loses_nothing_and_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let undisturbed = all_dumps(&load(&home.path().join("undisturbed")).snapshot());
+    for point in crate::PURGING_CRASH_POINTS {
+        let place = home.path().join(point);
+        let dir = place.join("index");
+        let ended = run_child(
+            "tests::takedowns::purging_child",
+            PURGE_DIR,
+            &dir,
+            &format!("{point}:1"),
+        );
+        assert!(!ended, "{point} was never passed");
+        assert_eq!(std::fs::read_dir(&place).unwrap().count(), 2);
+        let weave = load(&dir);
+        assert_eq!(
+            all_dumps(&weave.snapshot()),
+            undisturbed,
+            "after a crash at {point}"
+        );
+        assert_eq!(
+            std::fs::read_dir(&place).unwrap().count(),
+            1,
+            "after a crash at {point}"
+        );
+    }
+}

@@ -6,7 +6,7 @@ mod print;
 use std::ffi::OsString;
 
 use archive::question::{
-    Forget, LedgerState, TakeDown, Takedowns, TakedownsBody, TakenDownBody, Takes, UndoTakedown,
+    Forget, LedgerState, Purge, TakeDown, Takedowns, TakedownsBody, TakenDownBody, Takes, UndoTakedown,
 };
 use archive::{Archive, OpenSettings};
 
@@ -25,6 +25,7 @@ Examples:
   weft forget --input crawls/x.warc.gz                   a whole input
   weft forget --list                                     the register of takedowns
   weft forget --undo 3                                   lets it in again, with the next weft load
+  weft forget --purge                                    no file of the archive holds it any more
   weft forget --failed                                   inputs that failed leave the ledger
 
 What is taken down leaves every view, link, search and the facts in one step, and stays out
@@ -32,9 +33,10 @@ when the same or other inputs are loaded, until that is undone. The register kee
 why and how much, and of what only a hash: do not repeat it in the reason. Links of other pages
 to it stay. The bytes stay in the input files. Inputs that were not read to their end, or have
 no captures, leave the ledger instead, and are new when they are loaded again. Files of the
-archive may hold what left until they are written anew; docs/takedown.md says more.
-Exit code 1: there is no such input or takedown, or a capture that would be current now cannot
-be read.";
+archive may hold what left until --purge writes them anew, which takes about as much room again
+and as long as reading all of the archive. docs/takedown.md says more.
+Exit code 1: there is no such input or takedown, a capture that would be current now cannot
+be read, or files stay that a purge cannot write anew.";
 
 /// Flags of `weft forget`.
 #[derive(Debug, clap::Args)]
@@ -43,10 +45,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
     /// Say what would leave, and change nothing
-    #[arg(long, conflicts_with_all = ["failed", "list", "undo"])]
+    #[arg(long, conflicts_with_all = ["failed", "list", "purge", "undo"])]
     dry_run: bool,
     /// Why, for the register; do not repeat what is taken down
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["failed", "list", "undo", "dry_run"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["failed", "list", "purge", "undo", "dry_run"])]
     reason: Option<String>,
 }
 
@@ -74,6 +76,9 @@ struct Which {
     /// Show the register of takedowns
     #[arg(long)]
     list: bool,
+    /// Write the files of the archive anew, so that none holds what left
+    #[arg(long)]
+    purge: bool,
     /// End a takedown by its number
     #[arg(long, value_name = "ID")]
     undo: Option<u32>,
@@ -101,6 +106,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let archive = ask::open_with(context, OpenSettings::default())?;
     if let Some(id) = args.which.undo {
         return undo(&archive, id, context);
+    }
+    if args.which.purge {
+        return purge(&archive, context);
     }
     match args.which.takes() {
         Some(takes) => take_down(&archive, takes, args, context),
@@ -153,6 +161,19 @@ fn undo(archive: &Archive, id: u32, context: &mut Context) -> anyhow::Result<Out
         false => print::undone(&answer.body, context)?,
     }
     Ok(Outcome::Done)
+}
+
+fn purge(archive: &Archive, context: &mut Context) -> anyhow::Result<Outcome> {
+    let answer = archive.ask(Purge {})?;
+    let outcome = match answer.body.notes.is_empty() {
+        true => Outcome::Done,
+        false => Outcome::Losses,
+    };
+    match context.json {
+        true => context.out.json(&answer.any())?,
+        false => print::purged(&answer.body, context)?,
+    }
+    Ok(outcome)
 }
 
 fn list(context: &mut Context) -> anyhow::Result<Outcome> {

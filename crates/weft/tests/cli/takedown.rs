@@ -1,5 +1,7 @@
 //! `weft forget`: what is taken down leaves everything, stays out, and comes back when that is undone.
 
+use std::path::{Path, PathBuf};
+
 use crate::fixture;
 use crate::support::Place;
 
@@ -37,6 +39,22 @@ fn facts(place: &Place) -> String {
         facts::table_as_text(&folder, &["input_id", "epoch"]).expect("a table")
     };
     ["captures", "links", "texts"].map(read).concat()
+}
+
+/// Files below a folder that hold a word, byte for byte.
+fn files_with(folder: &Path, word: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files_with(&path, word));
+        } else if path.is_file() {
+            let bytes = std::fs::read(&path).expect("read");
+            let holds = bytes.windows(word.len()).any(|window| window == word.as_bytes());
+            found.extend(holds.then_some(path));
+        }
+    }
+    found
 }
 
 #[track_caller]
@@ -245,10 +263,16 @@ fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
         is_clean(&place);
     };
     is_gone();
+    assert!(!files_with(&place.path("weft-archive"), WORD).is_empty());
+    place.good(&["forget", "--purge"]);
+    let no_files: [PathBuf; 0] = [];
+    assert_eq!(files_with(&place.path("weft-archive"), WORD), no_files);
+    is_gone();
     place.write_old(
         "renamed.warc",
         &fixture::warc(&[(&url, "2015-02-02T00:00:00Z", &html)]),
     );
     losses(&["load", &hackfest, "renamed.warc", "planted.warc", &iana]);
     is_gone();
+    assert_eq!(files_with(&place.path("weft-archive"), WORD), no_files);
 }

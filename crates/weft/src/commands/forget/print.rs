@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use archive::question::{ForgottenBody, TakedownRow, TakenDownBody, UndoneBody};
+use archive::question::{ForgottenBody, PurgedBody, TakedownRow, TakenDownBody, UndoneBody};
 
 use crate::context::Context;
 use crate::style::clean;
 use crate::table::{Column, Table};
-use crate::units::{count, counted, time};
+use crate::units::{bytes, count, counted, time};
 
 /// Inputs that are named; of more their number is told.
 const INPUTS_LISTED: usize = 20;
@@ -43,7 +43,7 @@ pub(super) fn taken_down(body: &TakenDownBody, context: &mut Context) -> anyhow:
     )?;
     writeln!(
         context.out,
-        "weft forget --undo {id} lets it in again, with the next load of its inputs"
+        "weft forget --undo {id} lets it in again; files of the archive may hold it until weft forget --purge"
     )?;
     for capture in &body.unreadable {
         writeln!(
@@ -121,6 +121,20 @@ pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result
     let hidden = body.inputs.len().saturating_sub(INPUTS_LISTED) as u64;
     if hidden > 0 {
         writeln!(context.out, "  and {} more (--json names all)", count(hidden))?;
+    }
+    Ok(())
+}
+
+/// What a purge came to.
+pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result<()> {
+    writeln!(
+        context.out,
+        "written anew: {}, {} before; no file holds what left",
+        bytes(body.disk_bytes),
+        bytes(body.disk_bytes_before)
+    )?;
+    for note in &body.notes {
+        writeln!(context.out, "but {}", clean(note))?;
     }
     Ok(())
 }
