@@ -276,3 +276,24 @@ fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
     is_gone();
     assert_eq!(files_with(&place.path("weft-archive"), WORD), no_files);
 }
+
+#[test]
+fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
+    let place = loaded();
+    place.good(&["forget", "--input", "other.warc"]);
+    let captures = place.good(&["dump", "captures"]);
+    let mut grown = fixture::other_web();
+    grown.extend(fixture::warc(&[(
+        "http://more.example/",
+        "2018-01-01T00:00:00Z",
+        "<title>More</title>",
+    )]));
+    place.write_old("other.warc", &grown);
+    place.good(&["load", "other.warc"]);
+    assert_eq!(place.good(&["dump", "captures"]), captures);
+    is_clean(&place);
+    place.good(&["forget", "--undo", "1"]);
+    place.good(&["load", "other.warc"]);
+    assert!(place.good(&["dump", "captures"]).contains("more.example"));
+    is_clean(&place);
+}
