@@ -87,10 +87,6 @@ macro_rules! define {
         /// Any of the answers.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "answer", rename_all = "snake_case")]
-        #[expect(
-            clippy::large_enum_variant,
-            reason = "there is one for each request, and it is written as JSON at once"
-        )]
         pub enum Body {
             $($(#[$doc])* $kind($answer),)*
         }

@@ -78,7 +78,6 @@ pub struct LedgerRow {
     /// Records and spans of bytes that could not be used.
     pub quarantined: u64,
     /// Captures that takedowns keep out of the archive; they are not among `captures`.
-    #[serde(default)]
     pub taken_down: u64,
     /// Offset in bytes up to which everything was read and woven into the index.
     pub bytes_done: u64,

@@ -252,7 +252,6 @@ pub struct JobBody {
     /// Number of captures that the archive had already.
     pub captures_known: u64,
     /// Number of captures that takedowns keep out.
-    #[serde(default)]
     pub captures_taken_down: u64,
     /// Number of pages read.
     pub pages: u64,

@@ -39,10 +39,8 @@ pub struct StatusBody {
     /// Number of captures made from these records.
     pub captures: u64,
     /// Number of captures that takedowns keep out; they are not among `captures`.
-    #[serde(default)]
     pub captures_taken_down: u64,
     /// Number of inputs that are taken down whole.
-    #[serde(default)]
     pub inputs_taken_down: u64,
     /// Number of URLs whose current version is a page.
     pub pages: u64,

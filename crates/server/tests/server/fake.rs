@@ -43,6 +43,11 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",
         Question::Forget(_) => "forgotten",
+        Question::TakeDown(_) => "taken_down",
+        Question::Takedowns(_) => "takedowns",
+        Question::UndoTakedown(_) => "undone",
+        Question::Purge(_) => "purged",
+        Question::TakedownRules(_) => "takedown_rules",
         Question::Rebuild(_) => "rebuilt",
         Question::Rebuilding(_) => "rebuilding",
     }
