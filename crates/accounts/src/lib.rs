@@ -55,6 +55,12 @@ pub fn user_name(uid: u32) -> Option<String> {
         .map(|user| user.name)
 }
 
+/// The name of the user whose process this is, or the number where there is none.
+pub fn own_name() -> String {
+    let uid = Uid::current().as_raw();
+    user_name(uid).unwrap_or_else(|| uid.to_string())
+}
+
 /// The number of a user by name or number.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ use std::time::Duration;
 use extract::LinkScope;
 use parking_lot::RwLock;
 use rights::Groups;
+use weave::TakedownRules;
 
 use crate::cut::{Cut, CutEpochs, Held};
 use crate::files::Files;
@@ -56,6 +57,8 @@ pub struct OpenSettings {
     /// answers a [`Check`](crate::question::Check) with the fingerprints of all views. For an archive that is thrown
     /// away afterwards.
     pub recount: bool,
+    /// Leave out what another archive keeps out ([`TakedownRules`](crate::TakedownRules)), to compare the two.
+    pub kept_out: Option<TakedownRules>,
     /// Which links a new archive keeps; all if absent. An existing archive keeps its own choice.
     pub links: Option<LinkScope>,
     /// Where a new archive keeps facts; in its own directory if absent. An existing archive keeps its own choice.
@@ -379,6 +382,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
         create: settings.create.then(new),
         asks_only: settings.asks_only,
         recount: settings.recount,
+        kept_out: settings.kept_out.clone(),
         memory: Memory::new(settings.memory_size_bytes),
     };
     let patience = if settings.own {

@@ -4,6 +4,7 @@
 //! their offsets. An input is woven as if it had been read: the same epochs, ledger, facts and search. So a load that is
 //! stopped or killed goes on where it was, and an input that the archive has already adds nothing.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use extract::{Capture, LinkScope};
@@ -134,6 +135,8 @@ struct Weaving<'a> {
     batch_begun: Instant,
     /// `None` before the first input, and while the captures of a known one are passed over.
     current: Option<Current>,
+    /// The input that is passed over, with the offsets of captures whose takedown is undone: these come back.
+    returning: Option<(InputId, HashSet<u64>)>,
     sums: FromFacts,
 }
 
@@ -146,6 +149,7 @@ impl<'a> Weaving<'a> {
             batch_bytes: 0,
             batch_begun: ambient::now(),
             current: None,
+            returning: None,
             sums: FromFacts::default(),
         }
     }
@@ -204,8 +208,11 @@ impl<'a> Weaving<'a> {
             .weave
             .register_input(asked, None)
             .map_err(AskError::internal)?;
-        if entry.state == InputState::Done {
+        if matches!(entry.state, InputState::Done | InputState::TakenDown) {
             self.sums.inputs_known += 1;
+            let returning = self.open.weave.returning(id).map_err(AskError::from)?;
+            let offsets = returning.into_iter().map(|kept_out| kept_out.offset).collect();
+            self.returning = Some((id, offsets));
             return Ok(());
         }
         self.batch.progress.push(InputProgress {
@@ -238,7 +245,14 @@ impl<'a> Weaving<'a> {
 
     fn add(&mut self, capture: Capture) -> Result<(), AskError> {
         let (Some(current), Some(progress)) = (&mut self.current, self.batch.progress.last_mut()) else {
-            self.sums.captures_known += 1;
+            match &self.returning {
+                Some((id, offsets)) if offsets.contains(&capture.offset) => {
+                    self.batch_bytes += capture_bytes(&capture);
+                    self.batch.captures.push((*id, capture));
+                    self.sums.captures += 1;
+                }
+                _ => self.sums.captures_known += 1,
+            }
             return Ok(());
         };
         if capture.offset < current.begun {
@@ -278,7 +292,7 @@ impl<'a> Weaving<'a> {
 
     fn close_epoch(&mut self) -> Result<(), AskError> {
         self.batch_begun = ambient::now();
-        if self.batch.progress.is_empty() {
+        if self.batch.progress.is_empty() && self.batch.captures.is_empty() {
             return Ok(());
         }
         let mut batch = std::mem::take(&mut self.batch);

@@ -13,7 +13,8 @@ use facts::{Fact, Facts, FactsError, Note, Place, Settings, Source, TableSum, Ta
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use weave::{
-    Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, Weave,
+    Arriving, Batch, CaptureRow, Epoch, EpochReport, InputId, LedgerEntry, TakeBack, TakeBackError, TakeDown,
+    TookDown, Weave,
 };
 
 use crate::inputs::is_address;
@@ -203,6 +204,42 @@ impl KeptFacts {
             *noted = Some(note(report.epoch));
             Ok(())
         })
+    }
+
+    /// Takes captures down ([`Weave::take_down`]), their facts too.
+    pub(crate) fn take_down<E: From<WeaveError> + From<TakeBackError>>(
+        &self,
+        weave: &Weave,
+        asked: &TakeDown,
+        reread: &mut dyn FnMut(&CaptureRow) -> Result<Capture, String>,
+    ) -> Result<TookDown, E> {
+        self.in_turn(weave, |noted| {
+            let written = Mutex::new(None);
+            let note = |epoch: Epoch, captures: &[(InputId, u64)]| {
+                let captures = captures.iter().map(|(input, offset)| (input.0, *offset));
+                let note = Note::of_taken_down(epoch.0, captures);
+                written.lock().insert(note).to_bytes()
+            };
+            let took_down = weave.take_down(asked, reread, Some(&note))?;
+            *noted = written.into_inner();
+            Ok(took_down)
+        })
+    }
+
+    /// Removes files and commits that the tables do not need any more; gives what stays nevertheless, in words.
+    pub(crate) fn purge(&self, weave: &Weave) -> Result<Vec<String>, WeaveError> {
+        let mut last = self.tables.last.lock();
+        self.tables.publish(weave, &mut last)?;
+        if let Some(address) = &self.tables.address {
+            return Ok(vec![format!(
+                "the tables in {address} keep files of before until they are vacuumed (weft sql maintain)"
+            )]);
+        }
+        let purged = self.tables.facts.purge()?;
+        let stays = |log: String| {
+            format!("{log} has a checkpoint of another program, which may hold bounds of columns of before")
+        };
+        Ok(purged.checkpoints.into_iter().map(stays).collect())
     }
 
     /// Registers an input ([`Weave::register_input`]); where it gets another name, its facts get it too.

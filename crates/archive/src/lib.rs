@@ -55,7 +55,7 @@ pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use one_input::{Counts, OneInput, Part, Parts};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
 
-pub use weave::refusal;
+pub use weave::{TakedownRules, refusal};
 
 /// Version of this program. The owner and the processes that ask it must have the same one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use search::SearchIndex;
-use weave::{EpochReport, Snapshot, Weave};
+use weave::{EpochReport, Snapshot, TakedownRules, Weave};
 
 use crate::facts_place::place_of;
 use crate::feed::{self, FeedError};
@@ -39,6 +39,8 @@ pub(crate) struct OpenArchive {
     pub(crate) sights: Sights,
     /// What is loaded is recounted instead of kept, if there is this.
     pub(crate) recounting: Option<Recounting>,
+    /// What another archive keeps out, if this one is to have what that one has.
+    pub(crate) kept_out: Option<TakedownRules>,
     /// The last epoch that was fed to the search index. Locked while feeding, so that epochs reach it in
     /// order.
     feeding: Mutex<u64>,
@@ -87,6 +89,7 @@ impl OpenArchive {
             search_failure: Mutex::default(),
             jobs: Arc::default(),
             recounting: None,
+            kept_out: None,
         })
     }
 

@@ -13,6 +13,8 @@ use rights::Groups;
 use rustc_hash::FxHashMap;
 use weave::Snapshot;
 
+use weave::TakedownRules;
+
 use crate::cut::CutEpochs;
 use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
 use crate::from_facts::{self, FactLine, FromFacts};
@@ -42,6 +44,8 @@ pub(crate) struct Opening {
     pub(crate) asks_only: bool,
     /// As [`crate::OpenSettings::recount`].
     pub(crate) recount: bool,
+    /// As [`crate::OpenSettings::kept_out`].
+    pub(crate) kept_out: Option<TakedownRules>,
     pub(crate) memory: Memory,
 }
 
@@ -79,6 +83,7 @@ impl Owner {
         };
         let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone(), opened_for)?;
         open.recounting = how.recount.then(|| Recounting::new(&files.index()));
+        open.kept_out = how.kept_out;
         let open = Arc::new(open);
         let in_runner = open.clone();
         let runner = open

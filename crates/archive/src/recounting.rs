@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use weave::{Fingerprints, Recount, Snapshot, SnapshotError};
+use weave::{Fingerprints, Recount, Snapshot, SnapshotError, TakedownRules};
 
 use crate::load::Extract;
 
@@ -15,6 +15,23 @@ pub(crate) enum RecountError {
     Scratch { dir: PathBuf, source: io::Error },
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+}
+
+/// Leaves out the captures that another archive keeps out. The snapshot knows their inputs.
+pub(crate) fn keep_out(
+    rules: &TakedownRules,
+    snapshot: &Snapshot,
+    extracts: &mut [Extract],
+) -> Result<(), SnapshotError> {
+    for extract in extracts {
+        let entry = snapshot.input(extract.progress.input)?;
+        extract.captures.retain(|capture| {
+            let url_key = capture.url_key.as_bytes();
+            let takedown = rules.takes_down(url_key, capture.fetch_time_ms, &entry.collection);
+            takedown.is_none() && !rules.is_returning(&entry.input, capture.offset)
+        });
+    }
+    Ok(())
 }
 
 /// The recount of an archive.

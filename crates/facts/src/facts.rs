@@ -51,6 +51,18 @@ pub struct TableSum {
     pub bytes: u64,
 }
 
+/// What [`Facts::purge`] removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Data files.
+    pub files: u64,
+    /// Commits that said something about such files.
+    pub commits: u64,
+    /// Logs with checkpoints, which other engines wrote: these may say something about such files until the next one is
+    /// written and they are cleared.
+    pub checkpoints: Vec<String>,
+}
+
 /// The tables of an archive. One process writes them; others may compact them meanwhile.
 pub struct Facts {
     place: Arc<dyn Place>,
@@ -177,8 +189,8 @@ impl Facts {
                     continue;
                 }
                 self.check_whole(*table, log, note)?;
-                let operation = match (&note.taken_back, &note.renamed) {
-                    (Some(_), _) => "DELETE",
+                let operation = match (note.takes_out(), &note.renamed) {
+                    (true, _) => "DELETE",
                     (_, Some(_)) => "UPDATE",
                     _ => "WRITE",
                 };
@@ -262,6 +274,37 @@ impl Facts {
         Ok(true)
     }
 
+    /// Removes what the tables do not count any more: data files, and what the log's older commits say about them. Readers that
+    /// look at an earlier version do not find its files afterwards. Nothing may be staged and not published.
+    ///
+    /// # Errors
+    /// [`FactsError`]: some of it may be gone; a later call goes on.
+    pub fn purge(&self) -> Result<Purged, FactsError> {
+        let mut purged = Purged::default();
+        for (table, slot) in self.tables.iter().zip(self.logs.lock().iter_mut()) {
+            if slot.is_none() && !Log::is_there(&*self.place, table.name())? {
+                continue;
+            }
+            let log = self.read(*table, slot)?;
+            purged.commits += log.drop_history()?;
+            if log.has_checkpoint()? {
+                purged
+                    .checkpoints
+                    .push(self.place.locate(&log.path("_delta_log")));
+            }
+            for name in log.stray_files()? {
+                let path = log.path(&name);
+                self.place.remove(&path).map_err(|source| FactsError::Io {
+                    doing: "remove",
+                    path: self.place.locate(&path),
+                    source,
+                })?;
+                purged.files += 1;
+            }
+        }
+        Ok(purged)
+    }
+
     /// How large the tables are.
     ///
     /// # Errors
@@ -302,7 +345,21 @@ impl Facts {
                 }
             };
             let name = |number| self.file_name(&format!("epoch-{:012}", note.epoch), number);
-            return self.rewrite(table, log, input_id, fate, name);
+            return self.rewrite(table, log, &[input_id], fate, name);
+        }
+        if !note.taken_down.is_empty() {
+            let leaves = |input: i64, offset: i64| {
+                let input = u32::try_from(input).ok();
+                let offsets = input.and_then(|input| note.taken_down.get(&input));
+                offsets.is_some_and(|offsets| offsets.contains(&(offset as u64)))
+            };
+            let fate = |input, offset| match leaves(input, offset) {
+                true => Fate::Leaves,
+                false => Fate::Stays,
+            };
+            let name = |number| self.file_name(&format!("epoch-{:012}", note.epoch), number);
+            let inputs: Vec<u32> = note.taken_down.keys().copied().collect();
+            return self.rewrite(table, log, &inputs, fate, name);
         }
         if let Some(renamed) = &note.renamed {
             let is_meant = |input: i64| input == i64::from(renamed.input_id);
@@ -314,7 +371,7 @@ impl Facts {
                 }
             };
             let name = |number| self.file_name(&format!("names-{:012}", renamed.number), number);
-            return self.rewrite(table, log, renamed.input_id, fate, name);
+            return self.rewrite(table, log, &[renamed.input_id], fate, name);
         }
         Ok(Change {
             adds: note.added[table as usize].clone(),
@@ -322,17 +379,17 @@ impl Facts {
         })
     }
 
-    /// Writes the files anew that hold rows of an input.
+    /// Writes the files anew that hold rows of some inputs.
     fn rewrite<'a>(
         &self,
         table: Table,
         log: &Log,
-        input_id: u32,
+        input_ids: &[u32],
         fate: impl Fn(i64, i64) -> Fate<'a>,
         name: impl Fn(usize) -> String,
     ) -> Result<Change, FactsError> {
         let mut change = Change::default();
-        for (number, add) in log.files_of_input(input_id.into()).iter().enumerate() {
+        for (number, add) in log.files_of_inputs(input_ids).iter().enumerate() {
             let path = log.path(&add.path);
             let located = || self.place.locate(&path);
             let read = self.place.get(&path).map_err(|source| FactsError::Io {

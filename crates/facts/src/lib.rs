@@ -30,7 +30,7 @@ mod tables;
 
 pub use crash::CRASH_POINTS;
 pub use error::FactsError;
-pub use facts::{Facts, Settings, TableSum, new_id};
+pub use facts::{Facts, Purged, Settings, TableSum, new_id};
 pub use field::{Field, Kind};
 pub use local::LocalPlace;
 pub use note::{Note, TakenBack};

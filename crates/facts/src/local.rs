@@ -116,6 +116,13 @@ impl Place for LocalPlace {
         self.dir.join(path).try_exists()
     }
 
+    fn remove(&self, path: &str) -> io::Result<()> {
+        match fs::remove_file(self.dir.join(path)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(self.dir.join(folder)) {
             Ok(entries) => entries,

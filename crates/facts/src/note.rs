@@ -1,5 +1,7 @@
 //! What an epoch keeps about its facts, so that they can be published after a crash.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 use crate::delta::Add;
@@ -18,6 +20,9 @@ pub struct Note {
     /// Rows that leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) taken_back: Option<TakenBack>,
+    /// Captures whose rows leave, by the numbers of their inputs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) taken_down: BTreeMap<u32, BTreeSet<u64>>,
     /// An input that gets another name; the epoch is one that the tables have then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) renamed: Option<Renamed>,
@@ -51,10 +56,28 @@ impl Note {
         }
     }
 
+    /// An epoch in which the rows of single captures leave: each by the number of its input and its offset.
+    pub fn of_taken_down(epoch: u64, captures: impl Iterator<Item = (u32, u64)>) -> Note {
+        let mut taken_down: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+        for (input_id, offset) in captures {
+            taken_down.entry(input_id).or_default().insert(offset);
+        }
+        Note {
+            epoch,
+            taken_down,
+            ..Note::default()
+        }
+    }
+
+    /// Whether rows leave.
+    pub(crate) fn takes_out(&self) -> bool {
+        self.taken_back.is_some() || !self.taken_down.is_empty()
+    }
+
     /// Whether it says something about a table.
     pub(crate) fn concerns(&self, table: Table) -> bool {
         let is_renamed = self.renamed.is_some() && table != Table::Texts;
-        is_renamed || self.taken_back.is_some() || !self.added[table as usize].is_empty()
+        is_renamed || self.takes_out() || !self.added[table as usize].is_empty()
     }
 
     /// Of each table, in the order of [`Table::ALL`](crate::Table::ALL), the last epoch that it has when this note is published; 0 if none.

@@ -43,6 +43,20 @@ pub trait Place: Debug + Send + Sync {
     /// As the place fails.
     fn exists(&self, path: &str) -> io::Result<bool>;
 
+    /// Removes a file; does nothing where there is none.
+    ///
+    /// # Errors
+    /// As the place fails; [`io::ErrorKind::Unsupported`] where files are never removed.
+    fn remove(&self, path: &str) -> io::Result<()> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!(
+                "{} stays: files there are removed by other programs",
+                self.locate(path)
+            ),
+        ))
+    }
+
     /// Names of the files in a folder, in any order; none if there is no folder.
     ///
     /// # Errors

@@ -415,6 +415,7 @@ fn what_another_writer_commits_meanwhile_stays() {
 enum Step {
     Epoch { rows: Vec<(u32, u8)>, broken_off: bool },
     TakeBack { input: u32, from: u8 },
+    TakeDown { captures: Vec<(u32, u8)> },
     OpenAgain,
 }
 
@@ -426,6 +427,7 @@ fn step() -> impl Strategy<Value = Step> {
             broken_off,
         }),
         2 => (1..4u32, any::<u8>()).prop_map(|(input, from)| Step::TakeBack { input, from }),
+        2 => prop::collection::vec((1..4u32, any::<u8>()), 1..60).prop_map(|captures| Step::TakeDown { captures }),
         1 => Just(Step::OpenAgain),
     ]
 }
@@ -472,10 +474,23 @@ proptest! {
                     facts.publish(&note).unwrap();
                     model.retain(|(i, offset, ..)| *i != u64::from(*input) || *offset < u64::from(*from));
                 }
+                Step::TakeDown { captures } => {
+                    let leaving = captures.iter().map(|(input, offset)| (*input, u64::from(*offset)));
+                    let note = Note::of_taken_down(epoch, leaving);
+                    facts.publish(&note).unwrap();
+                    facts.publish(&Note::of_bytes(&note.to_bytes()).unwrap()).unwrap();
+                    let leaves = |i: u64, o: u64| captures.iter().any(|(input, offset)| (u64::from(*input), u64::from(*offset)) == (i, o));
+                    model.retain(|(i, offset, ..)| !leaves(*i, *offset));
+                    facts.purge().unwrap();
+                    if captures.len() % 2 == 0 {
+                        facts = open(root.path());
+                    }
+                }
                 Step::OpenAgain => facts = open(root.path()),
             }
         }
         model.sort();
+        facts.purge().unwrap();
         if model.is_empty() && !root.path().join("captures").exists() {
             return Ok(());
         }

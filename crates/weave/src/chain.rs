@@ -20,6 +20,7 @@ use crate::ledger::{self, Names};
 use crate::page_changes::page_changes;
 use crate::progress::LedgerMoves;
 use crate::tables::{Table, Tables};
+use crate::takedown::{Register, Takedown};
 use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
@@ -36,20 +37,36 @@ pub(crate) struct Chain<'t, 'w> {
     pub(crate) totals: &'w TotalsRow,
     pub(crate) ledger: &'w [LedgerEntry],
     pub(crate) by_digest: &'w FxHashMap<String, InputId>,
+    pub(crate) takedowns: &'w Register,
     pub(crate) domain_of: &'w mut DomainOf,
 }
 
-/// What leaves with an input that is taken back, and what is decided anew because of it.
+/// What leaves with an input that is taken back or with a takedown, and what is decided anew because of it.
+#[derive(Default)]
 pub(crate) struct Leaving {
     pub(crate) rows: Vec<Vec<u8>>,
     pub(crate) anew: Vec<Anew>,
     pub(crate) quarantined: Vec<Vec<u8>>,
     /// Least and greatest fetch time of the captures that stay.
     pub(crate) fetch_time_ms: Option<(i64, i64)>,
-    pub(crate) id: InputId,
-    pub(crate) entry: LedgerEntry,
+    /// Entries of the inputs concerned as they will be.
+    pub(crate) entries: Vec<(InputId, LedgerEntry)>,
+    /// Rows of captures that are kept out from now on.
+    pub(crate) kept_out: Vec<([u8; 12], Vec<u8>)>,
+    /// Keys of such rows that go.
+    pub(crate) admitted: Vec<[u8; 12]>,
+    /// The takedown that makes them leave.
+    pub(crate) takedown: Option<EnteredTakedown>,
     /// For what is kept beside the index.
     pub(crate) note: Option<Vec<u8>>,
+}
+
+/// A takedown on its way into the register.
+pub(crate) struct EnteredTakedown {
+    /// With all but the number of pages.
+    pub(crate) takedown: Takedown,
+    /// As it was before.
+    pub(crate) register: Register,
 }
 
 /// An epoch ready to be committed.
@@ -58,6 +75,8 @@ pub(crate) struct Woven<'t> {
     pub(crate) write: Option<Write<'t>>,
     pub(crate) totals: TotalsRow,
     pub(crate) ledger: Vec<(InputId, LedgerEntry)>,
+    /// The register, where it has changed.
+    pub(crate) takedowns: Option<Register>,
     pub(crate) report: EpochReport,
 }
 
@@ -76,6 +95,11 @@ impl<'t> Chain<'t, '_> {
 
         // First of all: a key that the tables cannot hold must not reach any of them.
         let arrived = ledger.keep_usable(batch.captures)?;
+        // Before anything of them is written, so that every way to captures obeys.
+        let sifted = self.takedowns.sift(cut, &mut step.write, inputs, arrived)?;
+        ledger.count_taken_down(&sifted.moved)?;
+        step.report.captures_taken_down = sifted.kept_out;
+        let arrived = sifted.captures;
         let arrived_count = arrived.len() as u64;
         let mut captures = captures::apply(cut, &mut step.write, arrived)?;
         step.report.captures_new = captures.len() as u64;
@@ -107,11 +131,10 @@ impl<'t> Chain<'t, '_> {
         Ok(step.end(versions, &uris, inputs, ledger))
     }
 
-    /// Takes out what leaves with an input that is taken back.
-    pub(crate) fn take_back(self, leaving: Leaving, clock: &mut StepClock) -> Result<Woven<'t>, ApplyError> {
+    /// Takes out what leaves.
+    pub(crate) fn leave(self, leaving: Leaving, clock: &mut StepClock) -> Result<Woven<'t>, ApplyError> {
         let (inputs, mut step) = (self.ledger, self.begin());
         let (write, totals) = (&mut step.write, &mut step.totals);
-        let before = &inputs[leaving.id.0 as usize - 1];
         totals.captures = moved("captures", totals.captures, 0, leaving.rows.len() as u64)?;
         totals.quarantined = moved(
             "quarantined",
@@ -119,7 +142,11 @@ impl<'t> Chain<'t, '_> {
             0,
             leaving.quarantined.len() as u64,
         )?;
-        totals.records = moved("records", totals.records, leaving.entry.records, before.records)?;
+        for (id, entry) in &leaving.entries {
+            let before = &inputs[id.0 as usize - 1];
+            totals.records = moved("records", totals.records, entry.records, before.records)?;
+            write.put(Table::Inputs, ledger::entry_key(*id), ledger::encode_entry(entry));
+        }
         (totals.fetch_time_ms_first, totals.fetch_time_ms_last) = leaving.fetch_time_ms.unwrap_or_default();
         for row in leaving.rows {
             write.remove(Table::Captures, row);
@@ -130,15 +157,30 @@ impl<'t> Chain<'t, '_> {
         if let Some(note) = leaving.note {
             write.put(Table::Meta, beside::ROW, note);
         }
-        let entry = ledger::encode_entry(&leaving.entry);
-        write.put(Table::Inputs, ledger::entry_key(leaving.id), entry);
+        for key in leaving.admitted {
+            write.remove(Table::TakenDown, key);
+        }
+        for (key, row) in leaving.kept_out {
+            write.put(Table::TakenDown, key, row);
+        }
         clock.end("captures");
 
         let names = Names::new(inputs);
         let mut versions = versions::apply_anew(self.cut, &mut step.write, names, leaving.anew)?;
         clock.end("versions");
         let uris = self.follow(&mut step, &mut versions, clock)?;
-        Ok(step.end(versions, &uris, inputs, vec![(leaving.id, leaving.entry)]))
+        let takedowns = leaving.takedown.map(|entered| {
+            let EnteredTakedown {
+                mut takedown,
+                register,
+            } = entered;
+            takedown.pages = step.report.pages_gone;
+            register.put(&mut step.write, &takedown);
+            register.with(takedown)
+        });
+        let mut woven = step.end(versions, &uris, inputs, leaving.entries);
+        woven.takedowns = takedowns;
+        Ok(woven)
     }
 
     fn begin(&self) -> Step<'t> {
@@ -166,6 +208,7 @@ impl<'t> Chain<'t, '_> {
             report,
         } = step;
         report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
+        report.pages_gone = versions.iter().filter(|v| v.was_page && !v.is_page).count() as u64;
 
         let links = links::apply(cut, write, totals.epoch.next(), versions)?;
         report.links_added = links.changes.iter().filter(|l| l.added).count() as u64;
@@ -235,6 +278,7 @@ impl<'t> Step<'t> {
             write,
             totals: self.totals,
             ledger,
+            takedowns: None,
             report: self.report,
         }
     }

@@ -9,7 +9,7 @@
 //! | `register.after_sync` | the entry | as before |
 //! | `apply.before_commit` | nothing of the epoch | ledger positions say where to read on: the same captures come again |
 //! | `apply.before_sync` | the epoch in the journal, perhaps not yet durable | the journal holds it whole or, cut short, not at all: positions, captures and digests move together |
-//! | `take_back.before_commit` | the input as it was | the caller takes it back again |
+//! | `take_back.before_commit` | the input as it was (or inputs, where a takedown makes captures leave) | the caller takes it back again |
 //! | `take_back.before_sync` | the step in the journal, perhaps not yet durable | rows, views and position leave together or not at all; in either case the caller goes on from what the ledger says |
 //! | `take_back.before_publish` | the step, durable | opening shows it; the caller goes on from what the ledger says |
 //! | `apply.before_publish` | the epoch, durable | opening shows it; the captures, should they come again, are known |
@@ -28,7 +28,20 @@
 //! |---|---|---|
 //! | `close.before_journal` | all rows in tables, and in the journal | opening passes over rows of the journal that tables hold |
 //! | `close.after_journal` | all rows in tables, the journal empty | there is nothing to read again |
-
+//!
+//! The end of a takedown passes [`UNDOING_CRASH_POINTS`]:
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `undo_takedown.before_commit` | the takedown in force | it is undone when it is asked for again |
+//! | `undo_takedown.before_sync` | its end, perhaps not yet durable | register and ledger change together or not at all |
+//!
+//! A purge passes [`PURGING_CRASH_POINTS`]:
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `purge.before_exchange` | the index, and a whole copy of it beside | opening removes the copy |
+//! | `purge.after_exchange` | the copy in the place of the index, which is beside it | opening removes the old one; both have the same rows |
 //!
 //! A rebuild of views passes [`REBUILDING_CRASH_POINTS`]:
 //!
@@ -53,6 +66,9 @@ pub const CRASH_POINTS: [&str; 11] = [
     "take_back.before_publish",
 ];
 
+/// Names of the crash points of the end of a takedown.
+pub const UNDOING_CRASH_POINTS: [&str; 2] = ["undo_takedown.before_commit", "undo_takedown.before_sync"];
+
 /// Names of the crash points of opening an index of an older format.
 pub(crate) const RENUMBERING_CRASH_POINTS: [&str; 3] = [
     "renumber.after_batch",
@@ -62,6 +78,9 @@ pub(crate) const RENUMBERING_CRASH_POINTS: [&str; 3] = [
 
 /// Names of the crash points of closing an index.
 pub(crate) const CLOSING_CRASH_POINTS: [&str; 2] = ["close.before_journal", "close.after_journal"];
+
+/// Names of the crash points of a purge.
+pub const PURGING_CRASH_POINTS: [&str; 2] = ["purge.before_exchange", "purge.after_exchange"];
 
 /// Names of the crash points of a rebuild of views.
 pub const REBUILDING_CRASH_POINTS: [&str; 3] = [
@@ -73,6 +92,16 @@ pub const REBUILDING_CRASH_POINTS: [&str; 3] = [
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {
     crashpoint::pass(&CRASH_POINTS, name);
+}
+
+/// As [`point`], while a takedown is undone.
+pub(crate) fn undoing_point(name: &'static str) {
+    crashpoint::pass(&UNDOING_CRASH_POINTS, name);
+}
+
+/// As [`point`], while an index is purged.
+pub(crate) fn purging_point(name: &'static str) {
+    crashpoint::pass(&PURGING_CRASH_POINTS, name);
 }
 
 /// As [`point`], while an index of an older format is opened.

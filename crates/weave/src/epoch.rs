@@ -85,8 +85,12 @@ pub struct EpochReport {
     pub captures_new: u64,
     /// Captures that were there already.
     pub captures_known: u64,
+    /// Captures of the batch that a takedown keeps out.
+    pub captures_taken_down: u64,
     /// Pages new, changed or gone.
     pub pages_changed: u64,
+    /// Of these, gone.
+    pub pages_gone: u64,
     /// Rows added to `links`.
     pub links_added: u64,
     /// Rows removed from `links`.

@@ -29,6 +29,9 @@ pub enum InputState {
         /// Why, in words.
         reason: String,
     },
+    /// Taken down, whole: nothing of it is in any view, and it is not read again.
+    #[serde(rename = "taken_down")]
+    TakenDown,
     /// Taken out of the ledger, with all that was woven of it: only its number is left, which is not used again.
     Forgotten,
 }
@@ -40,6 +43,7 @@ impl std::fmt::Display for InputState {
             InputState::Loading => f.write_str("loading"),
             InputState::Done => f.write_str("done"),
             InputState::Failed { reason } => write!(f, "failed({reason})"),
+            InputState::TakenDown => f.write_str("taken_down"),
             InputState::Forgotten => f.write_str("forgotten"),
         }
     }
@@ -55,6 +59,7 @@ impl std::str::FromStr for InputState {
             "pending" => Ok(InputState::Pending),
             "loading" => Ok(InputState::Loading),
             "done" => Ok(InputState::Done),
+            "taken_down" => Ok(InputState::TakenDown),
             "forgotten" => Ok(InputState::Forgotten),
             _ => match reason(text) {
                 Some(reason) => Ok(InputState::Failed { reason }),
@@ -87,6 +92,8 @@ pub struct LedgerEntry {
     pub captures: u64,
     /// Quarantined spans and records.
     pub quarantined: u64,
+    /// Captures that takedowns keep out; they are not among `captures`.
+    pub taken_down: u64,
     /// Every byte before this offset is accounted for and woven.
     pub bytes_done: u64,
     /// How its end is cut off, empty if it is whole; what there is of its last record was used.
@@ -114,6 +121,7 @@ impl LedgerEntry {
             records: 0,
             captures: 0,
             quarantined: 0,
+            taken_down: 0,
             bytes_done: 0,
             cut: String::new(),
             missing: String::new(),
@@ -217,9 +225,9 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Version 1 ends before `cut`, version 2 before `digesting`. Version 2 is written where that is empty, so that older
-/// programs can read the row.
-const ENTRY_VERSION: u8 = 3;
+/// Version 1 ends before `cut`, version 2 before `digesting`, version 3 before `taken_down`. The oldest version that says it
+/// all is written.
+const ENTRY_VERSION: u8 = 4;
 
 /// Key of an input's row.
 pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
@@ -227,10 +235,10 @@ pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
 }
 
 pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
-    let version = if entry.digesting.is_empty() {
-        2
-    } else {
-        ENTRY_VERSION
+    let version = match (entry.digesting.is_empty(), entry.taken_down) {
+        (true, 0) => 2,
+        (false, 0) => 3,
+        _ => ENTRY_VERSION,
     };
     let mut out = vec![version];
     for name in [&entry.input, &entry.location] {
@@ -245,6 +253,7 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
         InputState::Done => (2, ""),
         InputState::Failed { reason } => (3, reason.as_str()),
         InputState::Forgotten => (4, ""),
+        InputState::TakenDown => (5, ""),
     };
     out.push(state);
     codec::put_bytes(&mut out, reason.as_bytes());
@@ -262,6 +271,9 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     }
     if version > 2 {
         codec::put_bytes(&mut out, entry.digesting.as_bytes());
+    }
+    if version > 3 {
+        codec::put_varint(&mut out, entry.taken_down);
     }
     out
 }
@@ -286,6 +298,7 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
                 2 => InputState::Done,
                 3 => InputState::Failed { reason },
                 4 => InputState::Forgotten,
+                5 => InputState::TakenDown,
                 _ => return Err(Corrupt("unknown input state")),
             }
         },
@@ -294,6 +307,7 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
         captures: r.varint()?,
         quarantined: r.varint()?,
         bytes_done: r.varint()?,
+        taken_down: 0,
         cut: String::new(),
         missing: String::new(),
         digesting: String::new(),
@@ -304,6 +318,9 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
     }
     if version > 2 {
         entry.digesting = r.str()?.to_owned();
+    }
+    if version > 3 {
+        entry.taken_down = r.varint()?;
     }
     Ok(entry)
 }
@@ -375,6 +392,7 @@ mod tests {
             (InputState::Loading, "loading"),
             (InputState::Done, "done"),
             (InputState::Forgotten, "forgotten"),
+            (InputState::TakenDown, "taken_down"),
             (
                 failed("no such file (os error 2)"),
                 "failed(no such file (os error 2))",
@@ -396,7 +414,7 @@ mod tests {
         (expected.state, expected.bytes_done) = (InputState::Done, 5);
         (expected.records, expected.captures, expected.quarantined) = (3, 2, 1);
         assert_eq!(decode_entry(row), Ok(expected));
-        assert!(decode_entry(b"\x04").is_err());
+        assert!(decode_entry(b"\x05").is_err());
     }
 
     #[test]
@@ -438,13 +456,14 @@ mod tests {
             records: 3,
             captures: 2,
             quarantined: 1,
+            taken_down: 0,
             bytes_done: 17,
             cut: "truncated-member: at 17".into(),
             missing: "no such file".into(),
             digesting: String::new(),
         };
-        for (version, digesting) in [(2, ""), (3, "words")] {
-            entry.digesting = digesting.into();
+        for (version, digesting, taken_down) in [(2, "", 0), (3, "words", 0), (4, "", 7)] {
+            (entry.digesting, entry.taken_down) = (digesting.into(), taken_down);
             let row = encode_entry(&entry);
             assert_eq!((row[0], decode_entry(&row)), (version, Ok(entry.clone())));
         }

@@ -44,6 +44,7 @@ mod shown;
 mod snapshot;
 mod sort;
 mod tables;
+mod takedown;
 mod url_code;
 mod views;
 mod weave;
@@ -52,7 +53,7 @@ mod write;
 pub use beside::{Arriving, NoteRenamed, WriteBeside};
 pub use bucket::inlinks_bucket;
 pub use check::{Checked, Damage};
-pub use crash::{CRASH_POINTS, REBUILDING_CRASH_POINTS};
+pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
 pub use dump::{Details, DumpFormat, DumpRange, View};
 pub use epoch::{Batch, ChangedPage, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
@@ -69,8 +70,9 @@ pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, T
 pub use settings::Settings;
 pub use shown::ShownPage;
 pub use snapshot::{Captures, Snapshot};
+pub use takedown::{KeptOut, Rule, Selector, Takedown, TakedownRules, Undone};
 pub use views::captures::refusal;
-pub use weave::{TakeBack, TakeBackError, Weave};
+pub use weave::{NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave};
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ use crate::error::DumpError;
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, QuarantineEntry};
 use crate::rows::{CaptureRow, TopRow};
+use crate::takedown::Selector;
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key};
 use crate::weave::TakeBack;
 
@@ -26,6 +27,10 @@ pub struct Model {
     /// By identity.
     captures: BTreeMap<(InputId, u64), Capture>,
     quarantine: BTreeSet<(InputId, QuarantineEntry)>,
+    /// Takedown `i + 1`, in clear, and whether it is in force.
+    takedowns: Vec<(Selector, bool)>,
+    /// Captures that are kept out, by identity, with the number of the takedown.
+    kept_out: BTreeMap<(InputId, u64), (Capture, usize)>,
 }
 
 /// In-links of a URI.
@@ -77,8 +82,8 @@ impl Model {
                         detail,
                     },
                 ));
-            } else if self.captures.insert((input, capture.offset), capture).is_none() {
-                self.ledger[input.0 as usize - 1].captures += 1;
+            } else {
+                self.arrive(input, capture);
             }
         }
         for step in batch.progress {
@@ -97,13 +102,76 @@ impl Model {
         }
     }
 
+    fn arrive(&mut self, input: InputId, capture: Capture) {
+        let at = (input, capture.offset);
+        let mut in_force = self
+            .takedowns
+            .iter()
+            .zip(1..)
+            .filter(|((_, in_force), _)| *in_force);
+        let taken_down = in_force.find(|((selector, _), _)| self.selects(selector, input, &capture));
+        let entry = &mut self.ledger[input.0 as usize - 1];
+        if let Some((_, number)) = taken_down {
+            entry.taken_down += u64::from(self.kept_out.insert(at, (capture, number)).is_none());
+            return;
+        }
+        entry.taken_down -= u64::from(self.kept_out.remove(&at).is_some());
+        entry.captures += u64::from(self.captures.insert(at, capture).is_none());
+    }
+
+    fn selects(&self, selector: &Selector, input: InputId, capture: &Capture) -> bool {
+        match selector {
+            Selector::Url(url_key) => capture.url_key == *url_key,
+            Selector::Prefix(prefix) => capture.url_key.starts_with(prefix),
+            Selector::Inputs(ids) => ids.contains(&input),
+            Selector::Collection(label) => self.ledger[input.0 as usize - 1].collection == *label,
+            Selector::Before(before_ms) => capture.fetch_time_ms < *before_ms,
+        }
+    }
+
+    /// As [`crate::Weave::take_down`], of what is no whole input; gives the number of captures that leave.
+    pub fn take_down(&mut self, selector: &Selector) -> u64 {
+        if self
+            .takedowns
+            .iter()
+            .any(|(known, in_force)| *in_force && known == selector)
+        {
+            return 0;
+        }
+        let all = std::mem::take(&mut self.captures);
+        let number = self.takedowns.len() + 1;
+        let mut leave = 0;
+        for (at, capture) in all {
+            if !self.selects(selector, at.0, &capture) {
+                self.captures.insert(at, capture);
+                continue;
+            }
+            leave += 1;
+            let entry = &mut self.ledger[at.0.0 as usize - 1];
+            (entry.captures, entry.taken_down) = (entry.captures - 1, entry.taken_down + 1);
+            self.kept_out.insert(at, (capture, number));
+        }
+        self.takedowns.push((selector.clone(), true));
+        leave
+    }
+
+    /// As [`crate::Weave::undo_takedown`]; gives the captures of inputs that come back when they are read again.
+    pub fn undo_takedown(&mut self, number: usize) -> Vec<(InputId, Capture)> {
+        self.takedowns[number - 1].1 = false;
+        let back = self.kept_out.iter().filter(|(_, (_, by))| *by == number);
+        back.map(|((input, _), (capture, _))| (*input, capture.clone()))
+            .collect()
+    }
+
     /// As [`crate::Weave::take_back`].
     pub fn take_back(&mut self, id: InputId, to: &TakeBack) {
         let stays = |input: InputId, offset: u64| input != id || offset < to.bytes_done;
         self.captures.retain(|(input, offset), _| stays(*input, *offset));
         self.quarantine
             .retain(|(input, entry)| stays(*input, entry.offset));
+        self.kept_out.retain(|(input, offset), _| stays(*input, *offset));
         let entry = &mut self.ledger[id.0 as usize - 1];
+        entry.taken_down = self.kept_out.keys().filter(|(input, _)| *input == id).count() as u64;
         entry.captures = self.captures.keys().filter(|(input, _)| *input == id).count() as u64;
         entry.quarantined = self.quarantine.iter().filter(|(input, _)| *input == id).count() as u64;
         (entry.bytes_done, entry.records) = (to.bytes_done, to.records);

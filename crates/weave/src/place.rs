@@ -25,8 +25,12 @@ use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
 use crate::write::Write;
 
 /// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
-/// Since 3, rows of links may be packed. Since 4, URIs name their sources by number.
-const FORMAT: u64 = 4;
+/// Since 3, rows of links may be packed. Since 4, URIs name their sources by number. Since 5, takedowns keep captures out,
+/// which an older program would let in again.
+const FORMAT: u64 = 5;
+
+/// Rows of older ones name sources by key.
+const FORMAT_WITH_NUMBERS: u64 = 4;
 
 /// Older rows do not say whether a capture is a redirect to its own key.
 const FORMAT_WITH_REDIRECTS: u64 = 2;
@@ -39,6 +43,7 @@ pub(crate) fn open(
     links: Option<LinkScope>,
     settings: &Settings,
 ) -> Result<(Arc<Tables>, LinkScope), OpenError> {
+    crate::weave::remove_left(dir).map_err(|e| OpenError::io("remove what a purge left beside", dir, &e))?;
     if is_vacant(dir).map_err(|e| OpenError::io("look for", dir, &e))? {
         create(dir, links.unwrap_or_default(), settings)?;
     }
@@ -153,7 +158,9 @@ fn upgrade(tables: &Tables, format: &Format) -> fjall::Result<()> {
     };
     let mut write = Write::new(tables);
     put_format(&mut write, &now);
-    write.put(Table::Meta, RENUMBERING_ROW, []);
+    if format.written < FORMAT_WITH_NUMBERS {
+        write.put(Table::Meta, RENUMBERING_ROW, []);
+    }
     write.commit()?;
     tables.db.persist(PersistMode::SyncAll)
 }
@@ -235,8 +242,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 5,
-                    supported: 4,
+                    found: 6,
+                    supported: 5,
                     ..
                 }
             ),
@@ -256,6 +263,7 @@ mod tests {
         check_older(b"weft index\x02\x01\x02", 2);
         check_older(b"weft index\x02\x01\x01", 1);
         check_older(b"weft index\x03\x01\x03", 3);
+        check_older(b"weft index\x04\x01\x04", 4);
     }
 
     /// Opens an index whose row `format` is as an older program wrote it.

@@ -85,6 +85,23 @@ impl<'l> LedgerMoves<'l> {
         Ok(())
     }
 
+    /// Moves the numbers of captures that inputs are kept out of.
+    pub(crate) fn count_taken_down(&mut self, moved: &FxHashMap<InputId, i64>) -> Result<(), ApplyError> {
+        for (input, by) in moved {
+            let entry = self.entry(*input)?;
+            let now = entry.taken_down.checked_add_signed(*by);
+            holds!(
+                "weave.taken_down",
+                now.is_some(),
+                "of input {}, {by} more are kept out than {}",
+                input.0,
+                entry.taken_down
+            );
+            entry.taken_down = now.unwrap_or_default();
+        }
+        Ok(())
+    }
+
     /// Takes in how far an input is digested. What other inputs have is only known now that all of it was read, so it
     /// may be that another one has come to have the same content since this one was begun.
     fn digest(&mut self, id: InputId, now: Digested) -> Result<(), ApplyError> {
@@ -123,6 +140,10 @@ impl<'l> LedgerMoves<'l> {
     ) -> Result<Vec<(InputId, LedgerEntry)>, ApplyError> {
         for step in progress {
             let entry = self.entry(step.input)?;
+            // Nothing of it counts, so nothing of it is read either.
+            if entry.state == InputState::TakenDown {
+                continue;
+            }
             holds!(
                 "weave.positions",
                 entry.bytes_done <= step.bytes_done,

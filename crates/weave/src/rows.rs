@@ -33,6 +33,10 @@ pub struct Totals {
     pub inputs_done: u64,
     /// Inputs given up.
     pub inputs_failed: u64,
+    /// Inputs taken down whole.
+    pub inputs_taken_down: u64,
+    /// Captures that takedowns keep out.
+    pub captures_taken_down: u64,
     /// Least and greatest fetch time of all captures, in milliseconds since 1970.
     pub fetch_time_ms: Option<(i64, i64)>,
     /// Collection labels in use, sorted.

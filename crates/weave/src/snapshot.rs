@@ -96,9 +96,11 @@ impl Snapshot {
                 InputState::Loading => totals.inputs_loading += 1,
                 InputState::Done => totals.inputs_done += 1,
                 InputState::Failed { .. } => totals.inputs_failed += 1,
+                InputState::TakenDown => totals.inputs_taken_down += 1,
                 // No entry of the ledger any more.
                 InputState::Forgotten => {}
             }
+            totals.captures_taken_down += entry.taken_down;
             totals.collections.push(entry.collection);
         }
         totals.collections.retain(|label| !label.is_empty());

@@ -46,12 +46,14 @@ pub(crate) enum Table {
     Quarantine,
     /// Epoch -> pages it changed.
     Changes,
-    /// Name -> epoch, totals, settings.
+    /// Name -> epoch, totals, settings, takedowns.
     Meta,
+    /// Input number, offset -> takedown that keeps the capture there out.
+    TakenDown,
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 14] = [
+    pub(crate) const ALL: [Table; 15] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
@@ -66,6 +68,7 @@ impl Table {
         Table::Quarantine,
         Table::Changes,
         Table::Meta,
+        Table::TakenDown,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -84,13 +87,14 @@ impl Table {
             Table::Quarantine => "quarantine",
             Table::Changes => "changes",
             Table::Meta => "meta",
+            Table::TakenDown => "taken_down",
         }
     }
 
     /// Share of [`Settings::memtable_size_bytes`], in 64ths (they add up to 64).
     fn memtable_share(self) -> u64 {
         match self {
-            Table::Uris => 18,
+            Table::Uris => 17,
             Table::Links => 12,
             Table::Texts | Table::Inlinks => 8,
             Table::Captures | Table::Versions => 4,
@@ -224,6 +228,11 @@ impl Tables {
             true => self.write_out(),
             false => self.settle(),
         }
+    }
+
+    /// As [`Tables::settle`], whatever there is.
+    pub(crate) fn settle_all(&self) -> fjall::Result<()> {
+        self.write_out()
     }
 
     fn write_out(&self) -> fjall::Result<()> {

@@ -6,10 +6,16 @@
 //! - after a failed commit or sync nothing more is written until the index was opened again ([`Weave::recover`]):
 //!   memory and disk may differ. The same after a broken invariant ([`invariant::holds`]).
 
+mod leave;
+mod purge;
 mod recover;
 mod take_back;
+mod take_down;
 
+pub use leave::Reread;
+pub(crate) use purge::remove_left;
 pub use take_back::{TakeBack, TakeBackError};
+pub use take_down::{NoteTakenDown, TakeDown, TookDown, WouldLeave};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +27,7 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
 use crate::beside::{self, NoteRenamed, WriteBeside};
-use crate::chain::{Chain, StepClock, Woven};
+use crate::chain::{Chain, Leaving, StepClock, Woven};
 use crate::codec::Corrupt;
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
@@ -36,6 +42,7 @@ use crate::rebuild::{self, RebuildError, Rebuilt};
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
 use crate::tables::{Table, Tables};
+use crate::takedown::Register;
 use crate::views::totals::TotalsRow;
 use crate::views::{ties, totals};
 use crate::write::Write;
@@ -66,6 +73,7 @@ struct Writer {
     /// Of inputs that are digested.
     by_digest: FxHashMap<String, InputId>,
     totals: TotalsRow,
+    takedowns: Register,
     domain_of: DomainOf,
 }
 
@@ -358,8 +366,39 @@ impl Inner {
             totals: &writer.totals,
             ledger: &writer.ledger,
             by_digest: &writer.by_digest,
+            takedowns: &writer.takedowns,
             domain_of: &mut writer.domain_of,
         }
+    }
+
+    /// Makes captures leave; durable when it returns.
+    fn leave(
+        &self,
+        tables: &Arc<Tables>,
+        writer: &mut Writer,
+        cut: &Cut,
+        leaving: Leaving,
+    ) -> Result<EpochReport, ApplyError> {
+        let mut clock = StepClock::start();
+        let woven = self.chain(tables, writer, cut).leave(leaving, &mut clock);
+        let woven = self.poison_on_broken(woven)?;
+        let mut report = woven.report;
+        let Some(write) = woven.write else {
+            return Ok(report);
+        };
+        self.poison_on_broken(writer.check_next(&woven.totals))?;
+        crash::point("take_back.before_commit");
+        self.poison_on_error(commit(tables, write, "take_back.before_sync"))?;
+        crash::point("take_back.before_publish");
+        writer.totals = woven.totals;
+        if let Some(takedowns) = woven.takedowns {
+            writer.takedowns = takedowns;
+        }
+        leave::take_over(writer, woven.ledger);
+        writer.check_sums();
+        self.publish(tables, writer);
+        report.step_times = clock.times;
+        Ok(report)
     }
 
     /// Writes a new or changed entry of the ledger. Where an input changes its name, versions that hang on names
@@ -511,9 +550,13 @@ impl Drop for Inner {
 
 /// Writes and syncs.
 fn commit(tables: &Tables, write: Write<'_>, before_sync: &'static str) -> fjall::Result<()> {
+    commit_with(tables, write, || crash::point(before_sync))
+}
+
+fn commit_with(tables: &Tables, write: Write<'_>, before_sync: impl FnOnce()) -> fjall::Result<()> {
     // The batch is in the journal when this returns, but perhaps only in the system's memory.
     write.commit()?;
-    crash::point(before_sync);
+    before_sync();
     // One sync for the whole epoch: the journal holds all tables, in order.
     tables.db.persist(PersistMode::SyncData)?;
     tables.written();
@@ -547,6 +590,7 @@ impl Writer {
             ledger,
             by_digest,
             totals: totals.clone(),
+            takedowns: Register::read(&cut)?,
             domain_of: DomainOf::default(),
         };
         Ok((writer, Snapshot::new(dir, cut, totals)))

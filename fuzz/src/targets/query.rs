@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use rights::Sight;
 use search::{Change, Document, NoteKind, Query, Results, SearchIndex, Settings};
 use tempfile::TempDir;
 
@@ -66,6 +67,7 @@ static INDEX: LazyLock<(TempDir, SearchIndex)> = LazyLock::new(|| {
             mime: ["text/html", "application/xhtml+xml"][number % 2].to_owned(),
             language: ["en", "de-AT", ""][number % 3].to_owned(),
             inlink_bucket: number as u8 % 5,
+            ..Document::default()
         }))
     });
     index.apply(1, documents).expect("documents are taken");
@@ -122,7 +124,7 @@ fn ask(query: &Query) -> Results {
     };
     INDEX
         .1
-        .search(query, &text_of)
+        .search(query, &Sight::everything(), &text_of)
         .unwrap_or_else(|error| panic!("{:?}: {error}", query.text))
 }
 

@@ -7,6 +7,7 @@ use weave::Snapshot;
 
 use super::seen::Seen;
 use crate::open_archive::OpenArchive;
+use crate::question::PurgedBody;
 
 /// The archive, and the one snapshot that everything in an answer belongs to.
 pub(super) struct Basis<'a> {
@@ -14,6 +15,8 @@ pub(super) struct Basis<'a> {
     pub(super) snapshot: Snapshot,
     /// What of it may show in an answer.
     pub(super) sight: Arc<Sight>,
+    /// What a purge came to, where one was asked for: done before the snapshot was taken, which it would wait for.
+    pub(super) purged: Option<PurgedBody>,
 }
 
 impl Basis<'_> {

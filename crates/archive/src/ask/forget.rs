@@ -35,8 +35,8 @@ pub(super) fn forget(basis: &Basis<'_>, question: &Forget) -> Result<ForgottenBo
     })?
 }
 
-fn may_be_forgotten(entry: &LedgerEntry) -> bool {
-    entry.captures == 0 || entry.state != InputState::Done
+pub(super) fn may_be_forgotten(entry: &LedgerEntry) -> bool {
+    entry.state != InputState::TakenDown && (entry.captures == 0 || entry.state != InputState::Done)
 }
 
 /// The inputs of each name that may be forgotten. If a file was replaced, what is left of the earlier file
@@ -49,8 +49,8 @@ fn found(open: &OpenArchive, names: &[String]) -> Result<Vec<(InputId, LedgerEnt
             .ok_or_else(|| AskError::not_found(format!("no input {name}")))?;
         if !named.iter().any(|(_, entry)| may_be_forgotten(entry)) {
             return Err(AskError::bad_request(format!(
-                "{} is loaded to its end and holds {} captures: only inputs that are not, or that have no captures, can \
-                 be forgotten",
+                "{} is loaded to its end and holds {} captures: only inputs that are not, or that have no captures, leave \
+                 the ledger; weft forget --input takes it down",
                 first.input, first.captures
             )));
         }

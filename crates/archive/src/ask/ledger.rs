@@ -36,6 +36,7 @@ fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
         LedgerState::Done => entry.state == InputState::Done,
         LedgerState::Failed => matches!(entry.state, InputState::Failed { .. }),
         LedgerState::Cut => !entry.cut.is_empty(),
+        LedgerState::TakenDown => entry.state == InputState::TakenDown,
         LedgerState::Missing => !entry.missing.is_empty(),
     }
 }

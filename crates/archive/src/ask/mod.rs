@@ -25,6 +25,7 @@ mod search;
 mod seen;
 mod sight;
 mod status;
+mod takedown;
 mod time;
 
 use std::io::Write;
@@ -45,6 +46,12 @@ pub(crate) fn answer(
     question: &Question,
     groups: Option<&Groups>,
 ) -> Result<Answer, AskError> {
+    let sight = open.sights.of(groups)?;
+    permit(question, &sight, groups)?;
+    let purged = match question {
+        Question::Purge(_) => Some(takedown::purge_now(open)?),
+        _ => None,
+    };
     // If a load ended after the snapshot was taken, the answer would call it done next to a ledger in which
     // it is not, so ask again. A load begins once and ends once, so this loop ends.
     loop {
@@ -53,6 +60,7 @@ pub(crate) fn answer(
             open,
             sight: open.sights.of(groups)?,
             snapshot: open.weave.snapshot(),
+            purged: purged.clone(),
         };
         permit(question, &basis.sight, groups)?;
         let body = answer_at_once(&basis, question)?;

@@ -44,7 +44,10 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         Question::Load(_) | Question::Cancel(_) => Some("loading"),
         Question::Ledger(_) => Some("the ledger"),
         Question::Quarantine(_) => Some("the quarantine"),
-        Question::Forget(_) => Some("forgetting"),
+        Question::Forget(_) | Question::TakeDown(_) | Question::UndoTakedown(_) | Question::Purge(_) => {
+            Some("forgetting")
+        }
+        Question::Takedowns(_) | Question::TakedownRules(_) => Some("the register of takedowns"),
         Question::Rebuild(_) | Question::Rebuilding(_) => Some("rebuilding"),
     }
 }

@@ -25,6 +25,8 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         inputs_failed: totals.inputs_failed,
         records: totals.records,
         captures: totals.captures,
+        captures_taken_down: totals.captures_taken_down,
+        inputs_taken_down: totals.inputs_taken_down,
         pages: totals.pages,
         links: totals.links,
         uris: totals.uris,

@@ -51,6 +51,7 @@ pub(crate) struct Counters {
     pub(crate) records: Counter,
     pub(crate) captures: Counter,
     pub(crate) captures_known: Counter,
+    pub(crate) captures_taken_down: Counter,
     pub(crate) pages: Counter,
     pub(crate) links: Counter,
     pub(crate) quarantined: Counter,
@@ -253,6 +254,7 @@ impl Job {
             records: c.records.get(),
             captures: c.captures.get(),
             captures_known: c.captures_known.get(),
+            captures_taken_down: c.captures_taken_down.get(),
             pages: c.pages.get(),
             links: c.links.get(),
             quarantined: c.quarantined.get(),
@@ -300,7 +302,8 @@ fn is_unfinished(entry: &LedgerEntry) -> bool {
 }
 
 fn is_reportable(entry: &LedgerEntry) -> bool {
-    let is_whole = entry.state == InputState::Done && entry.cut.is_empty();
+    let has_ended = matches!(entry.state, InputState::Done | InputState::TakenDown);
+    let is_whole = has_ended && entry.cut.is_empty();
     !is_whole || entry.quarantined > 0 || !entry.missing.is_empty()
 }
 
@@ -322,6 +325,7 @@ impl From<&LedgerEntry> for LedgerRow {
             records: entry.records,
             captures: entry.captures,
             quarantined: entry.quarantined,
+            taken_down: entry.taken_down,
             bytes_done: entry.bytes_done,
             collection: entry.collection.clone(),
             location: entry.location.clone(),

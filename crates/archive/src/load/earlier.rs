@@ -30,7 +30,7 @@ impl Earlier {
         let names: HashSet<&str> = found.iter().map(|found| found.name.as_str()).collect();
         let done = weave.inputs(|entry| {
             let is_here = locations.contains(&entry.location) || names.contains(&*entry.input);
-            is_here && entry.state == InputState::Done && entry.size > 0
+            is_here && has_ended(entry) && entry.size > 0
         });
         let mut done_at: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, (_, entry)) in done.iter().enumerate() {
@@ -40,7 +40,7 @@ impl Earlier {
             }
         }
         Earlier {
-            unfinished: weave.inputs(|entry| entry.state != InputState::Done),
+            unfinished: weave.inputs(|entry| !has_ended(entry)),
             done,
             done_at,
             sizes_known: sizes_known(weave, found),
@@ -129,6 +129,11 @@ impl Earlier {
         let all = unfinished.chain(done).filter(|(id, _)| !claimed.contains(id));
         all.max_by_key(|(_, entry)| (begins_with(entry), entry.beginning().0))
     }
+}
+
+/// Whether an input was read to its end, or is not read at all because it is taken down.
+fn has_ended(entry: &LedgerEntry) -> bool {
+    matches!(entry.state, InputState::Done | InputState::TakenDown)
 }
 
 /// Sizes of inputs of this load that a known input has as well, or another one of this load.

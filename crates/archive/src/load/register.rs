@@ -19,6 +19,7 @@ use super::chunk::{Digested, Registered};
 use super::context::Context;
 use super::digest;
 use super::interrupted::Interrupted;
+use super::returning;
 use super::take_back::{self, Failure};
 use crate::crash;
 use crate::inputs::{Found, Spool};
@@ -97,7 +98,11 @@ pub(super) fn register(
         _ => weave.register_input(asked, continues)?,
     };
     context.job.touch(id, entry.bytes_done);
-    if !claimed.insert(id) || entry.state == InputState::Done {
+    let is_first = claimed.insert(id);
+    if is_first && content.is_ok() {
+        take_in(context, (id, &entry), &found, copy.as_ref())?;
+    }
+    if !is_first || matches!(entry.state, InputState::Done | InputState::TakenDown) {
         context.job.counters.inputs_known.add(1);
         context.job.counters.bytes_done.add(found.size);
         return Ok(());
@@ -118,6 +123,30 @@ pub(super) fn register(
         growing,
         rest,
     })
+}
+
+/// Takes in captures of a known input whose takedown is undone. Where a record cannot be read, the input's row says so.
+fn take_in(
+    context: &Context,
+    (id, entry): (InputId, &LedgerEntry),
+    found: &Found,
+    copy: Option<&Arc<Spool>>,
+) -> StageResult {
+    let input = || -> std::io::Result<Arc<dyn warc::Input>> {
+        match copy {
+            Some(copy) => Ok(copy.clone()),
+            None => found.place.open(&context.open.sources),
+        }
+    };
+    match returning::take_in(context, (id, entry), input) {
+        Ok(()) => Ok(()),
+        Err(returning::Failure::Weave(error)) => Err(error.into()),
+        Err(failure) => {
+            context.open.weave.note_missing(id, &failure.to_string())?;
+            context.job.counters.inputs_failed.add(1);
+            Ok(())
+        }
+    }
 }
 
 /// Whether another input than `id` has this content.
@@ -154,6 +183,9 @@ fn undo_end(
             }
         }
     };
+    if entry.state == InputState::TakenDown && is_known_elsewhere(context, id, digest) {
+        return Ok(false);
+    }
     if is_known_elsewhere(context, id, digest) {
         if entry.location != found.place.location() && is_still_there(context, entry) {
             return Ok(false);
@@ -202,7 +234,7 @@ fn note_other_content(
         let is_part = match &entry.state {
             InputState::Loading => entry.bytes_done > 0,
             InputState::Failed { .. } => entry.captures > 0,
-            InputState::Pending | InputState::Done | InputState::Forgotten => false,
+            InputState::Pending | InputState::Done | InputState::TakenDown | InputState::Forgotten => false,
         };
         is_part && entry.location == location && entry.digest != digest
     };

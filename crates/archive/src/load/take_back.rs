@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use extract::{Capture, Extracted};
 use warc::{Entry, Input, Reader, ReaderSettings};
-use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError};
+use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError, TakeDown, TookDown};
 
 use super::context::Context;
 use crate::kept_facts::WeaveError;
@@ -62,6 +62,20 @@ pub(super) fn to_last_whole_record(
 pub(crate) fn forget_input(open: &OpenArchive, id: InputId) -> Result<(), String> {
     let settings = open.extract_settings();
     into_nothing(open, &settings, id, None).map_err(|failure| failure.to_string())
+}
+
+/// Takes captures down, their facts too. Captures that would be current then are read again where their inputs are now.
+pub(crate) fn take_down_captures(open: &OpenArchive, asked: &TakeDown) -> Result<TookDown, String> {
+    let settings = open.extract_settings();
+    let mut reread = |row: &CaptureRow| reread(&settings, row, open.sources.open(&row.location));
+    let took_down = match &open.facts {
+        None => open
+            .weave
+            .take_down(asked, &mut reread, None)
+            .map_err(Failure::from),
+        Some(facts) => facts.take_down(&open.weave, asked, &mut reread),
+    };
+    took_down.map_err(|failure| failure.to_string())
 }
 
 /// Takes all of an input back and removes it from the ledger. `input` is what is at its place now, if
@@ -118,9 +132,19 @@ fn reread(
     row: &CaptureRow,
     input: io::Result<Arc<dyn Input>>,
 ) -> Result<Capture, String> {
+    reread_at(settings, &row.location, (row.offset, row.length), input)
+}
+
+/// Makes the capture at an offset again, of a record of this length.
+pub(super) fn reread_at(
+    settings: &extract::Settings,
+    location: &str,
+    (offset, length): (u64, u64),
+    input: io::Result<Arc<dyn Input>>,
+) -> Result<Capture, String> {
     let input = input.map_err(|error| error.to_string())?;
     let reading = ReaderSettings::default();
-    let record = warc::read_from(input, &row.location, row.offset, row.length, reading);
+    let record = warc::read_from(input, location, offset, length, reading);
     match extract_guarded(settings, &record.map_err(|error| error.to_string())?) {
         Extracted::Capture(capture) => Ok(*capture),
         _ => Err("there is no capture".to_owned()),

@@ -8,6 +8,7 @@ use weave::{Batch, EpochReport, InputId, InputProgress, InputState};
 use super::chunk::{Extract, Woven};
 use super::context::Context;
 use super::take_back::{self, Failure};
+use crate::recounting;
 
 pub(super) fn weave_chunks(
     context: &Context,
@@ -15,6 +16,9 @@ pub(super) fn weave_chunks(
     out: &mut Out<'_, Woven>,
 ) -> StageResult {
     let mut extracts = extracts;
+    if let Some(rules) = &context.open.kept_out {
+        recounting::keep_out(rules, &context.open.weave.snapshot(), &mut extracts)?;
+    }
     if let Some(recounting) = &context.open.recounting {
         recounting.take(&context.open.weave.snapshot(), &mut extracts)?;
     }
@@ -88,6 +92,7 @@ fn count(context: &Context, report: &EpochReport, progress: &[InputProgress]) {
     counters.epochs.add(1);
     counters.captures.add(report.captures_new);
     counters.captures_known.add(report.captures_known);
+    counters.captures_taken_down.add(report.captures_taken_down);
     for input in progress {
         counters.records.add(input.records);
         counters.quarantined.add(input.quarantined.len() as u64);
@@ -98,7 +103,7 @@ fn count(context: &Context, report: &EpochReport, progress: &[InputProgress]) {
                 counters.inputs_cut.add(u64::from(input.cut.is_some()));
             }
             InputState::Failed { .. } => counters.inputs_failed.add(1),
-            InputState::Pending | InputState::Loading | InputState::Forgotten => {}
+            InputState::Pending | InputState::Loading | InputState::TakenDown | InputState::Forgotten => {}
         }
     }
 }

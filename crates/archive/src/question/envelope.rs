@@ -51,6 +51,16 @@ macro_rules! questions {
             Jobs(JobsBody) { Jobs(Jobs) => jobs::jobs }
             /// What was removed from the ledger.
             Forgotten(ForgottenBody) { Forget(Forget) => forget::forget }
+            /// What was taken down, or would be.
+            TakenDown(TakenDownBody) { TakeDown(TakeDown) => takedown::take_down }
+            /// The register of takedowns.
+            Takedowns(TakedownsBody) { Takedowns(Takedowns) => takedown::takedowns }
+            /// A takedown that has ended.
+            Undone(UndoneBody) { UndoTakedown(UndoTakedown) => takedown::undo }
+            /// What a purge came to.
+            Purged(PurgedBody) { Purge(Purge) => takedown::purge }
+            /// What is kept out, for checks.
+            TakedownRules(TakedownRulesBody) { TakedownRules(TakedownRulesQuestion) => takedown::rules }
             /// What was made anew.
             Rebuilt(RebuiltBody) { Rebuild(Rebuild) => rebuild::rebuild }
             /// How far a rebuild is.
@@ -79,10 +89,6 @@ macro_rules! define {
         /// Any of the answers.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "answer", rename_all = "snake_case")]
-        #[expect(
-            clippy::large_enum_variant,
-            reason = "there is one for each request, and it is written as JSON at once"
-        )]
         pub enum Body {
             $($(#[$doc])* $kind($answer),)*
         }

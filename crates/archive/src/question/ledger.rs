@@ -36,6 +36,8 @@ pub enum LedgerState {
     Cut,
     /// Inputs that could not be read, or not be read on, when they were last loaded.
     Missing,
+    /// Inputs that are taken down whole.
+    TakenDown,
 }
 
 impl LedgerState {
@@ -65,7 +67,7 @@ pub struct LedgerRow {
     pub digest: String,
     /// Size of the input in bytes when it was last looked at.
     pub size: u64,
-    /// `pending`, `loading`, `done` or `failed(<reason>)`.
+    /// `pending`, `loading`, `done`, `failed(<reason>)`, or `taken_down` if the whole input is.
     #[serde(with = "as_text")]
     #[schemars(with = "String", example = &"done")]
     pub state: InputState,
@@ -75,6 +77,8 @@ pub struct LedgerRow {
     pub captures: u64,
     /// Records and spans of bytes that could not be used.
     pub quarantined: u64,
+    /// Captures that takedowns keep out of the archive; they are not among `captures`.
+    pub taken_down: u64,
     /// Offset in bytes up to which everything was read and woven into the index.
     pub bytes_done: u64,
     /// Label of the input; empty if it has none.

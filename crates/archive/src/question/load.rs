@@ -251,6 +251,8 @@ pub struct JobBody {
     pub captures: u64,
     /// Number of captures that the archive had already.
     pub captures_known: u64,
+    /// Number of captures that takedowns keep out.
+    pub captures_taken_down: u64,
     /// Number of pages read.
     pub pages: u64,
     /// Number of links on those pages.

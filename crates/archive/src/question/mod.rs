@@ -18,13 +18,14 @@ mod record;
 mod search;
 mod sight;
 mod status;
+mod takedown;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
     cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*, search::*,
-    sight::*, status::*,
+    sight::*, status::*, takedown::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -38,6 +38,10 @@ pub struct StatusBody {
     pub records: u64,
     /// Number of captures made from these records.
     pub captures: u64,
+    /// Number of captures that takedowns keep out; they are not among `captures`.
+    pub captures_taken_down: u64,
+    /// Number of inputs that are taken down whole.
+    pub inputs_taken_down: u64,
     /// Number of URLs whose current version is a page.
     pub pages: u64,
     /// Number of links on those pages.

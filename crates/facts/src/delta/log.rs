@@ -122,8 +122,7 @@ impl Log {
     pub(crate) fn newest_has(place: &dyn Place, table: &str, step: Step) -> Result<bool, FactsError> {
         let folder = log_folder(table);
         let names = list(place, &folder)?;
-        let is_commit = |name: &&String| name.len() == COMMIT_NAME_BYTES && name.ends_with(".json");
-        let Some(newest) = names.iter().filter(is_commit).max() else {
+        let Some(newest) = names.iter().filter(|name| is_commit(name)).max() else {
             return Ok(false);
         };
         let bytes = get(place, &format!("{folder}/{newest}"))?;
@@ -158,16 +157,78 @@ impl Log {
         self.files.values()
     }
 
-    /// Files that may hold rows of an input.
-    pub(crate) fn files_of_input(&self, input_id: i64) -> Vec<Add> {
+    /// Files that may hold rows of some inputs.
+    pub(crate) fn files_of_inputs(&self, input_ids: &[u32]) -> Vec<Add> {
         let may_hold = |add: &&Add| {
             let bounds = add
                 .stats
                 .as_deref()
                 .and_then(|text| stats::numbers(text, "input_id"));
-            bounds.is_none_or(|(least, greatest)| (least..=greatest).contains(&input_id))
+            let is_within = |(least, greatest): (i64, i64)| {
+                let mut inputs = input_ids.iter().map(|id| i64::from(*id));
+                inputs.any(|id| (least..=greatest).contains(&id))
+            };
+            bounds.is_none_or(is_within)
         };
         self.files.values().filter(may_hold).cloned().collect()
+    }
+
+    /// Takes out of older commits the bounds of files that count no more; gives how many commits were written anew. What they
+    /// add and remove stays as it is.
+    pub(crate) fn drop_history(&mut self) -> Result<u64, FactsError> {
+        self.read_on()?;
+        let names = list(&*self.place, &log_folder(self.table))?;
+        let mut written = 0;
+        for name in names.iter().filter(|name| is_commit(name)) {
+            let path = self.path(&format!("_delta_log/{name}"));
+            let Some(bytes) = get(&*self.place, &path)? else {
+                continue;
+            };
+            let mut kept = Vec::new();
+            let mut is_changed = false;
+            for line in serde_json::Deserializer::from_slice(&bytes).into_iter::<serde_json::Value>() {
+                let mut line = line.map_err(|error| self.damaged(&path, error))?;
+                is_changed |= self.drop_bounds(&mut line);
+                serde_json::to_writer(&mut kept, &line).map_err(|error| self.damaged(&path, error))?;
+                kept.push(b'\n');
+            }
+            if !is_changed {
+                continue;
+            }
+            self.place
+                .put(&path, kept.into())
+                .map_err(|source| FactsError::Io {
+                    doing: "write",
+                    path: self.place.locate(&path),
+                    source,
+                })?;
+            written += 1;
+        }
+        Ok(written)
+    }
+
+    /// Takes the bounds of columns out of an action that adds a file which counts no more; says whether there were any.
+    fn drop_bounds(&self, action: &mut serde_json::Value) -> bool {
+        let Some(add) = action.get_mut("add").and_then(|add| add.as_object_mut()) else {
+            return false;
+        };
+        let path = add.get("path").and_then(|path| path.as_str());
+        let is_gone = path.is_some_and(|path| !self.files.contains_key(path));
+        is_gone && add.remove("stats").is_some()
+    }
+
+    /// Whether another engine wrote a checkpoint.
+    pub(crate) fn has_checkpoint(&self) -> Result<bool, FactsError> {
+        let names = list(&*self.place, &log_folder(self.table))?;
+        Ok(names.iter().any(|name| name.contains(".checkpoint.")))
+    }
+
+    /// Names of data files of ours that count no more, or never did. Those of other engines may be about to be named.
+    pub(crate) fn stray_files(&self) -> Result<Vec<String>, FactsError> {
+        let mut names = list(&*self.place, self.table)?;
+        let is_ours = |name: &str| name.starts_with("epoch-") || name.starts_with("names-");
+        names.retain(|name| is_ours(name) && name.ends_with(".parquet") && !self.files.contains_key(name));
+        Ok(names)
     }
 
     /// Path of a file of the table, from the place.
@@ -391,6 +452,10 @@ impl Log {
             why: why.to_string(),
         }
     }
+}
+
+fn is_commit(name: &str) -> bool {
+    name.len() == COMMIT_NAME_BYTES && name.ends_with(".json")
 }
 
 fn commit_name(version: i64) -> String {

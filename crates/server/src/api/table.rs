@@ -3,7 +3,7 @@
 use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
     CdxQuestion, Domain, DomainOrder, Domains, Inlinks, Job, Jobs, Ledger, LedgerState, MatchType, Outlinks,
-    Page, Quarantine, Question, Record, SearchQuestion, Stages, Status, Top,
+    Page, Quarantine, Question, Record, SearchQuestion, Stages, Status, Takedowns, Top,
 };
 
 use super::cdx::LAST_MAX;
@@ -433,6 +433,16 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                     limit: rows(a),
                 }))
             },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/takedowns",
+        summary: "The register of takedowns: when, by whom, why and how many, and not what",
+        parameters: &[],
+        serves: Serves::Answer {
+            answer: "takedowns",
+            question: |_| Ok(Question::Takedowns(Takedowns {})),
         },
     },
     Endpoint {

@@ -237,6 +237,7 @@ fn state(row: &LedgerRow) -> Markup {
         InputState::Pending => ("plain", "pending", None),
         InputState::Loading => ("plain", "loading", None),
         InputState::Failed { reason } => ("bad", "failed", Some(reason)),
+        InputState::TakenDown => ("plain", "taken down", None),
         InputState::Forgotten => ("bad", "forgotten", None),
     };
     html! {

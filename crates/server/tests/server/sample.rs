@@ -31,6 +31,14 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 next: next(),
             }),
         ),
+        (
+            "takedowns",
+            Body::Takedowns(TakedownsBody {
+                rows: vec![takedown()],
+                captures_taken_down: 3,
+                inputs_taken_down: 1,
+            }),
+        ),
         ("page", Body::Page(page())),
         (
             "links",
@@ -210,6 +218,23 @@ fn ledger() -> LedgerRow {
         state: InputState::Done,
         records: 343,
         ..LedgerRow::default()
+    }
+}
+
+fn takedown() -> TakedownRow {
+    let time = || Some("2014-01-26T20:06:24.000Z".to_owned());
+    TakedownRow {
+        id: 1,
+        at: "2026-01-26T20:06:24.000Z".into(),
+        who: "librarian".into(),
+        reason: "request 12".into(),
+        kind: "before".into(),
+        before: time(),
+        captures: 3,
+        pages: 1,
+        inputs: 1,
+        undone: time(),
+        undone_by: Some("librarian".into()),
     }
 }
 

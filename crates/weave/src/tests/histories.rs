@@ -4,7 +4,7 @@ use extract::{Capture, CaptureKind, Link, Page};
 use proptest::prelude::*;
 
 use crate::tests::support::{Pair, progress};
-use crate::{InputId, InputState, QuarantineEntry};
+use crate::{InputId, InputState, QuarantineEntry, Selector};
 
 const URLS: [&str; 14] = [
     "http://a.com/",
@@ -95,26 +95,48 @@ struct Step {
     rename: Option<usize>,
     /// An input is taken back to an offset.
     take_back: Option<(usize, u64)>,
+    /// Captures are taken down.
+    take_down: Option<Selector>,
+    /// The takedown of this number is undone, and what it kept out is read again.
+    undo: Option<usize>,
+}
+
+fn selector() -> impl Strategy<Value = Selector> {
+    prop_oneof![
+        (0..URLS.len()).prop_map(|url| Selector::Url(urlkey::url_key(URLS[url]).unwrap())),
+        prop::sample::select(vec!["com,a", "com,a)/", "org,b", "net,d)/1", "uk,"])
+            .prop_map(|prefix| Selector::Prefix(prefix.into())),
+        (0..4i64).prop_map(|time| Selector::Before(time * 1000)),
+        Just(Selector::Collection(String::new())),
+    ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let captures = prop::collection::vec(any::<prop::sample::Index>(), 0..12);
     let rename = prop::option::weighted(0.3, 0..3usize);
     let take_back = prop::option::weighted(0.4, (0..3usize, 0..50u64));
+    let take_down = prop::option::weighted(0.25, selector());
+    let undo = prop::option::weighted(0.3, 1..4usize);
     (
         captures,
         any::<bool>(),
         prop::bool::weighted(0.15),
         rename,
         take_back,
+        take_down,
+        undo,
     )
-        .prop_map(|(captures, quarantined, reopen, rename, take_back)| Step {
-            captures,
-            quarantined,
-            reopen,
-            rename,
-            take_back,
-        })
+        .prop_map(
+            |(captures, quarantined, reopen, rename, take_back, take_down, undo)| Step {
+                captures,
+                quarantined,
+                reopen,
+                rename,
+                take_back,
+                take_down,
+                undo,
+            },
+        )
 }
 
 proptest! {
@@ -157,6 +179,17 @@ proptest! {
             pair.check();
             if let Some((input, offset)) = step.take_back {
                 pair.take_back(inputs[input], offset);
+                pair.check();
+            }
+            if let Some(selector) = &step.take_down {
+                pair.take_down(selector);
+                pair.check();
+            }
+            if let Some(number) = step.undo.filter(|number| *number <= pair.weave().takedowns().len()) {
+                pair.weave().undo_takedown(number as u32, "somebody", 9).unwrap();
+                let back = pair.model.undo_takedown(number);
+                pair.check();
+                pair.apply(back);
                 pair.check();
             }
         }

@@ -13,6 +13,7 @@ mod packed;
 mod rebuild;
 mod snapshots;
 mod support;
+mod takedowns;
 
 #[test]
 fn buckets_are_half_octaves() {

@@ -8,7 +8,7 @@ use extract::{Capture, CaptureKind, Link, Page};
 use crate::model::Model;
 use crate::{
     Batch, CaptureRow, DumpFormat, EpochReport, Fingerprints, InputId, InputProgress, InputState,
-    LedgerEntry, Recount, Settings, Snapshot, TakeBack, View, Weave,
+    LedgerEntry, Recount, Selector, Settings, Snapshot, TakeBack, TakeDown, TookDown, View, Weave,
 };
 
 /// An index in a temporary directory, and the model that has seen the same.
@@ -125,6 +125,22 @@ impl Pair {
         report
     }
 
+    /// Takes captures down.
+    pub(crate) fn take_down(&mut self, selector: &Selector) -> TookDown {
+        let model = self.model.clone();
+        let mut reread = |row: &CaptureRow| {
+            let capture = model.capture(row.input, row.offset);
+            capture.cloned().ok_or_else(|| "not there".to_owned())
+        };
+        let asked = take_down(selector);
+        let took_down = self.weave().take_down(&asked, &mut reread, None).unwrap();
+        let expected = self.model.take_down(selector);
+        if took_down.is_new {
+            assert_eq!(took_down.takedown.captures, expected);
+        }
+        took_down
+    }
+
     /// One capture at a time, an epoch each, all compared at the end.
     #[track_caller]
     pub(crate) fn load(&mut self, input: InputId, captures: impl IntoIterator<Item = Capture>) {
@@ -236,6 +252,15 @@ impl Pair {
         assert_eq!(totals.domains, lines(View::Domains));
         assert_eq!(totals.quarantined, lines(View::Quarantine));
         assert_eq!(totals.inputs, lines(View::Ledger));
+    }
+}
+
+pub(crate) fn take_down(selector: &Selector) -> TakeDown {
+    TakeDown {
+        selector: selector.clone(),
+        who: "somebody".to_owned(),
+        reason: "asked for".to_owned(),
+        at_ms: 7,
     }
 }
 

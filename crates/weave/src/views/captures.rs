@@ -157,7 +157,7 @@ pub(crate) struct Place {
 }
 
 /// URL key and place of a row.
-fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
+pub(crate) fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
     let short = Corrupt("key too short");
     let split = key.len().checked_sub(SUFFIX_BYTES).ok_or(short)?;
     let (url_key, suffix) = key.split_at(split);
@@ -172,10 +172,6 @@ fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
         offset: u64::from_be_bytes(*offset),
     };
     Ok((url_key, place))
-}
-
-pub(crate) fn place_of_key(key: &[u8]) -> Result<Place, Corrupt> {
-    Ok(split_key(key)?.1)
 }
 
 pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {

@@ -77,6 +77,35 @@ pub(crate) fn read(
     }))
 }
 
+/// A row without the keys that have no version any more, where search has been told of them; `None` where nothing is left.
+pub(crate) fn without_gone(
+    cut: &Cut,
+    key: &[u8],
+    row: &[u8],
+    covered: Epoch,
+) -> Result<Option<Vec<u8>>, SnapshotError> {
+    let epoch = key.first_chunk::<8>().ok_or(Corrupt("key too short"));
+    let epoch = cut.decode(Table::Changes, key, epoch)?;
+    if u64::from_be_bytes(*epoch) > covered.0 {
+        return Ok(Some(row.to_vec()));
+    }
+    let mut changes = cut.decode(Table::Changes, key, decode(row))?;
+    let mut failure = None;
+    changes.retain(
+        |change| match cut.contains(Table::Versions, change.url_key().as_bytes()) {
+            Ok(is_there) => is_there,
+            Err(error) => {
+                failure = Some(error);
+                true
+            }
+        },
+    );
+    match failure {
+        Some(error) => Err(error),
+        None => Ok((!changes.is_empty()).then(|| encode(&changes))),
+    }
+}
+
 fn encode(changes: &[PageChange]) -> Vec<u8> {
     let (mut out, mut previous) = (Vec::new(), "");
     for change in changes {

@@ -68,7 +68,7 @@ impl Weave {
 
 impl Inner {
     /// Keeps new readers out once the last one is gone; `None` where one stays too long.
-    fn without_readers(&self, writer: &Writer) -> Option<RwLockWriteGuard<'_, Snapshot>> {
+    pub(super) fn without_readers(&self, writer: &Writer) -> Option<RwLockWriteGuard<'_, Snapshot>> {
         let deadline = ambient::now() + RELEASE_TIME_MAX;
         loop {
             let published = self.published.write();
@@ -86,7 +86,7 @@ impl Inner {
         }
     }
 
-    fn open_again(&self) -> Result<(Writer, Snapshot), OpenError> {
+    pub(super) fn open_again(&self) -> Result<(Writer, Snapshot), OpenError> {
         let deadline = ambient::now() + RELEASE_TIME_MAX;
         let tables = loop {
             match place::open(&self.dir, Some(self.link_scope), &self.settings) {

@@ -1,89 +1,186 @@
-//! `weft forget`: removes inputs from the ledger, with what they brought in. So far it accepts only inputs
-//! that were not loaded to their end, and those without captures.
+//! `weft forget`: takes captures down, so that they leave every view and stay out; and removes inputs that were not read to
+//! their end from the ledger.
+
+mod print;
 
 use std::ffi::OsString;
-use std::io::Write;
 
-use archive::question::{Forget, ForgottenBody, LedgerState};
+use archive::question::{
+    Forget, LedgerState, Purge, TakeDown, Takedowns, TakedownsBody, TakenDownBody, Takes, UndoTakedown,
+};
 use archive::{Archive, OpenSettings};
 
 use crate::ask;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
-use crate::exit::Outcome;
-use crate::style::clean;
-use crate::units::counted;
+use crate::exit::{Outcome, WrongUse};
 
 const EXAMPLES: &str = "\
 Examples:
-  weft forget --input crawls/empty.warc.gz
-  weft forget --failed                    every input that failed
-  weft load --retry                       or try them once more
+  weft forget --url http://example.com/page --dry-run    what would leave
+  weft forget --url http://example.com/page --reason \"request 1234\"
+  weft forget --prefix http://example.com/private/
+  weft forget --collection test-crawl
+  weft forget --before 2009-01-01
+  weft forget --input crawls/x.warc.gz                   a whole input
+  weft forget --list                                     the register of takedowns
+  weft forget --undo 3                                   lets it in again, with the next weft load
+  weft forget --purge                                    no file of the archive holds it any more
+  weft forget --failed                                   inputs that failed leave the ledger
 
-So far only inputs that failed, that were not read to their end (their file is
-gone or was replaced, say), or that have no captures, can be forgotten; what
-they had brought in leaves every view with them. Captures of inputs that were
-loaded whole stay. A forgotten input that is loaded again is a new one.";
+What is taken down leaves every view, link, search and the facts in one step, and stays out
+when the same or other inputs are loaded, until that is undone. The register keeps who, when,
+why and how much, and of what only a hash: do not repeat it in the reason. Links of other pages
+to it stay. The bytes stay in the input files. Inputs that were not read to their end, or have
+no captures, leave the ledger instead, and are new when they are loaded again. Files of the
+archive may hold what left until --purge writes them anew, which takes about as much room again
+and as long as reading all of the archive. docs/takedown.md says more.
+Exit code 1: there is no such input or takedown, a capture that would be current now cannot
+be read, or files stay that a purge cannot write anew.";
 
 /// Flags of `weft forget`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "weft forget [OPTIONS] WHICH")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
+    /// Say what would leave, and change nothing
+    #[arg(long, conflicts_with_all = ["failed", "list", "purge", "undo"])]
+    dry_run: bool,
+    /// Why, for the register; do not repeat what is taken down
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["failed", "list", "purge", "undo", "dry_run"])]
+    reason: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Which {
+    /// All captures of a URL
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// All captures of URLs that begin so (also the beginning of a URL key)
+    #[arg(long, value_name = "URL")]
+    prefix: Option<String>,
     /// An input by its name, place or digest, as weft dump ledger and --json show them (may be repeated)
     #[arg(long, value_name = "NAME")]
     input: Vec<OsString>,
+    /// All captures of inputs with this label
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// All captures fetched before this time (2009, 2009-01-31, 20090131101500)
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
     /// Every input that failed
     #[arg(long)]
     failed: bool,
+    /// Show the register of takedowns
+    #[arg(long)]
+    list: bool,
+    /// Write the files of the archive anew, so that none holds what left
+    #[arg(long)]
+    purge: bool,
+    /// End a takedown by its number
+    #[arg(long, value_name = "ID")]
+    undo: Option<u32>,
+}
+
+impl Which {
+    /// What is to be taken down; `None` where something else is asked for.
+    fn takes(&self) -> Option<Takes> {
+        if !self.input.is_empty() {
+            let names = self.input.iter().map(|name| ask::input_name(name));
+            return Some(Takes::Inputs(names.collect()));
+        }
+        let url = self.url.clone().map(Takes::Url);
+        url.or_else(|| self.prefix.clone().map(Takes::Prefix))
+            .or_else(|| self.collection.clone().map(Takes::Collection))
+            .or_else(|| self.before.clone().map(Takes::Before))
+    }
 }
 
 /// Runs `weft forget`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let archive = ask::open_with(context, OpenSettings::default())?;
-    let inputs = match args.which.failed {
-        true => failed(&archive)?,
-        false => args
-            .which
-            .input
-            .iter()
-            .map(|name| ask::input_name(name))
-            .collect(),
-    };
-    let answer = archive.ask(Forget { inputs })?;
-    if context.json {
-        context.out.json(&answer.any())?;
-        return Ok(Outcome::Done);
+    if args.which.list {
+        return list(context);
     }
-    let ForgottenBody {
-        inputs,
-        captures,
-        quarantined,
-    } = &answer.body;
-    let forgotten = counted(inputs.len() as u64, "input", "inputs");
-    let with = match (captures, quarantined) {
-        (0, 0) => String::new(),
-        (captures, 0) => format!(", {} taken back", counted(*captures, "capture", "captures")),
-        (captures, losses) => format!(
-            ", {} and {} taken back",
-            counted(*captures, "capture", "captures"),
-            counted(*losses, "loss", "losses")
-        ),
-    };
-    writeln!(context.out, "{forgotten} forgotten{with}")?;
-    for input in inputs {
-        writeln!(context.out, "  {}", clean(input))?;
+    let archive = ask::open_with(context, OpenSettings::default())?;
+    if let Some(id) = args.which.undo {
+        return undo(&archive, id, context);
+    }
+    if args.which.purge {
+        return purge(&archive, context);
+    }
+    match args.which.takes() {
+        Some(takes) => take_down(&archive, takes, args, context),
+        None if args.which.failed => forget_failed(&archive, context),
+        None => Err(WrongUse("nothing is named that could be forgotten".into()).into()),
+    }
+}
+
+fn take_down(archive: &Archive, takes: Takes, args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let answer = archive.ask(TakeDown {
+        takes,
+        reason: args.reason.clone().unwrap_or_default(),
+        who: accounts::own_name(),
+        dry_run: args.dry_run,
+        limit: 0,
+    })?;
+    let outcome = outcome(&answer.body);
+    match context.json {
+        true => context.out.json(&answer.any())?,
+        false => print::taken_down(&answer.body, context)?,
+    }
+    Ok(outcome)
+}
+
+fn outcome(body: &TakenDownBody) -> Outcome {
+    match body.unreadable.is_empty() {
+        true => Outcome::Done,
+        false => Outcome::Losses,
+    }
+}
+
+fn forget_failed(archive: &Archive, context: &mut Context) -> anyhow::Result<Outcome> {
+    let failed = ledger_rows(archive, Some(LedgerState::Failed))?;
+    let inputs = failed.into_iter().map(|row| row.location).collect();
+    let answer = archive.ask(Forget { inputs })?;
+    match context.json {
+        true => context.out.json(&answer.any())?,
+        false => print::forgotten(&answer.body, context)?,
     }
     Ok(Outcome::Done)
 }
 
-fn failed(archive: &Archive) -> anyhow::Result<Vec<String>> {
-    let rows = ledger_rows(archive, Some(LedgerState::Failed))?;
-    Ok(rows.into_iter().map(|row| row.location).collect())
+fn undo(archive: &Archive, id: u32, context: &mut Context) -> anyhow::Result<Outcome> {
+    let answer = archive.ask(UndoTakedown {
+        id,
+        who: accounts::own_name(),
+    })?;
+    match context.json {
+        true => context.out.json(&answer.any())?,
+        false => print::undone(&answer.body, context)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn purge(archive: &Archive, context: &mut Context) -> anyhow::Result<Outcome> {
+    let answer = archive.ask(Purge {})?;
+    let outcome = match answer.body.notes.is_empty() {
+        true => Outcome::Done,
+        false => Outcome::Losses,
+    };
+    match context.json {
+        true => context.out.json(&answer.any())?,
+        false => print::purged(&answer.body, context)?,
+    }
+    Ok(outcome)
+}
+
+fn list(context: &mut Context) -> anyhow::Result<Outcome> {
+    let Some(answer) = ask::ask_or_print(context, Takedowns {})? else {
+        return Ok(Outcome::Done);
+    };
+    let TakedownsBody { rows, .. } = &answer.body;
+    print::register(rows, context)?;
+    Ok(Outcome::Done)
 }

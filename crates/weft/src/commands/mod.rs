@@ -39,7 +39,7 @@ pub(crate) enum Command {
     Inspect(inspect::Args),
     /// What the archive holds, and how loading went
     Status(status::Args),
-    /// Take failed inputs out of the ledger
+    /// Take captures down, so that they leave everything and stay out
     Forget(forget::Args),
     /// Print all rows of a view
     Dump(dump::Args),

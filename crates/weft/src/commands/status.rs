@@ -18,7 +18,7 @@ use crate::losses::quarantine_line;
 use crate::stage_table::print_stages;
 use crate::style::clean;
 use crate::table::{Column, Table};
-use crate::units::{bytes, count, day};
+use crate::units::{bytes, count, counted, day};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -198,6 +198,10 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
             count(status.quarantined)
         ),
     )?;
+    if status.captures_taken_down > 0 || status.inputs_taken_down > 0 {
+        let captures = counted(status.captures_taken_down, "capture", "captures");
+        line("out", format!("{captures} taken down (weft forget --list)"))?;
+    }
     line(
         "pages",
         format!(
@@ -244,6 +248,7 @@ fn inputs(status: &StatusBody) -> String {
     for (number, word) in [
         (status.inputs_loading, "loading"),
         (status.inputs_failed, "failed"),
+        (status.inputs_taken_down, "taken down"),
     ] {
         if number > 0 {
             text.push_str(&format!(", {} {word}", count(number)));
@@ -288,7 +293,9 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
         writeln!(context.out, "no inputs yet: weft load INPUT")?;
         return Ok(());
     }
-    let mut table = Table::new(&[
+    // Most archives keep nothing out.
+    let is_out = rows.iter().any(|row| row.taken_down > 0);
+    let mut heads = vec![
         ("input", Column::Flexible),
         ("state", Column::Left),
         ("size", Column::Right),
@@ -296,10 +303,12 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
         ("records", Column::Right),
         ("captures", Column::Right),
         ("quarantined", Column::Right),
-        ("label", Column::Left),
-    ]);
+    ];
+    heads.extend(is_out.then_some(("taken down", Column::Right)));
+    heads.push(("label", Column::Left));
+    let mut table = Table::new(&heads);
     for row in rows {
-        table.row([
+        let [input, state, size, read, records, captures, quarantined, label] = [
             row.input.clone(),
             state(row),
             bytes(row.size),
@@ -308,7 +317,24 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
             count(row.captures),
             count(row.quarantined),
             row.collection.clone(),
-        ]);
+        ];
+        match is_out {
+            true => {
+                let taken_down = count(row.taken_down);
+                table.row([
+                    input,
+                    state,
+                    size,
+                    read,
+                    records,
+                    captures,
+                    quarantined,
+                    taken_down,
+                    label,
+                ]);
+            }
+            false => table.row([input, state, size, read, records, captures, quarantined, label]),
+        }
     }
     table.print(&mut context.out)?;
     Ok(())

@@ -16,10 +16,11 @@ mod scope;
 use std::io::{Seek, Write};
 
 use anyhow::{Context as _, ensure};
-use archive::Archive;
 use archive::question::{
-    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, LedgerRow, Status, StatusBody, View,
+    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, LedgerRow, Status, StatusBody, TakedownRulesBody,
+    TakedownRulesQuestion, View,
 };
+use archive::{Archive, TakedownRules};
 use serde::Serialize;
 
 use crate::ask;
@@ -31,7 +32,7 @@ use crate::style::clean;
 use crate::units::{count, counted};
 use crate::which_store::StoreArgs;
 use compare::{Comparing, Comparison};
-use fresh::{Fresh, Manner};
+use fresh::{Fresh, How, Manner};
 use scope::{Compared, Extent, Scope, Unknown};
 
 const EXAMPLES: &str = "\
@@ -94,7 +95,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     } = archive.ask(Check {})?.body;
     let rows = ledger_rows(&archive, None)?;
     let sources = context.remote_inputs.sources();
-    let load = |how| Fresh::load(archive.dir(), &rows, &status, &sources, &stop, how);
+    let kept_out = kept_out(&archive)?;
+    let load = |manner| {
+        let how = How {
+            manner,
+            kept_out: &kept_out,
+        };
+        Fresh::load(archive.dir(), &rows, &status, &sources, &stop, how)
+    };
     // What is damaged is compared row by row, as far as it can be read.
     let agreed = match fingerprints.is_empty() {
         false => agree::views(&archive, &status, &fingerprints, &rows, &load(Manner::Counted)?)?,
@@ -154,6 +162,12 @@ struct Report {
 fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
     let answer = archive.ask(Status {})?;
     Ok((answer.epoch, answer.body))
+}
+
+/// What takedowns keep out, and so is not expected in any view.
+fn kept_out(archive: &Archive) -> anyhow::Result<TakedownRules> {
+    let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
+    serde_json::from_str(&rules).context("read what takedowns keep out")
 }
 
 /// Returns a note about an input that was not read to its end.

@@ -333,16 +333,6 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
         place.json(&["status"])["collections"],
         serde_json::json!(["autumn"])
     );
-    // What was loaded is not forgotten so.
-    let refused = place.run(&["forget", "--input", "web.warc"]);
-    assert_eq!(refused.code, Some(2));
-    assert!(
-        refused
-            .stderr
-            .contains("web.warc is loaded to its end and holds 5 captures"),
-        "{}",
-        refused.stderr
-    );
     assert_eq!(place.run(&["forget", "--input", "nobody.warc"]).code, Some(1));
     assert_eq!(
         place.good(&["forget", "--failed"]),

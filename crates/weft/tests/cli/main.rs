@@ -27,6 +27,7 @@ mod serve_policies;
 mod sql;
 mod store;
 mod support;
+mod takedown;
 mod usage;
 mod verify;
 #[expect(dead_code, reason = "shared with the tests of `remote`, which use all of it")]

@@ -27,7 +27,15 @@ fn a_rule_holds_for_the_next_question_of_those_it_is_for() {
     assert!(all > 0);
     assert_eq!(total(&place, "site:museum.example", Some("")), all);
     let added = place.good(&[
-        "rights", "add", "--deny", "--domain", "museum.example", "--except", "staff", "--note", "a test",
+        "rights",
+        "add",
+        "--deny",
+        "--domain",
+        "museum.example",
+        "--except",
+        "staff",
+        "--note",
+        "a test",
     ]);
     assert!(
         added.contains("added rule 1: deny domain museum.example for everybody except staff (a test)"),
@@ -68,7 +76,13 @@ fn a_closed_archive_shows_what_is_allowed() {
 fn a_test_says_which_rule_decides() {
     let place = loaded();
     place.good(&[
-        "rights", "add", "--deny", "--prefix", "example,museum)/", "--except", "staff",
+        "rights",
+        "add",
+        "--deny",
+        "--prefix",
+        "example,museum)/",
+        "--except",
+        "staff",
     ]);
     let run = place.run(&["rights", "test", "http://museum.example/"]);
     assert_eq!(run.code, Some(1), "{run:?}");
@@ -99,7 +113,13 @@ fn a_test_says_which_rule_decides() {
 fn what_is_the_owners_is_refused_to_others() {
     let place = loaded();
     place.good(&[
-        "rights", "add", "--deny", "--domain", "museum.example", "--except", "staff",
+        "rights",
+        "add",
+        "--deny",
+        "--domain",
+        "museum.example",
+        "--except",
+        "staff",
     ]);
     for arguments in [&["status"][..], &["dump", "pages"]] {
         let others = place.run(&[arguments, &["--as", ""]].concat());

@@ -176,6 +176,46 @@ fn aborted_while_facts_are_taken_back() {
     }
 }
 
+/// A page is taken down, and the command is aborted while it leaves the index, the facts and their tables; the same command again
+/// finds the rest to do, or that it is done.
+#[test]
+fn aborted_while_captures_are_taken_down() {
+    let whole: String = (0..4).map(record).collect();
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    write_old(&root.join("x.warc"), whole.as_bytes());
+    let forget = |archive: &Path| weft(root, archive, &["forget", "--url", "http://a.com/2"]);
+    let state = |archive: &Path| {
+        let tables = ["captures", "links"].map(|table| {
+            let table = archive.join("facts").join(table);
+            facts::table_as_text(&table, &["input_id", "epoch"]).unwrap()
+        });
+        (dumps(root, archive), tables)
+    };
+    let calm = root.join("calm");
+    run(weft(root, &calm, &["load", "x.warc"]), &[0]);
+    run(forget(&calm), &[0]);
+    let expected = state(&calm);
+    assert!(!expected.1[0].contains("a.com/2"));
+    let of_facts = facts::CRASH_POINTS
+        .into_iter()
+        .filter(|point| !point.starts_with("stage."));
+    let of_index = weave::CRASH_POINTS
+        .into_iter()
+        .filter(|point| is_of_take_back(point));
+    for point in of_index.chain(of_facts) {
+        let archive = root.join(point);
+        run(weft(root, &archive, &["load", "x.warc"]), &[0]);
+        let output = forget(&archive).env("WEFT_CRASH_POINT", point).output().unwrap();
+        assert_eq!(output.status.code(), None, "{point}: {}", said(&output));
+        run(forget(&archive), &[0]);
+        let (views, tables) = state(&archive);
+        assert_same(&views, &expected.0, point);
+        assert_eq!(tables, expected.1, "{point}");
+        run(weft(root, &archive, &["verify"]), &[0]);
+    }
+}
+
 /// A WARC record of a page.
 pub(crate) fn record(number: usize) -> String {
     let block = format!(

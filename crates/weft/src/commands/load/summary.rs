@@ -89,12 +89,16 @@ fn sums(job: &JobBody) -> String {
         0 => String::new(),
         known => format!(" ({} known already)", count(known)),
     };
+    let taken_down = match job.captures_taken_down {
+        0 => String::new(),
+        out => format!(" ({} taken down, and so kept out)", count(out)),
+    };
     let quarantined = match job.quarantined {
         0 => String::new(),
         lost => format!(", {} quarantined", count(lost)),
     };
     format!(
-        "{}, {}{known}, {}, {}{quarantined}",
+        "{}, {}{known}{taken_down}, {}, {}{quarantined}",
         counted(job.records, "record", "records"),
         counted(job.captures, "capture", "captures"),
         counted(job.pages, "page", "pages"),

@@ -311,6 +311,8 @@ impl Loader {
 fn is_read(row: &LedgerRow, size_bytes: u64) -> bool {
     match row.state {
         InputState::Done | InputState::Failed { .. } => row.size == size_bytes && row.missing.is_empty(),
+        // Read or not, nothing more comes of it.
+        InputState::TakenDown => row.size == size_bytes,
         InputState::Pending | InputState::Loading | InputState::Forgotten => false,
     }
 }

@@ -10,7 +10,7 @@ use archive::question::{
     Dump, DumpFormat, FactsPlace, InputState, JobBody, JobState, LedgerRow, LoadInput, LoadRequest,
     OptionalStage, StatusBody,
 };
-use archive::{Archive, OpenSettings, Sources, path_text};
+use archive::{Archive, OpenSettings, Sources, TakedownRules, path_text};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -34,6 +34,14 @@ pub(super) enum Manner {
     Kept,
 }
 
+/// How inputs are loaded again.
+#[derive(Clone, Copy)]
+pub(super) struct How<'a> {
+    pub(super) manner: Manner,
+    /// What the archive keeps out.
+    pub(super) kept_out: &'a TakedownRules,
+}
+
 /// A rebuilt archive.
 pub(super) struct Fresh {
     // Must come before the folder: fields are dropped in this order, and the archive must be closed first.
@@ -51,7 +59,7 @@ impl Fresh {
         status: &StatusBody,
         sources: &Sources,
         stop: &Stop,
-        manner: Manner,
+        how: How<'_>,
     ) -> anyhow::Result<Fresh> {
         let parent = beside.parent().unwrap_or(beside);
         let mut builder = tempfile::Builder::new();
@@ -64,8 +72,9 @@ impl Fresh {
         let mut settings = OpenSettings::default();
         settings.create = true;
         settings.own = true;
-        settings.recount = manner == Manner::Counted;
+        settings.recount = how.manner == Manner::Counted;
         settings.links = Some(status.links_scope);
+        settings.kept_out = Some(how.kept_out.clone());
         // Facts are no view.
         settings.facts = Some(FactsPlace::None);
         let archive = Archive::open_with(&folder.path().join("archive"), settings, sources.clone())?;

@@ -40,6 +40,7 @@ impl Extent {
     pub(super) fn of(row: &LedgerRow) -> Extent {
         match row.state {
             InputState::Done => Extent::Whole,
+            InputState::TakenDown => Extent::Nothing,
             _ if row.bytes_done == 0 => Extent::Nothing,
             InputState::Pending | InputState::Loading => Extent::Beginning,
             _ if row.bytes_done < row.size => Extent::Beginning,

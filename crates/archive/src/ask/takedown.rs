@@ -1,0 +1,337 @@
+//! Takes captures down, undoes that, and shows the register.
+
+use weave::{CaptureRow, Epoch, InputId, InputState, LedgerEntry, Rule, Selector, Takedown, WouldLeave};
+
+use super::basis::Basis;
+use super::forget::may_be_forgotten;
+use super::key;
+use super::ledger::is_named;
+use super::limit::clamp;
+use crate::AskError;
+use crate::crash;
+use crate::files::bytes_below;
+use crate::load::{forget_input, take_down_captures};
+use crate::open_archive::OpenArchive;
+use crate::question::{
+    ForgottenBody, Purge, PurgedBody, TakeDown, TakedownRow, TakedownRulesBody, TakedownRulesQuestion,
+    Takedowns, TakedownsBody, TakenDownBody, TakenDownCapture, TakenDownInput, Takes, UndoTakedown,
+    UndoneBody, UnreadableCapture,
+};
+
+/// Takes captures down in one epoch. Inputs that were not read to their end are removed from the ledger instead.
+pub(super) fn take_down(basis: &Basis<'_>, question: &TakeDown) -> Result<TakenDownBody, AskError> {
+    let open = basis.open;
+    if question.dry_run {
+        let (selector, unfinished) = selector_of(open, &question.takes)?;
+        return would_leave(open, selector, &unfinished, clamp(question.limit));
+    }
+    open.writable()?;
+    // No load may run meanwhile, because it might be reading one of these inputs.
+    open.jobs.while_idle(|| {
+        // After an error, such as a full disk, the index refuses writes until it is opened again.
+        open.weave.recover().map_err(AskError::internal)?;
+        let (selector, unfinished) = selector_of(open, &question.takes)?;
+        let mut body = TakenDownBody::default();
+        for (id, _) in &unfinished {
+            forget_input(open, *id).map_err(AskError::internal)?;
+            crash::point("forget.before_next");
+        }
+        body.forgotten = forgotten(&unfinished);
+        if let Some(selector) = selector {
+            taken_down(open, question, selector, &mut body)?;
+        }
+        open.catch_up_search().map_err(AskError::internal)?;
+        Ok(body)
+    })?
+}
+
+fn taken_down(
+    open: &OpenArchive,
+    question: &TakeDown,
+    selector: Selector,
+    body: &mut TakenDownBody,
+) -> Result<(), AskError> {
+    let asked = weave::TakeDown {
+        selector,
+        who: question.who.clone(),
+        reason: question.reason.clone(),
+        at_ms: now_ms(),
+    };
+    let took_down = take_down_captures(open, &asked).map_err(AskError::internal)?;
+    body.known = !took_down.is_new;
+    if took_down.is_new {
+        body.captures = took_down.takedown.captures;
+    }
+    body.unreadable = took_down.unreadable.into_iter().map(unreadable).collect();
+    body.takedown = Some(row(&took_down.takedown));
+    Ok(())
+}
+
+fn would_leave(
+    open: &OpenArchive,
+    selector: Option<Selector>,
+    unfinished: &[(InputId, LedgerEntry)],
+    limit: usize,
+) -> Result<TakenDownBody, AskError> {
+    let would = match &selector {
+        Some(selector) => open.weave.would_leave(selector, limit)?,
+        None => WouldLeave::default(),
+    };
+    let snapshot = open.weave.snapshot();
+    let inputs = would.inputs.iter().map(|(id, captures)| {
+        Ok(TakenDownInput {
+            input: snapshot.input(*id)?.input.clone(),
+            captures: *captures,
+        })
+    });
+    Ok(TakenDownBody {
+        dry_run: true,
+        captures: would.captures,
+        inputs: inputs.collect::<Result<_, weave::SnapshotError>>()?,
+        rows: would.rows.into_iter().map(capture).collect(),
+        forgotten: forgotten(unfinished),
+        ..TakenDownBody::default()
+    })
+}
+
+fn forgotten(unfinished: &[(InputId, LedgerEntry)]) -> ForgottenBody {
+    let sum = |count: fn(&LedgerEntry) -> u64| unfinished.iter().map(|(_, entry)| count(entry)).sum();
+    ForgottenBody {
+        inputs: unfinished.iter().map(|(_, entry)| entry.input.clone()).collect(),
+        captures: sum(|entry| entry.captures),
+        quarantined: sum(|entry| entry.quarantined),
+    }
+}
+
+/// An input with its number.
+type Numbered = (InputId, LedgerEntry);
+
+/// What is meant, and the inputs among it that are not read to their end.
+fn selector_of(open: &OpenArchive, takes: &Takes) -> Result<(Option<Selector>, Vec<Numbered>), AskError> {
+    let selector = match takes {
+        Takes::Url(url) => Selector::Url(key::url_key(url)?),
+        Takes::Prefix(prefix) => Selector::Prefix(prefix_of(prefix)?),
+        Takes::Collection(label) if label.is_empty() => {
+            return Err(AskError::bad_request(
+                "a collection has a name, this one is empty",
+            ));
+        }
+        Takes::Collection(label) => Selector::Collection(label.clone()),
+        Takes::Before(time) => Selector::Before(before_ms(time)?),
+        Takes::Inputs(names) => {
+            let (unfinished, whole) = inputs_named(open, names)?;
+            let ids: Vec<InputId> = whole.into_iter().map(|(id, _)| id).collect();
+            let selector = (!ids.is_empty()).then_some(Selector::Inputs(ids));
+            return Ok((selector, unfinished));
+        }
+    };
+    Ok((Some(selector), Vec::new()))
+}
+
+/// Inputs of these names: those that are not read to their end, and the others. Each name must have one.
+fn inputs_named(open: &OpenArchive, names: &[String]) -> Result<(Vec<Numbered>, Vec<Numbered>), AskError> {
+    for name in names {
+        if open.weave.inputs(|entry| is_named(entry, name)).is_empty() {
+            return Err(AskError::not_found(format!("no input {name}")));
+        }
+    }
+    let named = open.weave.inputs(|entry| {
+        let is_meant = names.iter().any(|name| is_named(entry, name));
+        is_meant && entry.state != InputState::TakenDown
+    });
+    // An input of which takedowns keep captures out must stay known, or loading it again would be of no use to anybody.
+    let is_unfinished = |(_, entry): &Numbered| may_be_forgotten(entry) && entry.taken_down == 0;
+    Ok(named.into_iter().partition(is_unfinished))
+}
+
+/// The beginning of URL keys that a prefix means: of a URL, with its last slash, or of a key as it is.
+fn prefix_of(prefix: &str) -> Result<String, AskError> {
+    let prefix = prefix.trim().trim_end_matches('*');
+    let before_path = prefix.split('/').next().unwrap_or_default();
+    let is_key = !prefix.contains("://") && before_path.contains([',', ')']);
+    if is_key {
+        return Ok(prefix.to_owned());
+    }
+    let url = key::with_scheme(prefix);
+    let ranges = urlkey::url_ranges(&url, urlkey::MatchType::Prefix);
+    let ranges =
+        ranges.map_err(|error| AskError::bad_request(format!("{prefix:?} has no URL key: {error}")))?;
+    let start = ranges.into_iter().next().map(|range| range.start);
+    start
+        .filter(|start| !start.is_empty())
+        .ok_or_else(|| AskError::bad_request(format!("{prefix:?} is the beginning of no URL")))
+}
+
+/// A time given as digits, or as ISO 8601.
+fn before_ms(text: &str) -> Result<i64, AskError> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let others = |c: char| !c.is_ascii_digit() && !"-:.TZ ".contains(c);
+    let is_time = (4..=civil::DIGITS_MS).contains(&digits.len()) && !text.contains(others);
+    is_time.then(|| civil::ms_of_digits(&digits)).ok_or_else(|| {
+        AskError::bad_request(format!(
+            "{text:?} is no time: 4 to 17 digits are expected, or ISO 8601 such as 2014-01-26T20:06:24Z"
+        ))
+    })
+}
+
+/// Ends a takedown.
+pub(super) fn undo(basis: &Basis<'_>, question: &UndoTakedown) -> Result<UndoneBody, AskError> {
+    let open = basis.open;
+    open.writable()?;
+    open.jobs.while_idle(|| {
+        open.weave.recover().map_err(AskError::internal)?;
+        let undone = open
+            .weave
+            .undo_takedown(question.id, &question.who, now_ms())
+            .map_err(AskError::internal)?;
+        let undone = undone.ok_or_else(|| AskError::not_found(format!("no takedown {}", question.id)))?;
+        Ok(UndoneBody {
+            inputs: to_load_again(open, &undone)?,
+            takedown: row(&undone),
+        })
+    })?
+}
+
+fn to_load_again(open: &OpenArchive, undone: &Takedown) -> Result<Vec<String>, AskError> {
+    if let Rule::Inputs { ids, .. } = &undone.rule {
+        let pending = open.weave.inputs(|entry| entry.state == InputState::Pending);
+        let back = pending.into_iter().filter(|(id, _)| ids.contains(&id.0));
+        return Ok(back.map(|(_, entry)| entry.location).collect());
+    }
+    let mut inputs = Vec::new();
+    for (id, entry) in open.weave.inputs(|entry| entry.taken_down > 0) {
+        let returning = open.weave.returning(id)?;
+        if returning.iter().any(|kept_out| kept_out.takedown == undone.id) {
+            inputs.push(entry.location);
+        }
+    }
+    Ok(inputs)
+}
+
+/// What a purge came to.
+pub(super) fn purge(basis: &Basis<'_>, _: &Purge) -> Result<PurgedBody, AskError> {
+    let purged = basis.purged.clone();
+    purged.ok_or_else(|| AskError::internal("nothing was purged"))
+}
+
+/// Writes index and search index anew, and removes files of facts that do not count any more. Whoever calls it holds no
+/// snapshot.
+pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
+    open.writable()?;
+    let begun = open.rebuild_begins()?;
+    open.jobs.while_idle(|| {
+        open.weave.recover().map_err(AskError::internal)?;
+        open.catch_up_search().map_err(AskError::internal)?;
+        let mut body = PurgedBody {
+            disk_bytes_before: bytes_below(open.files.dir()),
+            ..PurgedBody::default()
+        };
+        let covered = Epoch(open.search.covered_epoch());
+        open.weave
+            .purge(covered, &mut |table, rows| begun.at(table, rows))
+            .map_err(AskError::internal)?;
+        open.rebuild_search(&mut |rows| begun.at("search", rows))
+            .map_err(AskError::internal)?;
+        open.search.wait_for_merges().map_err(AskError::internal)?;
+        if let Some(facts) = &open.facts {
+            body.notes = facts.purge(&open.weave).map_err(AskError::internal)?;
+        }
+        body.disk_bytes = bytes_below(open.files.dir());
+        Ok(body)
+    })?
+}
+
+/// The register.
+pub(super) fn takedowns(basis: &Basis<'_>, _: &Takedowns) -> Result<TakedownsBody, AskError> {
+    let totals = basis.snapshot.totals()?;
+    Ok(TakedownsBody {
+        rows: basis.open.weave.takedowns().iter().map(row).collect(),
+        captures_taken_down: totals.captures_taken_down,
+        inputs_taken_down: totals.inputs_taken_down,
+    })
+}
+
+/// What is kept out.
+pub(super) fn rules(basis: &Basis<'_>, _: &TakedownRulesQuestion) -> Result<TakedownRulesBody, AskError> {
+    let rules = basis.open.weave.takedown_rules()?;
+    let rules = serde_json::to_string(&rules).map_err(AskError::internal)?;
+    Ok(TakedownRulesBody { rules })
+}
+
+fn row(takedown: &Takedown) -> TakedownRow {
+    let (kind, before) = match &takedown.rule {
+        Rule::Url { .. } => ("url", None),
+        Rule::Prefix { .. } => ("prefix", None),
+        Rule::Inputs { .. } => ("inputs", None),
+        Rule::Collection { .. } => ("collection", None),
+        Rule::Before { before_ms } => ("before", Some(civil::iso(*before_ms))),
+    };
+    let undone = takedown.undone.as_ref();
+    TakedownRow {
+        id: takedown.id,
+        at: civil::iso(takedown.at_ms),
+        who: takedown.who.clone(),
+        reason: takedown.reason.clone(),
+        kind: kind.to_owned(),
+        before,
+        captures: takedown.captures,
+        pages: takedown.pages,
+        inputs: takedown.inputs,
+        undone: undone.map(|undone| civil::iso(undone.at_ms)),
+        undone_by: undone.map(|undone| undone.who.clone()),
+    }
+}
+
+fn capture(row: CaptureRow) -> TakenDownCapture {
+    TakenDownCapture {
+        fetch_time: civil::iso(row.fetch_time_ms),
+        url: row.url,
+        input: row.input_name,
+        offset: row.offset,
+    }
+}
+
+fn unreadable((row, why): (CaptureRow, String)) -> UnreadableCapture {
+    UnreadableCapture {
+        url: row.url,
+        input: row.input_name,
+        offset: row.offset,
+        why,
+    }
+}
+
+fn now_ms() -> i64 {
+    ambient::wall_ms() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_prefix(typed: &str, expected: Option<&str>) {
+        assert_eq!(prefix_of(typed).ok().as_deref(), expected, "{typed}");
+    }
+
+    #[test]
+    fn prefixes_are_of_urls_or_of_keys() {
+        check_prefix("http://www.a.org/private/", Some("org,a)/private/"));
+        check_prefix("a.org/private", Some("org,a)/private"));
+        check_prefix("a.org/private*", Some("org,a)/private"));
+        check_prefix("org,a)/private", Some("org,a)/private"));
+        check_prefix("org,a,", Some("org,a,"));
+        check_prefix("a.org", Some("org,a)/"));
+        check_prefix("", None);
+        check_prefix("*", None);
+    }
+
+    #[test]
+    fn times_are_digits_or_iso() {
+        let of = |text: &str| before_ms(text).ok().map(civil::iso);
+        let start = Some("2014-01-01T00:00:00.000Z".to_owned());
+        assert_eq!(of("2014"), start);
+        assert_eq!(of("2014-01-01"), start);
+        assert_eq!(of("20140126200624"), of("2014-01-26T20:06:24Z"));
+        assert_eq!((of("x"), of("12"), of("yesterday 2014")), (None, None, None));
+    }
+}

@@ -1,0 +1,76 @@
+//! Captures that come back: their takedown is undone, and their input is loaded again.
+//!
+//! The input itself is known, so only their records are read again. They come in as they would have without the takedown: the
+//! index strikes them from what is kept out in the same step.
+
+use std::io;
+use std::sync::Arc;
+
+use weave::{Batch, InputId, KeptOut, LedgerEntry};
+
+use super::chunk::capture_bytes;
+use super::context::Context;
+use super::take_back::reread_at;
+use crate::kept_facts::WeaveError;
+
+/// Why captures did not come back.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error(transparent)]
+    Weave(#[from] WeaveError),
+    /// A record could not be read. What came before it is back, and the next load goes on with it.
+    #[error("the capture at offset {offset} cannot be taken in again: {why}")]
+    Record {
+        /// Its place.
+        offset: u64,
+        /// Why it cannot be read.
+        why: String,
+    },
+}
+
+/// Takes in the captures of an input whose takedowns are undone. `input` has its bytes.
+pub(super) fn take_in(
+    context: &Context,
+    (id, entry): (InputId, &LedgerEntry),
+    input: impl Fn() -> io::Result<Arc<dyn warc::Input>>,
+) -> Result<(), Failure> {
+    if entry.taken_down == 0 {
+        return Ok(());
+    }
+    let returning = context.open.weave.returning(id);
+    let returning = returning.map_err(|error| Failure::Weave(weave::ApplyError::from(error).into()))?;
+    let mut batch = Batch::default();
+    let mut bytes = 0;
+    for KeptOut { offset, length, .. } in returning {
+        // What is not done now is done by the next load.
+        if context.job.is_stopped() {
+            break;
+        }
+        let capture = reread_at(&context.extract, &entry.location, (offset, length), input());
+        let capture = capture.map_err(|why| Failure::Record { offset, why })?;
+        bytes += capture_bytes(&capture);
+        batch.captures.push((id, capture));
+        if bytes >= context.epoch_bytes {
+            weave(context, std::mem::take(&mut batch))?;
+            bytes = 0;
+        }
+    }
+    weave(context, batch)
+}
+
+fn weave(context: &Context, batch: Batch) -> Result<(), Failure> {
+    if batch.captures.is_empty() {
+        return Ok(());
+    }
+    let open = &context.open;
+    let report = match &open.facts {
+        Some(facts) => facts.apply(&open.weave, batch)?,
+        None => open.weave.apply(batch).map_err(WeaveError::from)?,
+    };
+    // Search follows with the next epoch, or at the end of the load.
+    let counters = &context.job.counters;
+    counters.epochs.add(1);
+    counters.captures.add(report.captures_new);
+    counters.captures_taken_down.add(report.captures_taken_down);
+    Ok(())
+}

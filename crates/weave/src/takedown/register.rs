@@ -1,0 +1,179 @@
+//! The register of takedowns, in table `meta`, and what the writer asks of it.
+
+use extract::Capture;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Rule, Selector, Takedown, TakedownRules, encode_kept_out, kept_out_by, kept_out_key};
+use crate::codec::Corrupt;
+use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
+use crate::ledger::{InputState, LedgerEntry};
+use crate::tables::Table;
+use crate::write::Write;
+
+/// Row of the key of the hashes, in table `meta`; made with the first takedown.
+const KEY_ROW: &str = "takedown key";
+
+/// What keys of the register's rows begin with, in table `meta`; the number follows (4 bytes, big-endian).
+const ROW_PREFIX: &[u8] = b"takedown ";
+
+/// All takedowns of an archive.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Register {
+    key: Option<[u8; 32]>,
+    takedowns: Vec<Takedown>,
+    rules: TakedownRules,
+}
+
+impl Register {
+    pub(crate) fn read(cut: &Cut) -> Result<Register, SnapshotError> {
+        let Some(row) = cut.get(Table::Meta, KEY_ROW.as_bytes())? else {
+            return Ok(Register::default());
+        };
+        let key = row.first_chunk::<32>().copied();
+        let key = key.ok_or(Corrupt("key too short"));
+        let key = cut.decode(Table::Meta, KEY_ROW.as_bytes(), key)?;
+        let mut takedowns = Vec::new();
+        for row in cut.prefix(Table::Meta, ROW_PREFIX) {
+            let (at, value) = row?;
+            // The row of the hashes' key begins like these, and has another length.
+            if at.len() != ROW_PREFIX.len() + 4 {
+                continue;
+            }
+            let takedown = serde_json::from_slice(&value).map_err(|_| Corrupt("takedown is not as written"));
+            takedowns.push(cut.decode(Table::Meta, &at, takedown)?);
+        }
+        Ok(Register::of(Some(key), takedowns))
+    }
+
+    fn of(key: Option<[u8; 32]>, takedowns: Vec<Takedown>) -> Register {
+        let rules = TakedownRules::new(key.unwrap_or_default(), takedowns.iter());
+        Register {
+            key,
+            takedowns,
+            rules,
+        }
+    }
+
+    pub(crate) fn takedowns(&self) -> &[Takedown] {
+        &self.takedowns
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&Takedown> {
+        self.takedowns.iter().find(|takedown| takedown.id == id)
+    }
+
+    pub(crate) fn rules(&self) -> &TakedownRules {
+        &self.rules
+    }
+
+    /// The rule of a selector; the register has a key for it from now on.
+    pub(crate) fn rule_of(&mut self, selector: &Selector, ledger: &[LedgerEntry]) -> Rule {
+        if self.key.is_none() {
+            *self = Register::of(Some(ambient::random()), Vec::new());
+        }
+        let digest = |id: u32| {
+            let entry = ledger.get((id as usize).wrapping_sub(1));
+            entry.map_or_else(String::new, |entry| entry.digest.clone())
+        };
+        self.rules.rule(selector, digest)
+    }
+
+    /// The takedown in force that has this rule.
+    pub(crate) fn in_force(&self, rule: &Rule) -> Option<&Takedown> {
+        let mut in_force = self.takedowns.iter().filter(|takedown| takedown.undone.is_none());
+        in_force.find(|takedown| takedown.rule == *rule)
+    }
+
+    pub(crate) fn next_id(&self) -> u32 {
+        self.takedowns.last().map_or(1, |last| last.id + 1)
+    }
+
+    /// The register with a takedown that is new, or changed.
+    pub(crate) fn with(&self, takedown: Takedown) -> Register {
+        let mut takedowns = self.takedowns.clone();
+        match takedowns.iter_mut().find(|known| known.id == takedown.id) {
+            Some(known) => *known = takedown,
+            None => takedowns.push(takedown),
+        }
+        Register::of(self.key, takedowns)
+    }
+
+    /// Writes the row of a takedown.
+    pub(crate) fn put(&self, write: &mut Write<'_>, takedown: &Takedown) {
+        if let Some(key) = self.key {
+            write.put(Table::Meta, KEY_ROW, key.to_vec());
+        }
+        let at = [ROW_PREFIX, &takedown.id.to_be_bytes()].concat();
+        // Of plain structs and strings: cannot fail.
+        write.put(Table::Meta, at, serde_json::to_vec(takedown).unwrap_or_default());
+    }
+
+    /// Parts captures that arrive from those that are kept out, and notes both: what is kept out, and what was and is
+    /// no more.
+    pub(crate) fn sift(
+        &self,
+        cut: &Cut,
+        write: &mut Write<'_>,
+        ledger: &[LedgerEntry],
+        arriving: Vec<(InputId, Capture)>,
+    ) -> Result<Sifted, SnapshotError> {
+        let mut sifted = Sifted::default();
+        if self.takedowns.is_empty() {
+            sifted.captures = arriving;
+            return Ok(sifted);
+        }
+        let mut seen = FxHashSet::default();
+        for (input, capture) in arriving {
+            // A batch is checked before it is sifted.
+            let Some(entry) = ledger.get((input.0 as usize).wrapping_sub(1)) else {
+                sifted.captures.push((input, capture));
+                continue;
+            };
+            // The whole input is kept out.
+            if entry.state == InputState::TakenDown {
+                sifted.kept_out += 1;
+                continue;
+            }
+            let rules = &self.rules;
+            let (url_key, collection) = (capture.url_key.as_bytes(), entry.collection.as_str());
+            let takedown = rules.takes_down(url_key, capture.fetch_time_ms, collection);
+            if takedown.is_none() && entry.taken_down == 0 {
+                sifted.captures.push((input, capture));
+                continue;
+            }
+            let key = kept_out_key(input, capture.offset);
+            // A capture may be in a batch twice.
+            let is_first = seen.insert(key);
+            let known = kept_out_by(cut, &key)?;
+            match takedown {
+                Some(id) => {
+                    sifted.kept_out += u64::from(is_first);
+                    if is_first && known != Some(id) {
+                        write.put(Table::TakenDown, key, encode_kept_out(id, capture.length));
+                        *sifted.moved.entry(input).or_default() += i64::from(known.is_none());
+                    }
+                }
+                None => {
+                    if is_first && known.is_some() {
+                        write.remove(Table::TakenDown, key);
+                        *sifted.moved.entry(input).or_default() -= 1;
+                    }
+                    sifted.captures.push((input, capture));
+                }
+            }
+        }
+        Ok(sifted)
+    }
+}
+
+/// Captures that arrive, and what of them is kept out.
+#[derive(Debug, Default)]
+pub(crate) struct Sifted {
+    pub(crate) captures: Vec<(InputId, Capture)>,
+    /// How many of the batch are kept out.
+    pub(crate) kept_out: u64,
+    /// By how much the numbers of captures that inputs are kept out of change.
+    pub(crate) moved: FxHashMap<InputId, i64>,
+}

@@ -1,0 +1,171 @@
+//! Which captures are kept out: the rules of all takedowns that are in force, ready to be asked.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+use super::{Rule, Selector, Takedown};
+
+/// The rules of takedowns, without what they select in clear.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct TakedownRules {
+    written: Written,
+    urls: FxHashMap<String, u32>,
+    /// By their lengths in bytes.
+    prefixes: FxHashMap<u32, FxHashMap<String, u32>>,
+    collections: FxHashMap<String, u32>,
+    /// The takedown that reaches furthest.
+    before: Option<(i64, u32)>,
+    returning: FxHashSet<(String, u64)>,
+}
+
+/// The rules as another process is told of them.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Written {
+    /// Key of the hashes.
+    key: [u8; 32],
+    rules: Vec<(u32, Rule)>,
+    /// Captures of takedowns that are undone, which were not read again since: name of the input, and offset.
+    returning: Vec<(String, u64)>,
+}
+
+impl std::fmt::Debug for TakedownRules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The key is what keeps hashes from being guessed.
+        write!(f, "TakedownRules({} in force)", self.written.rules.len())
+    }
+}
+
+impl From<TakedownRules> for Written {
+    fn from(rules: TakedownRules) -> Written {
+        rules.written
+    }
+}
+
+impl From<Written> for TakedownRules {
+    fn from(written: Written) -> TakedownRules {
+        let mut rules = TakedownRules {
+            returning: written.returning.iter().cloned().collect(),
+            ..TakedownRules::default()
+        };
+        for (id, rule) in &written.rules {
+            let id = *id;
+            match rule {
+                Rule::Url { hash } => {
+                    rules.urls.insert(hash.clone(), id);
+                }
+                Rule::Prefix { bytes, hash } => {
+                    let of_length = rules.prefixes.entry(*bytes).or_default();
+                    of_length.insert(hash.clone(), id);
+                }
+                Rule::Collection { hash } => {
+                    rules.collections.insert(hash.clone(), id);
+                }
+                Rule::Before { before_ms } => {
+                    let reaches_further = rules.before.is_none_or(|(known_ms, _)| known_ms < *before_ms);
+                    if reaches_further {
+                        rules.before = Some((*before_ms, id));
+                    }
+                }
+                // The ledger keeps their inputs out.
+                Rule::Inputs { .. } => {}
+            }
+        }
+        rules.written = written;
+        rules
+    }
+}
+
+impl TakedownRules {
+    /// Of the takedowns that are in force.
+    pub(super) fn new<'a>(key: [u8; 32], takedowns: impl Iterator<Item = &'a Takedown>) -> TakedownRules {
+        let in_force = takedowns.filter(|takedown| takedown.undone.is_none());
+        TakedownRules::from(Written {
+            key,
+            rules: in_force
+                .map(|takedown| (takedown.id, takedown.rule.clone()))
+                .collect(),
+            returning: Vec::new(),
+        })
+    }
+
+    /// With captures that are kept out until they are read again.
+    pub(crate) fn with_returning(mut self, returning: Vec<(String, u64)>) -> TakedownRules {
+        self.returning = returning.iter().cloned().collect();
+        self.written.returning = returning;
+        self
+    }
+
+    /// Whether nothing is kept out.
+    pub fn is_empty(&self) -> bool {
+        self.written.rules.is_empty() && self.returning.is_empty()
+    }
+
+    /// The takedown that keeps a capture out, whichever input it is in.
+    pub fn takes_down(&self, url_key: &[u8], fetch_time_ms: i64, collection: &str) -> Option<u32> {
+        if let Some((before_ms, id)) = self.before
+            && fetch_time_ms < before_ms
+        {
+            return Some(id);
+        }
+        if !self.collections.is_empty()
+            && let Some(id) = self
+                .collections
+                .get(&self.hash(COLLECTION, collection.as_bytes()))
+        {
+            return Some(*id);
+        }
+        if !self.urls.is_empty()
+            && let Some(id) = self.urls.get(&self.hash(URL, url_key))
+        {
+            return Some(*id);
+        }
+        self.prefixes.iter().find_map(|(bytes, hashes)| {
+            let prefix = url_key.get(..*bytes as usize)?;
+            hashes.get(&self.hash(PREFIX, prefix)).copied()
+        })
+    }
+
+    /// Whether a capture is kept out for no other reason than that it was not read again since its takedown was undone.
+    pub fn is_returning(&self, input: &str, offset: u64) -> bool {
+        !self.returning.is_empty() && self.returning.contains(&(input.to_owned(), offset))
+    }
+
+    /// A selector as the register keeps it.
+    pub(super) fn rule(&self, selector: &Selector, digest: impl Fn(u32) -> String) -> Rule {
+        match selector {
+            Selector::Url(url_key) => Rule::Url {
+                hash: self.hash(URL, url_key.as_bytes()),
+            },
+            Selector::Prefix(prefix) => Rule::Prefix {
+                bytes: prefix.len() as u32,
+                hash: self.hash(PREFIX, prefix.as_bytes()),
+            },
+            Selector::Inputs(ids) => Rule::Inputs {
+                ids: ids.iter().map(|id| id.0).collect(),
+                hashes: ids
+                    .iter()
+                    .map(|id| self.hash(INPUT, digest(id.0).as_bytes()))
+                    .collect(),
+            },
+            Selector::Collection(label) => Rule::Collection {
+                hash: self.hash(COLLECTION, label.as_bytes()),
+            },
+            Selector::Before(before_ms) => Rule::Before {
+                before_ms: *before_ms,
+            },
+        }
+    }
+
+    /// What is hashed begins with what it is, so that equal texts of different kinds have nothing in common.
+    fn hash(&self, what: u8, text: &[u8]) -> String {
+        let mut hasher = blake3::Hasher::new_keyed(&self.written.key);
+        hasher.update(&[what]).update(text);
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+const URL: u8 = b'u';
+const PREFIX: u8 = b'p';
+const INPUT: u8 = b'i';
+const COLLECTION: u8 = b'c';

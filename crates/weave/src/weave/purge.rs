@@ -1,0 +1,161 @@
+//! Purging: the index written anew with what it has now, so that no file holds what has left.
+//!
+//! The engine keeps what left until it merges the files that hold it, in its journal and beside its tables too, and may never
+//! merge some of them. So all rows are copied into a new directory, which then changes places with the old one.
+//!
+//! Invariants:
+//!  - readers see the same epoch before and after; they wait only while the directories change places;
+//!  - at any moment the directory of the index holds all of it: the two are exchanged in one step of the file system.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{CWD, RenameFlags};
+
+use super::Weave;
+use crate::codec::Corrupt;
+use crate::crash;
+use crate::cut::Cut;
+use crate::error::{ApplyError, OpenError, SnapshotError};
+use crate::ids::Epoch;
+use crate::packed;
+use crate::snapshot::Snapshot;
+use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
+use crate::views::{changes, links};
+use crate::write::Write;
+
+/// Rows in a batch.
+const BATCH_ROWS: usize = 1 << 16;
+
+impl Weave {
+    /// Writes the index anew. Search has everything up to the epoch `covered`. Nothing else is written meanwhile; `progress` is
+    /// told tables and how many of their rows were copied.
+    ///
+    /// # Errors
+    /// [`ApplyError`]: the index is as it was, or must be opened again ([`Weave::recover`]).
+    pub fn purge(
+        &self,
+        covered: Epoch,
+        progress: &mut dyn FnMut(&'static str, u64),
+    ) -> Result<(), ApplyError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        let tables = inner.usable(&writer)?;
+        let beside = purged_dir(&inner.dir);
+        let failed = |doing: &'static str, error: &dyn std::fmt::Display| ApplyError::Engine {
+            doing,
+            dir: beside.display().to_string(),
+            detail: error.to_string(),
+        };
+        remove_left(&inner.dir).map_err(|error| failed("remove", &error))?;
+        {
+            let snapshot = inner.published.read().clone();
+            let copied = Tables::open(&beside, &inner.settings);
+            let copied = copied.map_err(|error| failed("create", &error))?;
+            copy(snapshot.cut(), &copied, covered, progress)?.map_err(|error| failed("write", &error))?;
+            copied.close().map_err(|error| failed("close", &error))?;
+        }
+        crash::purging_point("purge.before_exchange");
+        // Whoever reads holds the tables; from here on only the writer and what is published do.
+        drop(tables);
+        let mut published = inner.without_readers(&writer).ok_or_else(|| ApplyError::Read {
+            dir: inner.dir.display().to_string(),
+        })?;
+        let since = "it is being purged";
+        *inner.poisoned.write() = Some(since.to_owned());
+        *published = Snapshot::new(&inner.dir, Cut::closed(since), writer.totals.clone());
+        writer.tables = None;
+        let exchanged = rustix::fs::renameat_with(CWD, &inner.dir, CWD, &beside, RenameFlags::EXCHANGE);
+        crash::purging_point("purge.after_exchange");
+        let (now, snapshot) = inner.open_again().map_err(|error| match error {
+            OpenError::DiskFull { dir } => ApplyError::DiskFull { dir },
+            error => failed("open again", &error),
+        })?;
+        (*writer, *published) = (now, snapshot);
+        *inner.poisoned.write() = None;
+        exchanged.map_err(|error| failed("exchange with the index", &error))?;
+        drop(published);
+        // Durable before the other one goes.
+        let parent = inner.dir.parent().unwrap_or(Path::new("."));
+        let synced = std::fs::File::open(parent).and_then(|parent| parent.sync_all());
+        synced.map_err(|error| failed("sync", &error))?;
+        remove_left(&inner.dir).map_err(|error| failed("remove", &error))
+    }
+}
+
+/// Where the index is written anew, and where the old one is after they have changed places.
+fn purged_dir(dir: &Path) -> PathBuf {
+    let mut name = dir.file_name().unwrap_or_default().to_owned();
+    name.push(".purged");
+    dir.with_file_name(name)
+}
+
+/// Removes what a purge that was interrupted left.
+pub(crate) fn remove_left(dir: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(purged_dir(dir)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Copies all rows: an error of reading, or one of writing.
+fn copy(
+    cut: &Cut,
+    to: &Tables,
+    covered: Epoch,
+    progress: &mut dyn FnMut(&'static str, u64),
+) -> Result<fjall::Result<()>, SnapshotError> {
+    for table in Table::ALL {
+        let mut write = Write::new(to);
+        let mut rows = 0;
+        for row in cut.iter(table) {
+            let (key, value) = row?;
+            let Some(value) = row_now(cut, table, covered, &key, &value)? else {
+                continue;
+            };
+            write.put(table, key, value);
+            rows += 1;
+            if write.len() >= BATCH_ROWS {
+                let full = std::mem::replace(&mut write, Write::new(to));
+                if let Err(error) = full.commit().and_then(|()| to.wait_for_room()) {
+                    return Ok(Err(error));
+                }
+                progress(table.name(), rows);
+            }
+        }
+        if let Err(error) = write.commit() {
+            return Ok(Err(error));
+        }
+        progress(table.name(), rows);
+    }
+    Ok(to.settle_all())
+}
+
+/// A row as it is copied; `None` where it is not.
+fn row_now(
+    cut: &Cut,
+    table: Table,
+    covered: Epoch,
+    key: &[u8],
+    value: &[u8],
+) -> Result<Option<Vec<u8>>, SnapshotError> {
+    match table {
+        // Trained from rows of long ago, which it holds pieces of. A new one comes with the next large epoch.
+        Table::Meta if key == LINK_DICTIONARY_ROW.as_bytes() => Ok(None),
+        Table::Links => cut.decode(table, key, unpacked(cut, value)).map(Some),
+        // Keys that are gone are named by what changed them.
+        Table::Changes => changes::without_gone(cut, key, value, covered),
+        _ => Ok(Some(value.to_vec())),
+    }
+}
+
+fn unpacked(cut: &Cut, stored: &[u8]) -> Result<Vec<u8>, Corrupt> {
+    let dictionary = cut.link_dictionary().map(Arc::as_ref);
+    match links::split_head(stored)? {
+        Some((source, row)) => {
+            let row = packed::unpack(dictionary, row)?;
+            Ok([links::head(source).as_slice(), &row].concat())
+        }
+        None => Ok(packed::unpack(dictionary, stored)?.into_owned()),
+    }
+}

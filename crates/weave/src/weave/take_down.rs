@@ -1,0 +1,405 @@
+//! Taking down: captures leave every view in one epoch, and stay out until the takedown is undone.
+//!
+//! A takedown goes ahead where an older capture that would become current cannot be read again: what it promises is that
+//! captures are gone. The key then gets the best version that can be read, or none, and the answer says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::leave::{Gone, Leave, Reread};
+use super::take_back::quarantined;
+use super::{TakeBackError, Weave, Writer, commit_with};
+use crate::chain::{EnteredTakedown, Leaving};
+use crate::crash;
+use crate::cut::after_prefix;
+use crate::epoch::EpochReport;
+use crate::error::{ApplyError, SnapshotError};
+use crate::ids::{Epoch, InputId};
+use crate::ledger::{self, InputState, LedgerEntry};
+use crate::rows::CaptureRow;
+use crate::snapshot::Snapshot;
+use crate::tables::Table;
+use crate::takedown::{
+    KeptOut, Rule, Selector, Takedown, TakedownRules, Undone, all_kept_out, encode_kept_out, kept_out_key,
+    kept_out_of,
+};
+use crate::views::captures::{self, Place};
+use crate::write::Write;
+
+/// What is to be taken down, and what the register is to say of it.
+#[derive(Debug, Clone)]
+pub struct TakeDown {
+    /// What.
+    pub selector: Selector,
+    /// Whose process asks for it.
+    pub who: String,
+    /// Why.
+    pub reason: String,
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+/// What a takedown did.
+#[derive(Debug)]
+pub struct TookDown {
+    /// Its row of the register; the one that was there, where the same was taken down before.
+    pub takedown: Takedown,
+    /// Whether it is new.
+    pub is_new: bool,
+    /// What the epoch did; that of the epoch before where nothing changed.
+    pub report: EpochReport,
+    /// Captures that would be current and could not be read again, and why.
+    pub unreadable: Vec<(CaptureRow, String)>,
+}
+
+/// What would leave with a takedown.
+#[derive(Debug, Default)]
+pub struct WouldLeave {
+    /// How many captures.
+    pub captures: u64,
+    /// How many URL keys they are of.
+    pub url_keys: u64,
+    /// How many captures of each input.
+    pub inputs: BTreeMap<InputId, u64>,
+    /// The first of them.
+    pub rows: Vec<CaptureRow>,
+}
+
+/// Writes what is kept beside the index as a note: of the epoch to be, and of the captures that leave (input and offset).
+pub type NoteTakenDown<'a> = dyn Fn(Epoch, &[(InputId, u64)]) -> Vec<u8> + 'a;
+
+impl Weave {
+    /// Takes captures down; durable when it returns. As [`Weave::take_back`], the writer waits meanwhile, and what leaves is
+    /// in memory at once.
+    ///
+    /// # Errors
+    /// [`TakeBackError::Apply`]; nothing was changed then.
+    pub fn take_down(
+        &self,
+        asked: &TakeDown,
+        reread: &mut Reread<'_>,
+        note: Option<&NoteTakenDown<'_>>,
+    ) -> Result<TookDown, TakeBackError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        let tables = inner.usable(&writer)?;
+        inner.poison_on_error(tables.wait_for_room())?;
+        let snapshot = inner.published.read().clone();
+        let mut register = writer.takedowns.clone();
+        let rule = register.rule_of(&asked.selector, &writer.ledger);
+        if let Some(known) = register.in_force(&rule) {
+            let report = EpochReport {
+                epoch: writer.totals.epoch,
+                ..EpochReport::default()
+            };
+            return Ok(TookDown {
+                takedown: known.clone(),
+                is_new: false,
+                report,
+                unreadable: Vec::new(),
+            });
+        }
+        let mut takedown = Takedown {
+            id: register.next_id(),
+            at_ms: asked.at_ms,
+            who: asked.who.clone(),
+            reason: asked.reason.clone(),
+            rule,
+            captures: 0,
+            pages: 0,
+            inputs: 0,
+            undone: None,
+        };
+        let selecting = Selecting::new(&asked.selector, &writer.ledger);
+        let gone = inner.checked(selecting.gather(&snapshot, &writer, reread))?;
+        let places: Vec<(InputId, u64)> = gone.places.iter().map(|place| (place.0, place.1)).collect();
+        let note = note
+            .filter(|_| !places.is_empty())
+            .map(|note| note(writer.totals.epoch.next(), &places));
+        let (mut leaving, unreadable) = leaving(&writer, &snapshot, &mut takedown, gone)?;
+        leaving.note = note;
+        leaving.takedown = Some(EnteredTakedown {
+            takedown: takedown.clone(),
+            register,
+        });
+        let report = inner.leave(&tables, &mut writer, snapshot.cut(), leaving)?;
+        Ok(TookDown {
+            takedown: Takedown {
+                pages: report.pages_gone,
+                ..takedown
+            },
+            is_new: true,
+            report,
+            unreadable,
+        })
+    }
+
+    /// What would leave with a takedown; `rows_max` of its captures are listed.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn would_leave(&self, selector: &Selector, rows_max: usize) -> Result<WouldLeave, SnapshotError> {
+        let snapshot = self.snapshot();
+        let cut = snapshot.cut();
+        let entries: Vec<LedgerEntry> = ledger::read_all(cut)?
+            .into_iter()
+            .map(|(_, entry)| entry)
+            .collect();
+        let selecting = Selecting::new(selector, &entries);
+        let mut found = WouldLeave::default();
+        let mut last = Vec::new();
+        let rows = match &selecting.span {
+            (from, Some(to)) => cut.range(Table::Captures, from, to),
+            (from, None) => cut.from(Table::Captures, from),
+        };
+        for row in rows {
+            let (key, value) = row?;
+            let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
+            if !selecting.selects(url_key, place) {
+                continue;
+            }
+            found.captures += 1;
+            if url_key != last.as_slice() {
+                found.url_keys += 1;
+                last = url_key.to_vec();
+            }
+            *found.inputs.entry(place.input).or_default() += 1;
+            if found.rows.len() < rows_max {
+                let stored = captures::decode(&key, &value);
+                let stored = cut.decode(Table::Captures, &key, stored)?;
+                found.rows.push(snapshot.capture_row(stored)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The register of takedowns.
+    pub fn takedowns(&self) -> Vec<Takedown> {
+        self.inner.writer.lock().takedowns.takedowns().to_vec()
+    }
+
+    /// What is kept out, to be asked of captures elsewhere.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn takedown_rules(&self) -> Result<TakedownRules, SnapshotError> {
+        let (register, snapshot) = {
+            let writer = self.inner.writer.lock();
+            (writer.takedowns.clone(), self.snapshot())
+        };
+        let mut returning = Vec::new();
+        if register
+            .takedowns()
+            .iter()
+            .any(|takedown| takedown.undone.is_some())
+        {
+            for row in all_kept_out(snapshot.cut()) {
+                let (input, kept_out) = row?;
+                if is_undone(&register, &kept_out) {
+                    returning.push((snapshot.input(input)?.input.clone(), kept_out.offset));
+                }
+            }
+        }
+        Ok(register.rules().clone().with_returning(returning))
+    }
+
+    /// Ends a takedown: nothing is kept out by it any more that is read from now on. Gives its row; `None` if there is no such
+    /// takedown. One that is undone stays as it is.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as [`Weave::apply`].
+    pub fn undo_takedown(&self, id: u32, who: &str, at_ms: i64) -> Result<Option<Takedown>, ApplyError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        let tables = inner.usable(&writer)?;
+        let Some(known) = writer.takedowns.get(id) else {
+            return Ok(None);
+        };
+        if known.undone.is_some() {
+            return Ok(Some(known.clone()));
+        }
+        let mut undone = known.clone();
+        undone.undone = Some(Undone {
+            at_ms,
+            who: who.to_owned(),
+        });
+        let register = writer.takedowns.with(undone.clone());
+        let mut write = Write::new(&tables);
+        register.put(&mut write, &undone);
+        let mut entries = Vec::new();
+        if let Rule::Inputs { ids, .. } = &undone.rule {
+            for id in ids {
+                let mut entry = writer.entry(InputId(*id))?.clone();
+                // It may have been forgotten since.
+                if entry.state != InputState::TakenDown {
+                    continue;
+                }
+                (entry.state, entry.taken_down) = (InputState::Pending, 0);
+                write.put(
+                    Table::Inputs,
+                    ledger::entry_key(InputId(*id)),
+                    ledger::encode_entry(&entry),
+                );
+                entries.push((InputId(*id), entry));
+            }
+        }
+        crash::undoing_point("undo_takedown.before_commit");
+        inner.poison_on_error(commit_with(&tables, write, || {
+            crash::undoing_point("undo_takedown.before_sync");
+        }))?;
+        writer.takedowns = register;
+        for (id, entry) in entries {
+            writer.replace(id, entry);
+        }
+        inner.publish(&tables, &writer);
+        Ok(Some(undone))
+    }
+
+    /// Captures of an input that are kept out although their takedown is undone: they come back when they are read again.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn returning(&self, input: InputId) -> Result<Vec<KeptOut>, SnapshotError> {
+        let (register, snapshot) = {
+            let writer = self.inner.writer.lock();
+            (writer.takedowns.clone(), self.snapshot())
+        };
+        let kept_out = kept_out_of(snapshot.cut(), input, 0);
+        kept_out
+            .filter(|row| row.as_ref().map_or(true, |row| is_undone(&register, row)))
+            .collect()
+    }
+}
+
+fn is_undone(register: &crate::takedown::Register, kept_out: &KeptOut) -> bool {
+    let takedown = register.get(kept_out.takedown);
+    takedown.is_none_or(|takedown| takedown.undone.is_some())
+}
+
+/// A selector in clear, asked of rows.
+struct Selecting<'a> {
+    selector: &'a Selector,
+    /// Inputs that it selects whole or by their label.
+    inputs: BTreeSet<InputId>,
+    /// Where rows that it selects lie.
+    span: (Vec<u8>, Option<Vec<u8>>),
+}
+
+impl<'a> Selecting<'a> {
+    fn new(selector: &'a Selector, ledger: &[LedgerEntry]) -> Selecting<'a> {
+        let inputs = match selector {
+            Selector::Inputs(ids) => ids.iter().copied().collect(),
+            Selector::Collection(label) => ledger
+                .iter()
+                .zip(1..)
+                .filter(|(entry, _)| entry.collection == *label && entry.state != InputState::Forgotten)
+                .map(|(_, id)| InputId(id))
+                .collect(),
+            _ => BTreeSet::new(),
+        };
+        let between = |prefix: Vec<u8>| {
+            let to = after_prefix(&prefix);
+            (prefix, to)
+        };
+        let span = match selector {
+            Selector::Url(url_key) => between(captures::key_prefix(url_key)),
+            Selector::Prefix(prefix) => between(prefix.as_bytes().to_vec()),
+            _ => (Vec::new(), None),
+        };
+        Selecting {
+            selector,
+            inputs,
+            span,
+        }
+    }
+
+    fn selects(&self, url_key: &[u8], place: Place) -> bool {
+        match self.selector {
+            Selector::Url(of) => url_key == of.as_bytes(),
+            Selector::Prefix(prefix) => url_key.starts_with(prefix.as_bytes()),
+            Selector::Inputs(_) | Selector::Collection(_) => self.inputs.contains(&place.input),
+            Selector::Before(before_ms) => place.fetch_time_ms < *before_ms,
+        }
+    }
+
+    fn gather(
+        &self,
+        snapshot: &Snapshot,
+        writer: &Writer,
+        reread: &mut Reread<'_>,
+    ) -> Result<Gone, TakeBackError> {
+        let leave = Leave {
+            snapshot,
+            totals: &writer.totals,
+            span: self.span.clone(),
+            leaves: &|url_key, place| self.selects(url_key, place),
+            passes_over: true,
+        };
+        leave.gather(reread)
+    }
+}
+
+/// What leaves with a takedown, which is told how much, and the captures that could not be read again.
+fn leaving(
+    writer: &Writer,
+    snapshot: &Snapshot,
+    takedown: &mut Takedown,
+    gone: Gone,
+) -> Result<(Leaving, Vec<(CaptureRow, String)>), TakeBackError> {
+    let cut = snapshot.cut();
+    let mut entries: BTreeMap<InputId, LedgerEntry> = BTreeMap::new();
+    let mut kept_out = Vec::new();
+    for (input, offset, length) in &gone.places {
+        if !entries.contains_key(input) {
+            entries.insert(*input, writer.entry(*input)?.clone());
+        }
+        if let Some(entry) = entries.get_mut(input) {
+            entry.captures = entry.captures.saturating_sub(1);
+            entry.taken_down += 1;
+        }
+        kept_out.push((
+            kept_out_key(*input, *offset),
+            encode_kept_out(takedown.id, *length),
+        ));
+    }
+    takedown.captures = gone.places.len() as u64;
+    takedown.inputs = entries.len() as u64;
+    let (mut quarantine, mut admitted) = (Vec::new(), Vec::new());
+    if let Rule::Inputs { ids, .. } = &takedown.rule {
+        // The ledger itself keeps these out, whole.
+        kept_out.clear();
+        for id in ids.iter().copied().map(InputId) {
+            quarantine.extend(quarantined(cut, id, 0)?);
+            for row in kept_out_of(cut, id, 0) {
+                admitted.push(kept_out_key(id, row?.offset));
+            }
+            let entry = match entries.remove(&id) {
+                Some(entry) => entry,
+                None => writer.entry(id)?.clone(),
+            };
+            entries.insert(id, taken_down_whole(entry));
+        }
+    }
+    let leaving = Leaving {
+        rows: gone.rows,
+        anew: gone.anew,
+        quarantined: quarantine,
+        fetch_time_ms: gone.fetch_time_ms,
+        entries: entries.into_iter().collect(),
+        kept_out,
+        admitted,
+        ..Leaving::default()
+    };
+    Ok((leaving, gone.unreadable))
+}
+
+/// The entry of an input that is taken down whole: nothing of it counts any more.
+fn taken_down_whole(entry: LedgerEntry) -> LedgerEntry {
+    LedgerEntry {
+        state: InputState::TakenDown,
+        records: 0,
+        quarantined: 0,
+        bytes_done: 0,
+        cut: String::new(),
+        ..entry
+    }
+}

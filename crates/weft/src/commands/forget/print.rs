@@ -1,0 +1,176 @@
+//! What `weft forget` did, in words.
+
+use std::io::Write;
+
+use archive::question::{ForgottenBody, PurgedBody, TakedownRow, TakenDownBody, UndoneBody};
+
+use crate::context::Context;
+use crate::style::clean;
+use crate::table::{Column, Table};
+use crate::units::{bytes, count, counted, time};
+
+/// Inputs that are named; of more their number is told.
+const INPUTS_LISTED: usize = 20;
+
+/// What left, or would leave.
+pub(super) fn taken_down(body: &TakenDownBody, context: &mut Context) -> anyhow::Result<()> {
+    if !body.forgotten.inputs.is_empty() {
+        forgotten(&body.forgotten, context)?;
+    }
+    if body.dry_run {
+        return would_leave(body, context);
+    }
+    let Some(takedown) = &body.takedown else {
+        return Ok(());
+    };
+    let (id, captures) = (takedown.id, counted(body.captures, "capture", "captures"));
+    if body.known {
+        writeln!(
+            context.out,
+            "takedown {id} of {} keeps this out already",
+            time(&takedown.at)
+        )?;
+        return Ok(());
+    }
+    let pages = match takedown.pages {
+        0 => String::new(),
+        pages => format!(", {} with them", counted(pages, "page", "pages")),
+    };
+    writeln!(
+        context.out,
+        "takedown {id}: {captures} of {} left every view{pages}, and what is like them stays out",
+        counted(takedown.inputs, "input", "inputs")
+    )?;
+    writeln!(
+        context.out,
+        "weft forget --undo {id} lets it in again; files of the archive may hold it until weft forget --purge"
+    )?;
+    for capture in &body.unreadable {
+        writeln!(
+            context.out,
+            "  the capture of {} at offset {} of {} would be current now, and cannot be read again: {}",
+            clean(&capture.url),
+            capture.offset,
+            clean(&capture.input),
+            clean(&capture.why)
+        )?;
+    }
+    Ok(())
+}
+
+fn would_leave(body: &TakenDownBody, context: &mut Context) -> anyhow::Result<()> {
+    writeln!(
+        context.out,
+        "{} of {} would leave; nothing was changed",
+        counted(body.captures, "capture", "captures"),
+        counted(body.inputs.len() as u64, "input", "inputs")
+    )?;
+    for row in &body.rows {
+        writeln!(
+            context.out,
+            "  {}  {}  {}",
+            time(&row.fetch_time),
+            clean(&row.url),
+            clean(&row.input)
+        )?;
+    }
+    let hidden = body.captures.saturating_sub(body.rows.len() as u64);
+    if hidden > 0 {
+        writeln!(context.out, "  and {} more", count(hidden))?;
+    }
+    Ok(())
+}
+
+/// Inputs that left the ledger.
+pub(super) fn forgotten(body: &ForgottenBody, context: &mut Context) -> anyhow::Result<()> {
+    let ForgottenBody {
+        inputs,
+        captures,
+        quarantined,
+    } = body;
+    let forgotten = counted(inputs.len() as u64, "input", "inputs");
+    let with = match (captures, quarantined) {
+        (0, 0) => String::new(),
+        (captures, 0) => format!(", {} taken back", counted(*captures, "capture", "captures")),
+        (captures, losses) => format!(
+            ", {} and {} taken back",
+            counted(*captures, "capture", "captures"),
+            counted(*losses, "loss", "losses")
+        ),
+    };
+    writeln!(context.out, "{forgotten} forgotten{with}")?;
+    for input in inputs {
+        writeln!(context.out, "  {}", clean(input))?;
+    }
+    Ok(())
+}
+
+/// A takedown that has ended.
+pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result<()> {
+    writeln!(context.out, "takedown {} is undone", body.takedown.id)?;
+    if body.inputs.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        context.out,
+        "what it kept out comes back when these are loaded again:"
+    )?;
+    for input in body.inputs.iter().take(INPUTS_LISTED) {
+        writeln!(context.out, "  {}", clean(input))?;
+    }
+    let hidden = body.inputs.len().saturating_sub(INPUTS_LISTED) as u64;
+    if hidden > 0 {
+        writeln!(context.out, "  and {} more (--json names all)", count(hidden))?;
+    }
+    Ok(())
+}
+
+/// What a purge came to.
+pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result<()> {
+    writeln!(
+        context.out,
+        "written anew: {}, {} before; no file holds what left",
+        bytes(body.disk_bytes),
+        bytes(body.disk_bytes_before)
+    )?;
+    for note in &body.notes {
+        writeln!(context.out, "but {}", clean(note))?;
+    }
+    Ok(())
+}
+
+/// The register of takedowns.
+pub(super) fn register(rows: &[TakedownRow], context: &mut Context) -> anyhow::Result<()> {
+    if rows.is_empty() {
+        writeln!(context.out, "nothing was ever taken down")?;
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        ("id", Column::Right),
+        ("when", Column::Left),
+        ("who", Column::Left),
+        ("kind", Column::Left),
+        ("captures", Column::Right),
+        ("pages", Column::Right),
+        ("undone", Column::Left),
+        ("reason", Column::Flexible),
+    ]);
+    for row in rows {
+        let kind = match &row.before {
+            Some(before) => format!("before {}", time(before)),
+            None => row.kind.clone(),
+        };
+        table.row([
+            row.id.to_string(),
+            time(&row.at),
+            row.who.clone(),
+            kind,
+            count(row.captures),
+            count(row.pages),
+            row.undone.as_deref().map(time).unwrap_or_default(),
+            row.reason.clone(),
+        ]);
+    }
+    table.print(&mut context.out)?;
+    Ok(())
+}

@@ -1,0 +1,299 @@
+//! `weft forget`: what is taken down leaves everything, stays out, and comes back when that is undone.
+
+use std::path::{Path, PathBuf};
+
+use crate::fixture;
+use crate::support::Place;
+
+const VIEWS: [&str; 9] = [
+    "captures",
+    "pages",
+    "links",
+    "inlinks",
+    "uris",
+    "domains",
+    "top",
+    "ledger",
+    "quarantine",
+];
+
+/// A word that is nowhere else.
+const WORD: &str = "zq7xkvwplantedj4m9";
+
+fn loaded() -> Place {
+    let place = Place::new();
+    place.write_old("web.warc", &fixture::small_web());
+    place.write_old("other.warc", &fixture::other_web());
+    place.good(&["load", "web.warc", "other.warc", "--facts-text"]);
+    place
+}
+
+fn dumps(place: &Place) -> Vec<String> {
+    VIEWS.iter().map(|view| place.good(&["dump", view])).collect()
+}
+
+/// Every row of facts, as text.
+fn facts(place: &Place) -> String {
+    let read = |table: &str| {
+        let folder = place.path("weft-archive/facts").join(table);
+        facts::table_as_text(&folder, &["input_id", "epoch"]).expect("a table")
+    };
+    ["captures", "links", "texts"].map(read).concat()
+}
+
+/// Files below a folder that hold a word, byte for byte.
+fn files_with(folder: &Path, word: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files_with(&path, word));
+        } else if path.is_file() {
+            let bytes = std::fs::read(&path).expect("read");
+            let holds = bytes.windows(word.len()).any(|window| window == word.as_bytes());
+            found.extend(holds.then_some(path));
+        }
+    }
+    found
+}
+
+#[track_caller]
+fn is_clean(place: &Place) {
+    let run = place.run(&["verify"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn a_page_leaves_stays_out_and_comes_back_when_it_is_undone_and_loaded() {
+    let place = loaded();
+    let (before, facts_before) = (dumps(&place), facts(&place));
+    let maps = "http://museum.example/maps";
+    let done = place.good(&["forget", "--url", maps, "--reason", "request 12"]);
+    assert!(
+        done.starts_with("takedown 1: 1 capture of 1 input left every view, 1 page with them"),
+        "{done}"
+    );
+    is_clean(&place);
+    // Links of others to it stay, and its own are gone.
+    for view in ["captures", "pages"] {
+        assert!(!place.good(&["dump", view]).contains("museum)/maps"), "{view}");
+    }
+    assert!(!place.good(&["dump", "uris"]).contains("gone"));
+    let uris = place.good(&["dump", "uris"]);
+    assert!(uris.contains("example,museum)/maps\t0\t2\t1\n"), "{uris}");
+    assert_eq!(place.json(&["search", "\"map of the reading room\""])["total"], 0);
+    assert!(!facts(&place).contains("A map of the reading room"));
+    let row = &place.json(&["status", "--ledger"])["rows"][1];
+    assert_eq!((&row["captures"], &row["taken_down"]), (&4.into(), &1.into()));
+
+    // The same page in another file, and all files again.
+    place.write_old(
+        "again.warc",
+        &fixture::warc(&[(maps, "2020-01-01T00:00:00Z", "<title>Maps again</title>")]),
+    );
+    let again = place.good(&["load", "again.warc", "other.warc", "web.warc"]);
+    assert!(again.contains("1 taken down, and so kept out"), "{again}");
+    assert!(!place.good(&["dump", "pages"]).contains("again"));
+    assert_eq!(place.json(&["status"])["captures_taken_down"], 2);
+    is_clean(&place);
+
+    let register = place.good(&["forget", "--list"]);
+    assert!(
+        register.contains("request 12") && !register.contains("museum"),
+        "{register}"
+    );
+    let undone = place.good(&["forget", "--undo", "1"]);
+    assert!(
+        undone.contains("web.warc") && undone.contains("again.warc"),
+        "{undone}"
+    );
+    // Not before they are loaded.
+    assert!(!place.good(&["dump", "pages"]).contains("again"));
+    is_clean(&place);
+    place.good(&["load", "web.warc"]);
+    is_clean(&place);
+    let now = dumps(&place);
+    for (view, (before, now)) in VIEWS.iter().zip(before.iter().zip(&now)) {
+        // The ledger has one input more.
+        if *view != "ledger" {
+            assert_eq!(before, now, "{view}");
+        }
+    }
+    assert_eq!(facts(&place), facts_before);
+    place.good(&["load", "again.warc"]);
+    assert!(place.good(&["dump", "pages"]).contains("again"));
+    assert_eq!(place.json(&["status"])["captures_taken_down"], 0);
+    is_clean(&place);
+}
+
+#[test]
+fn inputs_labels_and_times_are_taken_down_whole() {
+    let place = loaded();
+    place.write_old(
+        "labelled.warc",
+        &fixture::warc(&[(
+            "http://label.example/",
+            "2018-01-01T00:00:00Z",
+            "<title>L</title>",
+        )]),
+    );
+    place.good(&["load", "labelled.warc", "--collection", "secret"]);
+    let before = dumps(&place);
+    place.good(&["forget", "--collection", "secret"]);
+    place.good(&["forget", "--before", "2015"]);
+    place.good(&["forget", "--input", "other.warc"]);
+    let captures = place.good(&["dump", "captures"]);
+    assert_eq!(captures.lines().count(), 3, "{captures}");
+    assert!(
+        !captures.contains("label") && !captures.contains("2014-"),
+        "{captures}"
+    );
+    is_clean(&place);
+    let ledger = place.good(&["dump", "ledger"]);
+    assert!(ledger.contains("\ttaken_down\t0\t0\t0\t0\n"), "{ledger}");
+    // A copy under another name is the same input.
+    place.write_old("copy.warc", &fixture::other_web());
+    place.good(&["load", "copy.warc", "labelled.warc"]);
+    assert_eq!(place.good(&["dump", "captures"]), captures);
+    for id in ["3", "1", "2"] {
+        place.good(&["forget", "--undo", id]);
+        is_clean(&place);
+    }
+    place.good(&["load", "labelled.warc", "web.warc", "other.warc"]);
+    assert_eq!(dumps(&place), before);
+    is_clean(&place);
+}
+
+#[test]
+fn a_dry_run_lists_and_changes_nothing() {
+    let place = loaded();
+    let before = (dumps(&place), facts(&place));
+    let would = place.good(&["forget", "--prefix", "http://museum.example/", "--dry-run"]);
+    assert!(
+        would.starts_with("2 captures of 1 input would leave; nothing was changed\n"),
+        "{would}"
+    );
+    assert!(would.contains("http://museum.example/maps"), "{would}");
+    assert_eq!((dumps(&place), facts(&place)), before);
+    assert_eq!(place.good(&["forget", "--list"]), "nothing was ever taken down\n");
+    let json = place.json(&["forget", "--before", "2014-01-26T20:06:25Z", "--dry-run"]);
+    assert_eq!((&json["captures"], &json["dry_run"]), (&1.into(), &true.into()));
+}
+
+#[test]
+fn what_cannot_be_taken_down_is_told() {
+    let place = loaded();
+    for (arguments, code, told) in [
+        (&["--input", "nobody.warc"][..], 1, "no input nobody.warc"),
+        (&["--undo", "7"], 1, "no takedown 7"),
+        (&["--before", "yesterday"], 2, "is no time"),
+        (&["--url", ""], 2, "has no URL key"),
+        (&["--url", "a.org", "--before", "2014"], 2, "cannot be used with"),
+    ] {
+        let run = place.run(&[&["forget"], arguments].concat());
+        assert_eq!(run.code, Some(code), "{run:?}");
+        assert!(run.stderr.contains(told), "{run:?}");
+    }
+    // The same once more is no error, and no takedown of its own.
+    place.good(&["forget", "--url", "http://museum.example/"]);
+    let again = place.good(&["forget", "--url", "https://www.museum.example"]);
+    assert!(again.starts_with("takedown 1 of "), "{again}");
+    assert_eq!(
+        place.json(&["forget", "--list"])["rows"]
+            .as_array()
+            .expect("rows")
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn an_older_capture_that_is_gone_does_not_keep_a_page_from_leaving() {
+    let place = loaded();
+    // The home page has a version of 2014 and one of 2016, in files of their own.
+    let page = |date, title: &str| {
+        let html = format!("<title>{title}</title>");
+        fixture::warc(&[("http://two.example/", date, &html)])
+    };
+    place.write_old("old.warc", &page("2010-01-01T00:00:00Z", "Old"));
+    place.write_old("new.warc", &page("2012-01-01T00:00:00Z", "New"));
+    place.good(&["load", "old.warc", "new.warc"]);
+    std::fs::remove_file(place.path("old.warc")).expect("removed");
+    let run = place.run(&["forget", "--input", "new.warc"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains("cannot be read again"), "{run:?}");
+    let pages = place.good(&["dump", "pages"]);
+    assert!(!pages.contains("two)/"), "{pages}");
+}
+
+/// The issue's own promise: a page of a real crawl is forgotten, and leaves no trace in any answer; nor does it when all is
+/// loaded again in another order.
+#[test]
+fn no_answer_has_a_trace_of_a_page_among_real_crawls() {
+    let Some(data) = apart::shared_data() else {
+        return;
+    };
+    let place = Place::new();
+    let url = format!("http://planted.example/{WORD}");
+    let html = format!("<title>{WORD}</title><p>{WORD} words <a href='http://www.iana.org/'>{WORD}</a>");
+    place.write_old(
+        "planted.warc",
+        &fixture::warc(&[(&url, "2014-02-02T00:00:00Z", &html)]),
+    );
+    let crawl = |name: &str| data.join("crawls").join(name).display().to_string();
+    let (iana, hackfest) = (crawl("iana.warc.gz"), crawl("hackfest.warc.gz"));
+    let losses = |arguments: &[&str]| {
+        let run = place.run(arguments);
+        assert!(matches!(run.code, Some(0 | 1)), "{run:?}");
+    };
+    losses(&["load", &iana, "planted.warc", &hackfest, "--facts-text"]);
+    assert_eq!(place.json(&["search", WORD])["total"], 1);
+    place.good(&["forget", "--url", &url]);
+    let is_gone = || {
+        for (view, rows) in VIEWS.iter().zip(dumps(&place)) {
+            assert!(!rows.contains(WORD), "{view}");
+        }
+        assert!(!facts(&place).contains(WORD));
+        assert_eq!(place.json(&["search", WORD])["total"], 0);
+        assert_eq!(place.run(&["page", &url]).code, Some(1));
+        let inlinks = place.good(&["inlinks", "http://www.iana.org/", "--json"]);
+        assert!(!inlinks.contains(WORD), "{inlinks}");
+        let cdx = place.run(&["cdx", "http://planted.example/*"]);
+        assert!(!cdx.stdout.contains(WORD), "{cdx:?}");
+        is_clean(&place);
+    };
+    is_gone();
+    assert!(!files_with(&place.path("weft-archive"), WORD).is_empty());
+    place.good(&["forget", "--purge"]);
+    let no_files: [PathBuf; 0] = [];
+    assert_eq!(files_with(&place.path("weft-archive"), WORD), no_files);
+    is_gone();
+    place.write_old(
+        "renamed.warc",
+        &fixture::warc(&[(&url, "2015-02-02T00:00:00Z", &html)]),
+    );
+    losses(&["load", &hackfest, "renamed.warc", "planted.warc", &iana]);
+    is_gone();
+    assert_eq!(files_with(&place.path("weft-archive"), WORD), no_files);
+}
+
+#[test]
+fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
+    let place = loaded();
+    place.good(&["forget", "--input", "other.warc"]);
+    let captures = place.good(&["dump", "captures"]);
+    let mut grown = fixture::other_web();
+    grown.extend(fixture::warc(&[(
+        "http://more.example/",
+        "2018-01-01T00:00:00Z",
+        "<title>More</title>",
+    )]));
+    place.write_old("other.warc", &grown);
+    place.good(&["load", "other.warc"]);
+    assert_eq!(place.good(&["dump", "captures"]), captures);
+    is_clean(&place);
+    place.good(&["forget", "--undo", "1"]);
+    place.good(&["load", "other.warc"]);
+    assert!(place.good(&["dump", "captures"]).contains("more.example"));
+    is_clean(&place);
+}
