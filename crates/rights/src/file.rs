@@ -14,6 +14,7 @@
 //! Invariants:
 //! - the file is looked at each time it is asked for, so that what was changed holds for the next question;
 //! - it is replaced whole, under a lock: two who change it lose nothing, and nobody reads half of it;
+//! - what people wrote beside the rules stays where it is (`edit`);
 //! - a file that cannot be understood, in any of its rules, is an error, and no rules at all.
 
 use std::fs::{self, File};
@@ -25,6 +26,10 @@ use crate::groups::Groups;
 use crate::rule::RuleError;
 use crate::rules::Rules;
 use crate::stamped::Stamped;
+use read::{Spans, line_of, spans};
+
+mod edit;
+mod read;
 
 /// Why there are no rules.
 #[derive(Debug, thiserror::Error)]
@@ -41,21 +46,25 @@ pub enum FileError {
     },
     /// It is no TOML, or has what rules do not have.
     #[error(
-        "{path} cannot be understood, so nothing is shown to anybody but the owner of the archive until it is mended: {message}"
+        "{path}:{line}: this cannot be understood, so nothing is shown to anybody but the owner of the archive until it is mended: {message}"
     )]
     Form {
         /// The file.
         path: String,
+        /// Which line, from 1.
+        line: usize,
         /// Where and why.
         message: String,
     },
     /// A rule means nothing.
     #[error(
-        "rule {number} of {path} means nothing, so nothing is shown to anybody but the owner of the archive until it is mended: {why}"
+        "{path}:{line}: rule {number} means nothing, so nothing is shown to anybody but the owner of the archive until it is mended: {why}"
     )]
     Rule {
         /// The file.
         path: String,
+        /// Where the rule begins, from 1.
+        line: usize,
         /// Which, from 1.
         number: usize,
         /// Why.
@@ -95,15 +104,17 @@ impl RightsFile {
     /// # Errors
     /// [`FileError`].
     pub fn rules(&self) -> Result<Option<Arc<Rules>>, FileError> {
-        let read = self.0.read(|text| self.parsed(text).map_err(Unusable::Rules));
+        let read = self
+            .0
+            .read(|text| self.parsed(text).map(|(rules, _)| rules).map_err(Unusable::Rules));
         read.map_err(|unusable| match unusable {
             Unusable::Io(source) => self.io("read", source),
             Unusable::Rules(error) => error,
         })
     }
 
-    /// Changes the rules: `change` gets those that are there, or none. Other changes wait. Comments that people wrote at the top
-    /// of the file, before anything else, stay; others do not.
+    /// Changes the rules: `change` gets those that are there, or none. Other changes wait. What people wrote beside the
+    /// rules stays, unless the rules are in an order that adding and removing do not come to, or are laid out as inline tables.
     ///
     /// # Errors
     /// [`FileError`], or what `change` returns; the file is as it was then.
@@ -119,30 +130,33 @@ impl RightsFile {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(source) => return Err(self.io("read", source).into()),
         };
-        let mut rules = self.parsed(&text)?;
+        let (known, spans) = self.parsed(&text)?;
+        let mut rules = known.clone();
         let changed = change(&mut rules)?;
-        self.check(&rules)?;
-        let head: String = text
-            .split_inclusive('\n')
-            .take_while(|line| line.starts_with('#'))
-            .collect();
-        let form = toml::to_string(&rules).map_err(|error| FileError::Form {
-            path: self.path().display().to_string(),
-            message: error.to_string(),
-        })?;
-        self.replace(&format!("{head}{form}"))
-            .map_err(|source| self.io("write", source))?;
+        // What an edit came to is read before it is written: it says what was wanted, or it is not used.
+        let edited = edit::edited(&text, &spans, &known, &rules).filter(|text| says(text, &rules));
+        let edited = match edited {
+            Some(edited) => edited,
+            None => edit::rewritten(&text, &rules).map_err(|error| self.form(1, &error))?,
+        };
+        self.parsed(&edited)?;
+        self.replace(&edited).map_err(|source| self.io("write", source))?;
         Ok(changed)
     }
 
     fn replace(&self, text: &str) -> io::Result<()> {
-        let aside = self.aside("new");
+        // What a link leads to is replaced, not the link.
+        let path = fs::canonicalize(self.path()).unwrap_or_else(|_| self.path().to_owned());
+        let aside = path.with_extension("toml.new");
         let mut file = File::create(&aside)?;
+        if let Ok(known) = path.metadata() {
+            file.set_permissions(known.permissions())?;
+        }
         file.write_all(text.as_bytes())?;
         // Content before name: after a crash there are the old rules or the new ones.
         file.sync_all()?;
-        fs::rename(&aside, self.path())?;
-        match self.path().parent() {
+        fs::rename(&aside, &path)?;
+        match path.parent() {
             Some(dir) => File::open(dir)?.sync_all(),
             None => Ok(()),
         }
@@ -152,23 +166,28 @@ impl RightsFile {
         self.path().with_extension(format!("toml.{what}"))
     }
 
-    fn parsed(&self, text: &str) -> Result<Rules, FileError> {
-        let rules: Rules = toml::from_str(text).map_err(|error| FileError::Form {
-            path: self.path().display().to_string(),
-            message: error.to_string().trim_end().to_owned(),
+    fn parsed(&self, text: &str) -> Result<(Rules, Spans), FileError> {
+        let spans = spans(text).map_err(|error| {
+            let begin = error.span().map_or(0, |span| span.start);
+            self.form(line_of(text, begin), &error.message())
         })?;
-        self.check(&rules)?;
-        Ok(rules)
-    }
-
-    fn check(&self, rules: &Rules) -> Result<(), FileError> {
+        let rules = spans.rules();
         match rules.sight(&Groups::public(), 0) {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok((rules, spans)),
             Err((number, why)) => Err(FileError::Rule {
                 path: self.path().display().to_string(),
+                line: line_of(text, spans.begin_of(number)),
                 number,
                 why,
             }),
+        }
+    }
+
+    fn form(&self, line: usize, message: &dyn std::fmt::Display) -> FileError {
+        FileError::Form {
+            path: self.path().display().to_string(),
+            line,
+            message: message.to_string().trim_end().to_owned(),
         }
     }
 
@@ -179,6 +198,11 @@ impl RightsFile {
             source,
         }
     }
+}
+
+/// Whether a text says these rules.
+fn says(text: &str, rules: &Rules) -> bool {
+    spans(text).is_ok_and(|spans| spans.rules() == *rules)
 }
 
 #[cfg(test)]

@@ -106,12 +106,37 @@ pub enum RuleError {
         /// What was found.
         text: String,
     },
+    /// No name of a group.
+    #[error(
+        "{name:?} is no group: a name has no commas and no white space, because lists of groups are cut there"
+    )]
+    Group {
+        /// What was found.
+        name: String,
+    },
+    /// Nothing can be captured then.
+    #[error("from is later than to, so the rule would match nothing")]
+    Backwards,
     /// Keys are left out of nothing.
     #[error("but_not needs a prefix that it is left out of")]
     ButNotAlone,
 }
 
 impl Rule {
+    /// What it matches at a time; `None` where it is not in force any more.
+    ///
+    /// # Errors
+    /// [`RuleError`].
+    pub fn clause(&self, now_ms: i64) -> Result<Option<Clause>, RuleError> {
+        let is_bad =
+            |name: &&String| name.is_empty() || name.contains(|c: char| c == ',' || c.is_whitespace());
+        // Nobody could ever be in such a group, so a rule that denies would hide nothing.
+        if let Some(name) = self.groups.iter().chain(&self.except).find(is_bad) {
+            return Err(RuleError::Group { name: name.clone() });
+        }
+        self.condition.clause(now_ms)
+    }
+
     /// Whether the rule is for somebody in `groups`, who is of the public if `is_public`.
     pub(crate) fn is_for(&self, groups: &Groups, is_public: bool) -> bool {
         let is_any =
@@ -164,6 +189,9 @@ impl Condition {
         }
         if let Some(to) = &self.to {
             last = bound("to", to)?.1;
+        }
+        if first > last {
+            return Err(RuleError::Backwards);
         }
         if let Some(days) = self.younger_than_days {
             // Whole days, so that what somebody sees changes once a day and can be kept for as long.
@@ -226,7 +254,11 @@ fn url_key<'t>(field: &'static str, text: &'t str) -> Result<&'t str, RuleError>
         return Err(RuleError::Empty { field });
     }
     let host = text.split(')').next().unwrap_or_default();
-    if text.contains("://") && !host.contains(',') || host.contains('/') {
+    // A host as people write it begins no key, so the rule would silently do nothing.
+    let name = host.split(':').next().unwrap_or_default();
+    let is_name = name.contains('.') && name.contains(|c: char| c.is_ascii_alphabetic());
+    let is_upper = !host.contains(':') && host.contains(|c: char| c.is_ascii_uppercase());
+    if text.contains("://") && !host.contains(',') || host.contains('/') || is_name || is_upper {
         return Err(RuleError::Key {
             field,
             text: text.to_owned(),

@@ -28,7 +28,7 @@ impl Rules {
         let is_public = !self.names_any(groups);
         let (mut deny, mut allow) = (Vec::new(), Vec::new());
         for (number, rule) in (1..).zip(&self.rules) {
-            let clause = rule.condition.clause(now_ms).map_err(|error| (number, error))?;
+            let clause = rule.clause(now_ms).map_err(|error| (number, error))?;
             // Rules for others are looked at too: a rule that means nothing is told of whoever asks.
             if !rule.is_for(groups, is_public) {
                 continue;

@@ -10,6 +10,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+/// A file that changed this recently is read again at the next question: within one tick of the file system's clock it could
+/// change once more and look the same.
+const SETTLED_AFTER_MS: i64 = 2000;
+
 /// What a file was when it was read. A file that is changed differs in one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
@@ -29,6 +33,13 @@ impl Stamp {
             modified_ns: (metadata.mtime(), metadata.mtime_nsec()),
             changed_ns: (metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+
+    /// Whether a later change certainly shows in the stamp.
+    fn is_settled(&self) -> bool {
+        let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+        let changed_ms = self.changed_ns.0.saturating_mul(1000);
+        changed_ms.saturating_add(SETTLED_AFTER_MS) < now_ms
     }
 }
 
@@ -58,7 +69,10 @@ impl<T> Stamped<T> {
     ) -> Result<Option<Arc<T>>, E> {
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            // A link that leads nowhere was meant to lead to a file: that is no archive without rules.
+            Err(error) if error.kind() == ErrorKind::NotFound && self.path.symlink_metadata().is_err() => {
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         let stamp = Stamp::of(&file.metadata()?);
@@ -69,7 +83,7 @@ impl<T> Stamped<T> {
             return Ok(Some(Arc::clone(value)));
         }
         let value = Arc::new(parse(&io::read_to_string(&mut file)?)?);
-        *read = Some((stamp, Arc::clone(&value)));
+        *read = stamp.is_settled().then(|| (stamp, Arc::clone(&value)));
         Ok(Some(value))
     }
 }

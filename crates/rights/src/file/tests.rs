@@ -106,3 +106,101 @@ fn many_who_change_it_lose_nothing() {
     });
     assert_eq!(file.rules().unwrap().unwrap().rules.len(), 8);
 }
+
+fn changed(file: &RightsFile, change: impl FnOnce(&mut Rules)) -> String {
+    let change = |rules: &mut Rules| {
+        change(rules);
+        Ok::<_, FileError>(())
+    };
+    file.change(change).unwrap();
+    fs::read_to_string(file.path()).unwrap()
+}
+
+/// People write comments beside rules; commands leave them where they are, whatever they add, remove or set.
+#[test]
+fn comments_stay_where_people_wrote_them() {
+    let text = "# ours\n\nstrict = false # for now\n\n# asked for in 2019\n[[rule]]\naccess = \"deny\"\nprefix = \"com,a)/\"\n\n# the press\n[[rule]]\naccess = \"deny\"\nprefix = \"com,b)/\" # all\n";
+    let (_dir, file) = file(text);
+    assert_eq!(
+        changed(&file, |rules| rules.rules.push(deny("com,c)/"))),
+        format!("{text}\n[[rule]]\naccess = \"deny\"\nprefix = \"com,c)/\"\n")
+    );
+    assert_eq!(changed(&file, |rules| drop(rules.rules.pop())), text);
+    let left = changed(&file, |rules| {
+        rules.rules.remove(0);
+        rules.strict = true;
+        rules.default = Access::Deny;
+    });
+    assert_eq!(
+        left,
+        "# ours\ndefault = \"deny\"\n\nstrict = true # for now\n\n# asked for in 2019\n\n# the press\n[[rule]]\naccess = \"deny\"\nprefix = \"com,b)/\" # all\n"
+    );
+}
+
+/// Rules that are laid out in another way are written anew, and say the same.
+#[test]
+fn inline_rules_are_changed_too() {
+    let (_dir, file) = file("# top\nrule = [{ access = \"deny\", prefix = \"com,a)/\" }]\n");
+    let text = changed(&file, |rules| rules.rules.push(deny("com,b)/")));
+    assert!(text.starts_with("# top\n"), "{text}");
+    changed(&file, |rules| drop(rules.rules.remove(0)));
+    assert_eq!(file.rules().unwrap().unwrap().rules, [deny("com,b)/")]);
+}
+
+#[test]
+fn errors_name_the_line() {
+    let check = |text: &str, line: usize, expected: &str| {
+        let (_dir, file) = file(text);
+        let error = file.rules().unwrap_err().to_string();
+        assert!(error.contains(&format!("rights.toml:{line}:")), "{error}");
+        assert!(error.contains(expected), "{error}");
+    };
+    let good = "default = \"deny\"\n\n[[rule]]\naccess = \"allow\"\n";
+    check(&format!("{good}perfix = \"com,a)/\"\n"), 5, "unknown field");
+    check(
+        &format!("{good}\n[[rule]]\naccess = \"deny\"\nto = \"later\"\n"),
+        6,
+        "rule 2",
+    );
+}
+
+/// A rule that could never match anything, or be for anybody, hides nothing without a word.
+#[test]
+fn rules_that_silently_do_nothing_are_errors() {
+    let check = |line: &str, expected: &str| {
+        let (_dir, file) = file(&format!("[[rule]]\naccess = \"deny\"\n{line}\n"));
+        let error = file.rules().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check("prefix = \"example.com\"", "no URL key");
+    check("url = \"www.example.com)/\"", "no URL key");
+    check("prefix = \"com,Example)/\"", "no URL key");
+    check("groups = [\"a b\"]", "no group");
+    check("except = [\"\"]", "no group");
+    check("from = \"2015\"\nto = \"2014\"", "later than to");
+    let (_dir, good) = file(
+        "[[rule]]\naccess = \"deny\"\nurl = \"dns:example.com\"\n[[rule]]\naccess = \"deny\"\nprefix = \"192.0.2.1)/\"\n",
+    );
+    assert_eq!(good.rules().unwrap().unwrap().rules.len(), 2);
+}
+
+#[test]
+fn a_link_to_nothing_is_no_open_archive() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rights.toml");
+    std::os::unix::fs::symlink(dir.path().join("gone.toml"), &path).unwrap();
+    assert!(RightsFile::at(path).rules().is_err());
+}
+
+/// A file that others must not read is closed to them after a change as well.
+#[test]
+fn a_change_keeps_who_may_read_the_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (_dir, file) = file("");
+    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o600)).unwrap();
+    changed(&file, |rules| rules.strict = true);
+    assert_eq!(
+        fs::metadata(file.path()).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+}

@@ -119,8 +119,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         },
         note: args.note,
     };
-    rule.condition
-        .clause(0)
+    rule.clause(0)
         .map_err(|error| WrongUse(format!("this rule means nothing: {error}")))?;
     let number = change(context, |rules| {
         rules.rules.push(rule.clone());
