@@ -65,11 +65,7 @@ fn answer(
         None if query.ranking.any_word => Mode::Any,
         None => Mode::All,
     };
-    let compiler = Compiler {
-        fields: &view.fields,
-        live: &view.live,
-        ranking: query.ranking,
-    };
+    let compiler = Compiler::new(view, &parsed, query.ranking);
     let near = compiler.near(&parsed)?;
     let mut run = |mode| {
         let collect = Collect {

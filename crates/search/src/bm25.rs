@@ -73,7 +73,8 @@ pub(crate) fn saturated_at_mean(frequency: Score) -> Score {
 pub(crate) fn idf(pages_with: u64, pages: u64) -> Score {
     debug_assert!(pages_with <= pages, "{pages_with} of {pages} pages have a word");
     let without = pages.saturating_sub(pages_with);
-    (1.0 + (without as Score + 0.5) / (pages_with as Score + 0.5)).ln()
+    let odds = (without as Score + 0.5) / (pages_with as Score + 0.5);
+    (1.0 + odds).ln()
 }
 
 #[cfg(test)]

@@ -11,13 +11,14 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Score, Term};
 
 use crate::bm25::{self, Bm25};
-use crate::forms::{Forms, Place};
+use crate::forms::{Forms, Place, Silent};
 use crate::live::Live;
+use crate::view::View;
 use crate::near::Near;
 use crate::query::{Clause, Leaf, Parsed, Part, Phrase};
 use crate::results::Ranking;
 use crate::schema::Fields;
-use crate::words;
+use crate::words::{self, Word};
 use crate::words_query::{Scores, WordsQuery};
 
 /// How many of the clauses with words must hold.
@@ -32,11 +33,12 @@ pub(crate) enum Mode {
 }
 
 /// Makes queries for tantivy, with the statistics of one cut of the index.
-#[derive(Clone, Copy)]
 pub(crate) struct Compiler<'v> {
-    pub(crate) fields: &'v Fields,
-    pub(crate) live: &'v Live,
-    pub(crate) ranking: Ranking,
+    fields: &'v Fields,
+    live: &'v Live,
+    ranking: Ranking,
+    /// Words that say nothing in some languages.
+    silent: Vec<(Word, Silent)>,
 }
 
 /// Whether fewer of such clauses may hold in another mode.
@@ -44,7 +46,20 @@ pub(crate) fn is_worded(clause: &Clause) -> bool {
     !clause.negated && clause.any.iter().any(|leaf| matches!(leaf, Leaf::Words(_)))
 }
 
-impl Compiler<'_> {
+impl<'v> Compiler<'v> {
+    /// For one query.
+    pub(crate) fn new(view: &'v View, parsed: &Parsed, ranking: Ranking) -> Compiler<'v> {
+        let single = parsed.phrases().map(|(phrase, _)| phrase);
+        let single: Vec<&Word> = single.filter_map(Phrase::single).collect();
+        let silent = Silent::of(&single);
+        Compiler {
+            fields: &view.fields,
+            live: &view.live,
+            ranking,
+            silent: single.into_iter().cloned().zip(silent).collect(),
+        }
+    }
+
     /// The query for tantivy. Only words and phrases score.
     pub(crate) fn compile(&self, parsed: &Parsed, mode: Mode) -> tantivy::Result<BooleanQuery> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
@@ -135,23 +150,35 @@ impl Compiler<'_> {
         Ok(Some(WordsQuery {
             words,
             place: self.anywhere(),
-            scores: Some(Scores { bm25, times }),
+            scores: Some(Scores {
+                bm25,
+                times,
+                silent: self.silent(phrase),
+            }),
         }))
     }
 
     /// The words whose nearness counts: single ones that need not be in a certain form.
     pub(crate) fn near(&self, parsed: &Parsed) -> tantivy::Result<Near> {
-        let mut words: Vec<(Forms, Score)> = Vec::new();
+        let mut words = Vec::new();
         for (phrase, _) in parsed.phrases().filter(|_| self.ranking.near) {
-            let [(_, forms)] = &self.forms(phrase)[..] else {
-                continue;
-            };
-            let is_new = !words.iter().any(|(other, _)| other == forms);
-            if is_new && !phrase.beginning && half_pair(phrase).is_none() {
-                words.push((forms.clone(), self.idf(forms)?));
+            if phrase.single().is_some()
+                && let Some((_, forms)) = self.forms(phrase).into_iter().next()
+            {
+                let idf = self.idf(&forms)?;
+                words.push((forms, idf, self.silent(phrase)));
             }
         }
         Ok(Near::new(words, self.anywhere()))
+    }
+
+    /// Where a word of the query says nothing by itself; a phrase always says something.
+    fn silent(&self, phrase: &Phrase) -> Silent {
+        let known = phrase.single().and_then(|word| {
+            let mut silent = self.silent.iter();
+            silent.find(|(other, _)| other == word)
+        });
+        known.map(|(_, silent)| silent.clone()).unwrap_or_default()
     }
 
     fn idf(&self, forms: &Forms) -> tantivy::Result<Score> {

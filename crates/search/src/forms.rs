@@ -22,6 +22,61 @@ pub(crate) struct Forms {
     stems: Vec<(&'static str, String)>,
 }
 
+/// Languages in which a word of a query says nothing by itself, as primary subtags.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Silent(Vec<&'static str>);
+
+/// The same in a segment.
+pub(crate) struct SilentDocs {
+    column: Option<StrColumn>,
+    ordinals: Vec<u64>,
+}
+
+impl Silent {
+    /// Where each of a query's words says nothing. In a language whose function words are all there is to the query,
+    /// they are what is looked for.
+    pub(crate) fn of(words: &[&Word]) -> Vec<Silent> {
+        let mut silent = vec![Silent::default(); words.len()];
+        for rules in &RULES {
+            let is_silent: Vec<bool> = words
+                .iter()
+                .map(|word| rules.is_function_word(&word.written))
+                .collect();
+            if is_silent.iter().all(|&is| is) {
+                continue;
+            }
+            for (silent, _) in silent.iter_mut().zip(is_silent).filter(|(_, is)| *is) {
+                silent.0.extend(rules.languages);
+            }
+        }
+        silent
+    }
+
+    pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<SilentDocs> {
+        if self.0.is_empty() {
+            return Ok(SilentDocs {
+                column: None,
+                ordinals: Vec::new(),
+            });
+        }
+        let column = reader.fast_fields().str(schema::LANGUAGE)?;
+        let ordinals = ordinals(column.as_ref(), self.0.iter())?;
+        Ok(SilentDocs { column, ordinals })
+    }
+}
+
+impl SilentDocs {
+    /// Whether the word says nothing in a page.
+    pub(crate) fn holds(&self, document: DocId) -> bool {
+        !self.ordinals.is_empty() && is_in(self.column.as_ref(), &self.ordinals, document)
+    }
+}
+
+fn is_in(column: Option<&StrColumn>, languages: &[u64], document: DocId) -> bool {
+    let language = column.and_then(|column| column.ords().first(document));
+    language.is_some_and(|language| languages.contains(&language))
+}
+
 /// The fields where words and their stems are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -244,11 +299,7 @@ impl FormDocs {
     /// Whether a source counts in the document where it stands.
     fn counts(&self, source: &Source) -> bool {
         match &source.kind {
-            Kind::Base { languages } => {
-                let column = self.languages.as_ref().map(|column| column.ords());
-                let language = column.and_then(|ordinals| ordinals.first(source.postings.doc()));
-                language.is_some_and(|language| languages.contains(&language))
-            }
+            Kind::Base { languages } => is_in(self.languages.as_ref(), languages, source.postings.doc()),
             _ => true,
         }
     }

@@ -8,7 +8,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader};
 
 use crate::bm25::Bm25;
-use crate::forms::{FormDocs, Forms, Place};
+use crate::forms::{FormDocs, Forms, Place, Silent, SilentDocs};
 use crate::phrase_docs::PhraseDocs;
 use crate::rank;
 
@@ -27,13 +27,20 @@ pub(crate) struct Scores {
     pub(crate) bm25: Arc<Bm25>,
     /// How often the query has the words.
     pub(crate) times: u32,
+    /// Where they score nothing.
+    pub(crate) silent: Silent,
 }
 
 impl WordsQuery {
     /// The pages of a segment, with their scores.
     pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<Box<dyn Scorer>> {
         let scores = match &self.scores {
-            Some(scores) => Some((scores.clone(), reader.get_fieldnorms_reader(self.place.words)?)),
+            Some(scores) => Some(OpenScores {
+                bm25: Arc::clone(&scores.bm25),
+                times: scores.times as Score,
+                silent: scores.silent.open(reader)?,
+                lengths: reader.get_fieldnorms_reader(self.place.words)?,
+            }),
             None => None,
         };
         if let [(_, forms)] = self.words.as_slice() {
@@ -88,18 +95,27 @@ impl Occurrences for PhraseDocs {
 
 struct WordsScorer<D> {
     docs: D,
-    scores: Option<(Scores, FieldNormReader)>,
+    scores: Option<OpenScores>,
+}
+
+/// [`Scores`] for the pages of a segment.
+struct OpenScores {
+    bm25: Arc<Bm25>,
+    times: Score,
+    silent: SilentDocs,
+    lengths: FieldNormReader,
 }
 
 impl<D: Occurrences> Scorer for WordsScorer<D> {
     fn score(&mut self) -> Score {
-        let Some((scores, lengths)) = &self.scores else {
+        let document = self.docs.doc();
+        let Some(scores) = self.scores.as_ref().filter(|scores| !scores.silent.holds(document)) else {
             return 0.0;
         };
-        let length = lengths.fieldnorm_id(self.docs.doc());
+        let length = scores.lengths.fieldnorm_id(document);
         let score = scores.bm25.score(self.docs.frequency(), length);
         // Rounded before it is multiplied: a word written twice counts exactly twice.
-        rank::rounded(score) * scores.times as Score
+        rank::rounded(score) * scores.times
     }
 }
 

@@ -73,9 +73,14 @@ pub(crate) struct Phrase {
 impl Phrase {
     /// Whether other words of the same stem hold as well: for a word alone, unless quotation marks ask for it as it is.
     pub(crate) fn takes_stems(&self) -> bool {
+        self.single().is_some_and(|word| !words::is_pair(&word.folded))
+    }
+
+    /// The word, where it stands alone, not in quotation marks, and whole.
+    pub(crate) fn single(&self) -> Option<&Word> {
         match self.words.as_slice() {
-            [(_, word)] => !self.quoted && !self.beginning && !words::is_pair(&word.folded),
-            _ => false,
+            [(_, word)] if !self.quoted && !self.beginning && !words::is_half_pair(&word.folded) => Some(word),
+            _ => None,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! - The code of the rules is part of a stem's term, so that a stem finds pages of its language alone.
 
 use frostem::{Algorithm, Stemmer};
+use tantivy::tokenizer::{Language, RawTokenizer, StopWordFilter, TextAnalyzer};
 
 use super::fold::fold;
 use super::plural::singular;
@@ -68,6 +69,35 @@ impl Rules {
         RULES.iter().find(|rules| rules.languages.contains(&language))
     }
 
+    /// Whether a word, as written, is one of those that say nothing by themselves in these languages: `the`, `of`.
+    pub(crate) fn is_function_word(&self, written: &str) -> bool {
+        let filter = self.function_words().and_then(StopWordFilter::new);
+        filter.is_some_and(|filter| {
+            let mut others = TextAnalyzer::builder(RawTokenizer::default()).filter(filter).build();
+            !others.token_stream(written).advance()
+        })
+    }
+
+    /// The list of these words: those of Lucene for English, else of Snowball, where there is one.
+    fn function_words(&self) -> Option<Language> {
+        Some(match self.algorithm? {
+            Algorithm::Danish => Language::Danish,
+            Algorithm::Dutch => Language::Dutch,
+            Algorithm::English => Language::English,
+            Algorithm::Finnish => Language::Finnish,
+            Algorithm::French => Language::French,
+            Algorithm::German => Language::German,
+            Algorithm::Hungarian => Language::Hungarian,
+            Algorithm::Italian => Language::Italian,
+            Algorithm::Norwegian => Language::Norwegian,
+            Algorithm::Portuguese => Language::Portuguese,
+            Algorithm::Russian => Language::Russian,
+            Algorithm::Spanish => Language::Spanish,
+            Algorithm::Swedish => Language::Swedish,
+            _ => return None,
+        })
+    }
+
     /// The stem of a word, without diacritics.
     pub(crate) fn stem(&self, folded: &str, written: Option<&str>) -> String {
         let Some(algorithm) = self.algorithm else {
@@ -120,6 +150,13 @@ mod tests {
         check("sv", &["böckerna", "böcker"], "bock");
         check("ta", &["புத்தகங்கள்", "புத்தகம்"], "புத்தகம்");
         check("tr", &["kitaplar", "kitap"], "kitap");
+    }
+
+    #[test]
+    fn function_words_are_those_of_a_language() {
+        let is = |language: &str, word: &str| Rules::of(language).unwrap().is_function_word(word);
+        assert!(is("en", "the") && is("de", "die") && is("de", "für") && is("ru", "и"));
+        assert!(!is("en", "die") && !is("en", "zone") && !is("", "the") && !is("el", "και"));
     }
 
     #[test]
