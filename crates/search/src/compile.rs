@@ -13,11 +13,11 @@ use tantivy::{Score, Term};
 use crate::bm25::{self, Bm25};
 use crate::forms::{Forms, Place, Silent};
 use crate::live::Live;
-use crate::view::View;
 use crate::near::Near;
 use crate::query::{Clause, Leaf, Parsed, Part, Phrase};
 use crate::results::Ranking;
 use crate::schema::Fields;
+use crate::view::View;
 use crate::words::{self, Word};
 use crate::words_query::{Scores, WordsQuery};
 

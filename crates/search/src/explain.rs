@@ -91,17 +91,16 @@ fn part(
 }
 
 /// How often the page has the forms of a word, as they are counted: those in the title several times.
-fn counts(
-    view: &View,
-    compiler: &Compiler<'_>,
-    forms: &Forms,
-    found: &Found,
-) -> tantivy::Result<Counts> {
+fn counts(view: &View, compiler: &Compiler<'_>, forms: &Forms, found: &Found) -> tantivy::Result<Counts> {
     let reader = view.searcher.segment_reader(found.address.segment_ord);
     let mut docs = forms.open(reader, compiler.anywhere(), IndexRecordOption::WithFreqs)?;
     let document = found.address.doc_id;
     let matches = docs.doc() == document || docs.doc() < document && docs.seek(document) == document;
-    Ok(if matches { docs.occurrences() } else { Counts::default() })
+    Ok(if matches {
+        docs.occurrences()
+    } else {
+        Counts::default()
+    })
 }
 
 /// Number of times a folded word stands in `text`.

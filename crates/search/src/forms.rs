@@ -18,8 +18,8 @@ use crate::words::{RULES, Rules, WRITTEN, Word, stem_term};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Forms {
     pub(crate) word: Word,
-    /// By the code of their rules; none for a word that is to be found as it is.
-    stems: Vec<(&'static str, String)>,
+    /// As [`RULES`]; none for a word that is to be found as it is.
+    stems: Vec<String>,
 }
 
 /// Languages in which a word of a query says nothing by itself, as primary subtags.
@@ -96,7 +96,7 @@ impl Forms {
     /// A word that is also found by its stems, as the rules of each language make them.
     pub(crate) fn stemmed(word: &Word) -> Forms {
         let written = Some(word.written.as_str()).filter(|written| *written != word.folded);
-        let stem = |rules: &Rules| (rules.code, rules.stem(&word.folded, written));
+        let stem = |rules: &Rules| rules.stem(&word.folded, written);
         Forms {
             word: word.clone(),
             stems: RULES.iter().map(stem).collect(),
@@ -112,14 +112,6 @@ impl Forms {
     ) -> tantivy::Result<FormDocs> {
         let words = reader.inverted_index(place.words)?;
         let mut sources = Vec::new();
-        let own = self.word.term();
-        each_form(&words, &self.word.folded, option, |term, postings| {
-            let kind = match term == own.as_bytes() {
-                true => Kind::Written,
-                false => Kind::OtherDiacritics,
-            };
-            sources.push(Source { postings, kind });
-        })?;
         let mut languages = None;
         if !self.stems.is_empty() {
             let frequencies = match option {
@@ -131,7 +123,34 @@ impl Forms {
             languages = reader.fast_fields().str(schema::LANGUAGE)?;
             self.open_bases(&words, languages.as_ref(), option, &mut sources)?;
         }
+        self.open_words(&words, option, &mut sources)?;
         Ok(FormDocs::new(sources, languages))
+    }
+
+    /// The word itself, after its stems.
+    fn open_words(
+        &self,
+        index: &InvertedIndexReader,
+        option: IndexRecordOption,
+        sources: &mut Vec<Source>,
+    ) -> tantivy::Result<()> {
+        let own = self.word.term();
+        let stemmed: Vec<usize> = sources.iter().filter_map(|source| source.kind.rules()).collect();
+        each_form(index, &self.word.folded, option, |term, written, postings| {
+            let has_stem = |&rules: &usize| self.is_stem(rules, &self.word.folded, written);
+            let kind = match term == own.as_bytes() {
+                true => Kind::Written,
+                false => Kind::OtherDiacritics {
+                    among: stemmed.iter().copied().filter(has_stem).collect(),
+                },
+            };
+            sources.push(Source { postings, kind });
+        })
+    }
+
+    /// Whether the word has the same stem as another by some rules.
+    fn is_stem(&self, rules: usize, folded: &str, written: Option<&str>) -> bool {
+        RULES[rules].stem(folded, written) == self.stems[rules]
     }
 
     /// Words whose stem is not the word itself.
@@ -141,11 +160,11 @@ impl Forms {
         option: IndexRecordOption,
         sources: &mut Vec<Source>,
     ) -> tantivy::Result<()> {
-        for (code, stem) in &self.stems {
-            if let Some(info) = index.terms().get(stem_term(code, stem))? {
+        for (rules, stem) in self.stems.iter().enumerate() {
+            if let Some(info) = index.terms().get(stem_term(RULES[rules].code, stem))? {
                 let postings = index.read_postings_from_terminfo(&info, option)?;
                 let with_word = *stem != self.word.folded;
-                let kind = Kind::Stem { with_word };
+                let kind = Kind::Stem { rules, with_word };
                 sources.push(Source { postings, kind });
             }
         }
@@ -161,43 +180,44 @@ impl Forms {
         option: IndexRecordOption,
         sources: &mut Vec<Source>,
     ) -> tantivy::Result<()> {
-        let mut bases: Vec<&str> = self.stems.iter().map(|(_, stem)| stem.as_str()).collect();
+        let mut bases: Vec<&String> = self.stems.iter().collect();
         bases.sort_unstable();
         bases.dedup();
-        for base in bases.into_iter().filter(|base| *base != self.word.folded) {
-            let rules = RULES.iter().filter(|rules| {
-                let mut stems = self.stems.iter();
-                stems.any(|(code, stem)| *code == rules.code && stem == base)
-            });
-            let ordinals = ordinals(languages, rules.flat_map(|rules| rules.languages))?;
-            if ordinals.is_empty() {
-                continue;
-            }
-            each_form(index, base, option, |_, postings| {
-                let kind = Kind::Base {
-                    languages: ordinals.clone(),
-                };
-                sources.push(Source { postings, kind });
+        for base in bases.into_iter().filter(|base| **base != self.word.folded) {
+            let mut failed = Ok(());
+            each_form(index, base, option, |_, written, postings| {
+                // A stem need not be the stem of itself.
+                let rules = (0..RULES.len())
+                    .filter(|&rules| self.stems[rules] == *base && self.is_stem(rules, base, written));
+                match ordinals(languages, rules.flat_map(|rules| RULES[rules].languages)) {
+                    Ok(languages) if languages.is_empty() => {}
+                    Ok(languages) => {
+                        let kind = Kind::Base { languages };
+                        sources.push(Source { postings, kind });
+                    }
+                    Err(error) => failed = Err(error),
+                }
             })?;
+            failed?;
         }
         Ok(())
     }
 }
 
-/// Calls `found` for every written form of a folded word.
+/// Calls `found` for every form of a folded word: its term, how it is written if not folded, its postings.
 fn each_form(
     index: &InvertedIndexReader,
     folded: &str,
     option: IndexRecordOption,
-    mut found: impl FnMut(&[u8], SegmentPostings),
+    mut found: impl FnMut(&[u8], Option<&str>, SegmentPostings),
 ) -> tantivy::Result<()> {
     let last = format!("{folded}{WRITTEN}\u{10FFFF}");
     let mut terms = index.terms().range().ge(folded).le(last).into_stream()?;
     while terms.advance() {
-        found(
-            terms.key(),
-            index.read_postings_from_terminfo(terms.value(), option)?,
-        );
+        let written = terms.key().get(folded.len() + WRITTEN.len_utf8()..);
+        let written = written.and_then(|written| std::str::from_utf8(written).ok());
+        let postings = index.read_postings_from_terminfo(terms.value(), option)?;
+        found(terms.key(), written, postings);
     }
     Ok(())
 }
@@ -222,12 +242,23 @@ fn ordinals<'l>(
 enum Kind {
     /// With the word as the query writes it.
     Written,
-    /// With the word, with other diacritics.
-    OtherDiacritics,
-    /// With the stem in the language of its rules; `with_word` where the query's word is among those counted.
-    Stem { with_word: bool },
+    /// With the word, with other diacritics. It is `among` the words that are counted by their stem where it has the
+    /// same by these of the [`RULES`]: diacritics can give it another.
+    OtherDiacritics { among: Vec<usize> },
+    /// With the stem in the language of these of the [`RULES`]; `with_word` where the query's word is among those
+    /// counted.
+    Stem { rules: usize, with_word: bool },
     /// With the stem as a word, if in one of these languages (by ordinal in the segment).
     Base { languages: Vec<u64> },
+}
+
+impl Kind {
+    fn rules(&self) -> Option<usize> {
+        match self {
+            Kind::Stem { rules, .. } => Some(*rules),
+            _ => None,
+        }
+    }
 }
 
 struct Source {
@@ -254,7 +285,7 @@ impl Counts {
 
 /// The pages of a segment with any form of a word.
 pub(crate) struct FormDocs {
-    /// In no order.
+    /// Stems, words that are the stem, then the word itself.
     sources: Vec<Source>,
     languages: Option<StrColumn>,
     /// The least document of all sources that has the word.
@@ -292,7 +323,10 @@ impl FormDocs {
 
     /// Whether the least document has the word.
     fn is_match(&self) -> bool {
-        let mut here = self.sources.iter().filter(|source| source.postings.doc() == self.doc);
+        let mut here = self
+            .sources
+            .iter()
+            .filter(|source| source.postings.doc() == self.doc);
         here.any(|source| self.counts(source))
     }
 
@@ -316,28 +350,36 @@ impl FormDocs {
     /// How often the document has each form.
     pub(crate) fn occurrences(&self) -> Counts {
         let mut counts = Counts::default();
-        let (mut stems, mut is_word_among_stems) = (0, false);
+        // A page has one language, so one source of stems at most; sources of words come after it.
+        let mut stemmed = None;
         for source in &self.sources {
             if source.postings.doc() != self.doc || !self.counts(source) {
                 continue;
             }
             let count = source.postings.term_freq();
-            match source.kind {
-                Kind::Written => counts.written += count,
-                Kind::OtherDiacritics => counts.other_diacritics += count,
-                Kind::Stem { with_word } => {
-                    stems += count;
-                    is_word_among_stems |= with_word;
+            let mut among = 0;
+            match &source.kind {
+                Kind::Stem { rules, with_word } => {
+                    counts.same_stem += count;
+                    stemmed = Some(*rules).filter(|_| *with_word);
                 }
-                Kind::Base { .. } => stems += count,
+                Kind::Base { .. } => counts.same_stem += count,
+                Kind::Written => {
+                    counts.written += count;
+                    among = if stemmed.is_some() { count } else { 0 };
+                }
+                Kind::OtherDiacritics { among: rules } => {
+                    counts.other_diacritics += count;
+                    among = if stemmed.is_some_and(|stemmed| rules.contains(&stemmed)) {
+                        count
+                    } else {
+                        0
+                    };
+                }
             }
+            debug_assert!(among <= counts.same_stem, "a word is more frequent than its stem");
+            counts.same_stem = counts.same_stem.saturating_sub(among);
         }
-        let words = counts.written + counts.other_diacritics;
-        counts.same_stem = match is_word_among_stems {
-            // A word whose diacritics give it another stem is not among them, hence the bound.
-            true => stems.saturating_sub(words),
-            false => stems,
-        };
         counts
     }
 

@@ -71,7 +71,11 @@ impl PhraseDocs {
         let mut index = 0;
         while target != TERMINATED && index < self.words.len() {
             let docs = &mut self.words[index].1;
-            let doc = if docs.doc() < target { docs.seek(target) } else { docs.doc() };
+            let doc = if docs.doc() < target {
+                docs.seek(target)
+            } else {
+                docs.doc()
+            };
             if doc > target {
                 target = doc;
                 index = 0;

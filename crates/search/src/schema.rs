@@ -94,10 +94,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         .set_tokenizer(STEMS)
         .set_index_option(IndexRecordOption::WithFreqs)
         .set_fieldnorms(false);
-    let unscored = words
-        .clone()
-        .set_tokenizer(WORDS_AND_STEMS)
-        .set_fieldnorms(false);
+    let unscored = words.clone().set_tokenizer(WORDS_AND_STEMS).set_fieldnorms(false);
     let unscored = TextOptions::default().set_indexing_options(unscored);
     let counted = TextOptions::default().set_fast("raw");
     let number = NumericOptions::default().set_fast();

@@ -109,7 +109,11 @@ struct OpenScores {
 impl<D: Occurrences> Scorer for WordsScorer<D> {
     fn score(&mut self) -> Score {
         let document = self.docs.doc();
-        let Some(scores) = self.scores.as_ref().filter(|scores| !scores.silent.holds(document)) else {
+        let Some(scores) = self
+            .scores
+            .as_ref()
+            .filter(|scores| !scores.silent.holds(document))
+        else {
             return 0.0;
         };
         let length = scores.lengths.fieldnorm_id(document);

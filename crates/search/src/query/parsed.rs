@@ -79,7 +79,9 @@ impl Phrase {
     /// The word, where it stands alone, not in quotation marks, and whole.
     pub(crate) fn single(&self) -> Option<&Word> {
         match self.words.as_slice() {
-            [(_, word)] if !self.quoted && !self.beginning && !words::is_half_pair(&word.folded) => Some(word),
+            [(_, word)] if !self.quoted && !self.beginning && !words::is_half_pair(&word.folded) => {
+                Some(word)
+            }
             _ => None,
         }
     }

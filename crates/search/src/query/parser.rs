@@ -204,7 +204,10 @@ impl Parser {
             // Any part of a run is found, its beginning too.
             return;
         }
-        let chars = phrase.words.first().map_or(0, |(_, word)| word.folded.chars().count());
+        let chars = phrase
+            .words
+            .first()
+            .map_or(0, |(_, word)| word.folded.chars().count());
         if !at_end || phrase.words.len() > 1 {
             phrase.quoted = true;
             self.note(NoteKind::StarIgnored, shown(text));

@@ -30,7 +30,9 @@ fn check_noted(text: &str, understood: &str, kind: NoteKind, part: &str) {
 
 fn folded(phrase: &Phrase) -> Vec<(usize, &str)> {
     let words = phrase.words.iter();
-    words.map(|(offset, word)| (*offset, word.folded.as_str())).collect()
+    words
+        .map(|(offset, word)| (*offset, word.folded.as_str()))
+        .collect()
 }
 
 #[test]

@@ -75,7 +75,9 @@ impl Finder {
         let first = |stem: &'_ str| stem.chars().next().map_or(0, char::len_utf8);
         let begun = stems.iter().map(|(stem, _)| &stem[..first(stem)]);
         let any = rules.filter(|rules| rules.changes_beginnings);
-        let any = any.into_iter().flat_map(|_| (0..LETTERS.len()).map(|at| &LETTERS[at..=at]));
+        let any = any
+            .into_iter()
+            .flat_map(|_| (0..LETTERS.len()).map(|at| &LETTERS[at..=at]));
         let starts = beginnings.iter().map(String::as_str).chain(begun).chain(any);
         Finder {
             has_half_pair: words.iter().any(|word| words::is_half_pair(word)),
@@ -128,7 +130,10 @@ impl Finder {
             // A word that was passed over is empty.
             if let Some(rules) = self.rules.filter(|_| !word.is_empty() && !words::is_pair(word)) {
                 let stem = rules.stem(word, words.written());
-                let others = self.stems.iter().filter(|(other, index)| *other == stem && own != Some(*index));
+                let others = self
+                    .stems
+                    .iter()
+                    .filter(|(other, index)| *other == stem && own != Some(*index));
                 others.for_each(|(_, index)| push(*index, As::Stem));
             }
             let begun = |start: &String| !word.is_empty() && word.starts_with(start.as_str());

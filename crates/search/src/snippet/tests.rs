@@ -48,12 +48,27 @@ fn words_of_the_same_stem_are_marked_in_the_language_of_the_page() {
     let check = |language: &str, query: &str, text: &str, expected: &str| {
         assert_eq!(marked_in(language, query, text), expected);
     };
-    check("en-GB", "indexing", "An index is indexed", "An <mark>index</mark> is <mark>indexed</mark>");
+    check(
+        "en-GB",
+        "indexing",
+        "An index is indexed",
+        "An <mark>index</mark> is <mark>indexed</mark>",
+    );
     check("en", "\"indexing\"", "An index", "An index");
-    check("en", "\"an indexing\" index", "an indexed", "an <mark>indexed</mark>");
+    check(
+        "en",
+        "\"an indexing\" index",
+        "an indexed",
+        "an <mark>indexed</mark>",
+    );
     check("pl", "indexing", "An index", "An index");
     check("en", "die", "dying", "<mark>dying</mark>");
-    check("nl", "lopen", "hij heeft gelopen", "hij heeft <mark>gelopen</mark>");
+    check(
+        "nl",
+        "lopen",
+        "hij heeft gelopen",
+        "hij heeft <mark>gelopen</mark>",
+    );
     check("de", "haus", "viele Häuser", "viele <mark>Häuser</mark>");
     check("ru", "книга", "много книг", "много <mark>книг</mark>");
 }

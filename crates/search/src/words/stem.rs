@@ -6,6 +6,8 @@
 //!   the folded word, and must not depend on which of the two a page has.
 //! - The code of the rules is part of a stem's term, so that a stem finds pages of its language alone.
 
+use std::sync::OnceLock;
+
 use frostem::{Algorithm, Stemmer};
 use tantivy::tokenizer::{Language, RawTokenizer, StopWordFilter, TextAnalyzer};
 
@@ -71,10 +73,15 @@ impl Rules {
 
     /// Whether a word, as written, is one of those that say nothing by themselves in these languages: `the`, `of`.
     pub(crate) fn is_function_word(&self, written: &str) -> bool {
-        let filter = self.function_words().and_then(StopWordFilter::new);
-        filter.is_some_and(|filter| {
-            let mut others = TextAnalyzer::builder(RawTokenizer::default()).filter(filter).build();
-            !others.token_stream(written).advance()
+        static FILTERS: OnceLock<Vec<(&str, StopWordFilter)>> = OnceLock::new();
+        let filters = FILTERS.get_or_init(|| {
+            let filter = |rules: &Rules| Some((rules.code, StopWordFilter::new(rules.function_words()?)?));
+            RULES.iter().filter_map(filter).collect()
+        });
+        let filter = filters.iter().find(|(code, _)| *code == self.code);
+        filter.is_some_and(|(_, filter)| {
+            let others = TextAnalyzer::builder(RawTokenizer::default()).filter(filter.clone());
+            !others.build().token_stream(written).advance()
         })
     }
 

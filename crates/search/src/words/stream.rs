@@ -217,7 +217,10 @@ mod tests {
             let mut stream = tokenizer.token_stream(&text);
             let mut found = Vec::new();
             while stream.advance() {
-                found.push((stream.token().position, stream.token().text.replace(['\u{1}', '\u{2}'], "/")));
+                found.push((
+                    stream.token().position,
+                    stream.token().text.replace(['\u{1}', '\u{2}'], "/"),
+                ));
             }
             let found: Vec<(usize, &str)> = found.iter().map(|(at, text)| (*at, text.as_str())).collect();
             assert_eq!(found, expected, "{text}");
@@ -226,8 +229,18 @@ mod tests {
 
     #[test]
     fn stems_stand_where_their_words_do() {
-        check(true, "en", "The pages", &[(0, "the"), (1, "pages"), (1, "/en/page")]);
-        check(false, "en", "The pages of Pages", &[(1, "/en/page"), (3, "/en/page")]);
+        check(
+            true,
+            "en",
+            "The pages",
+            &[(0, "the"), (1, "pages"), (1, "/en/page")],
+        );
+        check(
+            false,
+            "en",
+            "The pages of Pages",
+            &[(1, "/en/page"), (3, "/en/page")],
+        );
         check(true, "fr", "Cafés", &[(0, "cafes/cafés"), (0, "/fr/caf")]);
         check(false, "pl", "pages", &[]);
         check(false, "", "pages", &[(0, "//page")]);
