@@ -99,7 +99,7 @@ python: need-cargo need-python
 # Modest sizes, some minutes. SQL is measured where `make sql` has built it.
 bench: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
-	@for program in read load search store scan 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
+	@for program in relevance read load search store scan 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
 	@echo; echo '== bench/sql'; \
@@ -108,7 +108,7 @@ bench: need-cargo need-readers
 # At the sizes of docs/performance.md, which gets a row for each load: two hours, and 45 GB of disk below TMPDIR.
 bench-full: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
-	@for program in read 'load --full --record docs/performance.md' 'weave --full' 'search --full' 'scan --full'; do \
+	@for program in relevance read 'load --full --record docs/performance.md' 'weave --full' 'search --full' 'scan --full'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
 	@if [ -x '$(WEFT)-sql' ]; then echo; echo '== bench/sql'; $(CARGO_TARGET_DIR)/release/sql --full --python $(VENV)/bin/python; fi

@@ -6,12 +6,11 @@ use std::time::Instant;
 use rights::Sight;
 
 use crate::collect::{Collect, Collected, Found};
-use crate::compile::{self, Mode};
+use crate::compile::{self, Compiler, Mode};
 use crate::cursor::Cursor;
 use crate::document::Row;
 use crate::error::SearchError;
 use crate::index::SearchIndex;
-use crate::live::Live;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
 use crate::query::{self, Parsed};
@@ -39,16 +38,14 @@ impl SearchIndex {
         text_of: &dyn Fn(&str) -> Option<Arc<str>>,
     ) -> Result<Results, SearchError> {
         // One view for the whole answer: a commit meanwhile changes neither its total nor its order.
-        caught(|| answer(&self.view(), query, sight, None, text_of))
+        caught(|| answer(&self.view(), query, sight, text_of))
     }
 }
 
-/// Answers from a view; `forced` for measuring.
-pub(crate) fn answer(
+fn answer(
     view: &View,
     query: &Query,
     sight: &Sight,
-    forced: Option<Mode>,
     text_of: &dyn Fn(&str) -> Option<Arc<str>>,
 ) -> Result<Results, SearchError> {
     let started = ambient::now();
@@ -68,19 +65,24 @@ pub(crate) fn answer(
     }
     let limit = query.limit.min(LIMIT_MAX);
     // A cursor keeps the mode of its list: its next page must be of the same matches.
-    let mut mode = forced
-        .or(cursor.as_ref().map(|cursor| cursor.mode))
-        .unwrap_or(Mode::All);
+    let mut mode = match &cursor {
+        Some(cursor) => cursor.mode,
+        None if query.ranking.any_word => Mode::Any,
+        None => Mode::All,
+    };
     let seen = view.seen(sight)?;
+    let compiler = Compiler::new(view, &seen.live, &parsed, query.ranking);
+    let near = compiler.near(&parsed)?;
     let mut run = |mode| {
         let collect = Collect {
             buckets: &seen.buckets,
             visible: seen.visible.as_ref(),
+            near: &near,
             limit,
             after: cursor.take().map(|cursor| cursor.after),
             facets: query.facets,
         };
-        collect_matches(view, &seen.live, &parsed, mode, &collect)
+        collect_matches(view, &compiler, &parsed, mode, &collect)
     };
     let mut found = run(mode)?;
     // Fewer words only where all of them give nothing: a short list of right answers is better than a long
@@ -96,7 +98,8 @@ pub(crate) fn answer(
         parsed.notes.push(Note::new(NoteKind::MostOfTheWords, ""));
     }
     let understood = parsed.to_string();
-    let hits = hits(view, &seen.live, &parsed, &found.best, query.explain, text_of)?;
+    let explained = query.explain.then_some(&compiler);
+    let hits = hits(view, &parsed, &found.best, explained, text_of)?;
     let facets = if query.facets {
         facets::facets(&found.counts, &understood)?
     } else {
@@ -124,14 +127,13 @@ fn milliseconds(started: Instant) -> f64 {
 
 fn collect_matches(
     view: &View,
-    live: &Live,
+    compiler: &Compiler<'_>,
     parsed: &Parsed,
     mode: Mode,
     collect: &Collect<'_>,
 ) -> Result<Collected, SearchError> {
-    let compiled = compile::compile(parsed, &view.fields, mode);
-    let searcher = &view.searcher;
-    Ok(searcher.search_with_statistics_provider(&compiled, collect, live)?)
+    let compiled = compiler.compile(parsed, mode)?;
+    Ok(view.searcher.search(&compiled, collect)?)
 }
 
 /// Whether "most of the words" is less than "all of them".
@@ -146,10 +148,9 @@ fn can_relax(parsed: &Parsed) -> bool {
 
 fn hits(
     view: &View,
-    live: &Live,
     parsed: &Parsed,
     best: &[Found],
-    explained: bool,
+    explained: Option<&Compiler<'_>>,
     text_of: &dyn Fn(&str) -> Option<Arc<str>>,
 ) -> Result<Vec<Hit>, SearchError> {
     let rows = rows(view, best)?;
@@ -157,7 +158,7 @@ fn hits(
     let mut hits = Vec::with_capacity(best.len());
     for (index, (found, row)) in best.iter().zip(rows).enumerate() {
         let explanation = explained
-            .then(|| explain::explain(view, live, parsed, found, &row))
+            .map(|compiler| explain::explain(view, compiler, parsed, found, &row))
             .transpose()?;
         hits.push(Hit {
             snippet: std::mem::take(&mut snippets[index]),
@@ -189,11 +190,11 @@ fn rows(view: &View, best: &[Found]) -> Result<Vec<Row>, SearchError> {
 /// The snippets of rows. Texts are asked for in the order of their keys, in which they lie on the disk, and one at a
 /// time: a thousand long ones would fill the memory.
 fn snippets(parsed: &Parsed, rows: &[Row], text_of: &dyn Fn(&str) -> Option<Arc<str>>) -> Vec<Snippet> {
-    let maker = Snippets::new(parsed);
+    let mut maker = Snippets::new(parsed);
     let mut snippets = vec![Snippet::default(); rows.len()];
     for index in sorted(rows.len(), |index| rows[index].url_key.as_str()) {
         let text = text_of(&rows[index].url_key);
-        snippets[index] = maker.best(text.as_deref().unwrap_or_default());
+        snippets[index] = maker.best(text.as_deref().unwrap_or_default(), &rows[index].language);
     }
     snippets
 }

@@ -11,6 +11,7 @@ use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
 use crate::buckets::Buckets;
 use crate::facets::{Counter, Counts};
+use crate::near::{Near, NearDocs};
 use crate::rank::{self, Units};
 use crate::schema;
 use crate::visible::{Bits, Visible};
@@ -28,6 +29,7 @@ pub(crate) struct Collect<'v> {
     pub(crate) buckets: &'v Buckets,
     /// The documents that somebody sees; all if absent.
     pub(crate) visible: Option<&'v Visible>,
+    pub(crate) near: &'v Near,
     pub(crate) limit: usize,
     pub(crate) after: Option<After>,
     pub(crate) facets: bool,
@@ -92,6 +94,7 @@ impl Collector for Collect<'_> {
                 .and_then(|visible| visible.of_segment(segment as usize))
                 .cloned(),
             after,
+            near: self.near.open(reader)?,
             total: 0,
             counter: self.facets.then(|| Counter::new(reader)).transpose()?,
         })
@@ -194,6 +197,7 @@ pub(crate) struct SegmentCollect {
     visible: Option<Bits>,
     /// Score and first key ordinal of what comes next.
     after: Option<(Units, u32)>,
+    near: NearDocs,
     total: u64,
     counter: Option<Counter>,
 }
@@ -216,7 +220,12 @@ impl SegmentCollector for SegmentCollect {
             counter.count(document);
         }
         let score = rank::units(score) + rank::prior(bucket_of(&self.buckets, document));
-        // The cheap test first: an ordinal costs a read of a column, and most matches are not among the best.
+        // The cheap test first: positions and an ordinal cost reads, and most matches are not among the best.
+        let most = score + self.near.most();
+        if most < self.best.score_min || self.after.is_some_and(|(after, _)| score > after) {
+            return;
+        }
+        let score = score + self.near.gain(document);
         if score < self.best.score_min {
             return;
         }

@@ -1,18 +1,25 @@
 //! From a query as understood to tantivy's.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
-use tantivy::Term;
 use tantivy::query::{
-    AllQuery, BooleanQuery, ConstScoreQuery, Occur, PhraseQuery, Query, RangeQuery, TermQuery, TermSetQuery,
+    AllQuery, BooleanQuery, ConstScoreQuery, InvertedIndexRangeQuery, Occur, Query, RangeQuery, TermQuery,
+    TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{Score, Term};
 
-use crate::beginning::{Beginning, beginning};
+use crate::bm25::{self, Bm25};
+use crate::forms::{Forms, Place, Silent};
+use crate::live::Live;
+use crate::near::Near;
 use crate::query::{Clause, Leaf, Parsed, Part, Phrase};
-use crate::rank::Rounded;
+use crate::results::Ranking;
 use crate::schema::Fields;
-use crate::words;
+use crate::view::View;
+use crate::words::{self, Word};
+use crate::words_query::{Scores, WordsQuery};
 
 /// How many of the clauses with words must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,33 +32,13 @@ pub(crate) enum Mode {
     Any,
 }
 
-/// The query for tantivy. Only words and phrases score.
-pub(crate) fn compile(parsed: &Parsed, fields: &Fields, mode: Mode) -> BooleanQuery {
-    let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-    let mut worded: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-    for clause in &parsed.clauses {
-        let query = any_of(clause, fields);
-        if clause.negated {
-            clauses.push((Occur::MustNot, query));
-        } else if mode != Mode::All && is_worded(clause) {
-            worded.push((Occur::Should, query));
-        } else {
-            clauses.push((Occur::Must, query));
-        }
-    }
-    if !worded.is_empty() {
-        let wanted = match mode {
-            Mode::Most => worded.len().div_ceil(2),
-            _ => 1,
-        };
-        let some = BooleanQuery::with_minimum_required_clauses(worded, wanted);
-        clauses.push((Occur::Must, Box::new(some)));
-    }
-    if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
-        // Negations alone: without something that must hold, tantivy finds nothing.
-        clauses.push((Occur::Must, filter(Box::new(AllQuery))));
-    }
-    BooleanQuery::new(clauses)
+/// Makes queries for tantivy, with the statistics of one cut of the index.
+pub(crate) struct Compiler<'v> {
+    fields: &'v Fields,
+    live: &'v Live,
+    ranking: Ranking,
+    /// Words that say nothing in some languages.
+    silent: Vec<(Word, Silent)>,
 }
 
 /// Whether fewer of such clauses may hold in another mode.
@@ -59,27 +46,201 @@ pub(crate) fn is_worded(clause: &Clause) -> bool {
     !clause.negated && clause.any.iter().any(|leaf| matches!(leaf, Leaf::Words(_)))
 }
 
-fn any_of(clause: &Clause, fields: &Fields) -> Box<dyn Query> {
-    let query = |leaf| leaf_query(leaf, clause.times, fields);
-    if let [leaf] = clause.any.as_slice() {
-        return query(leaf);
+impl<'v> Compiler<'v> {
+    /// For one query.
+    pub(crate) fn new(view: &'v View, live: &'v Live, parsed: &Parsed, ranking: Ranking) -> Compiler<'v> {
+        let single = parsed.phrases().map(|(phrase, _)| phrase);
+        let single: Vec<&Word> = single.filter_map(Phrase::single).collect();
+        let silent = Silent::of(&single);
+        Compiler {
+            fields: &view.fields,
+            live,
+            ranking,
+            silent: single.into_iter().cloned().zip(silent).collect(),
+        }
     }
-    let leaves = clause.any.iter().map(|leaf| (Occur::Should, query(leaf)));
-    Box::new(BooleanQuery::new(leaves.collect()))
+
+    /// The statistics that scores are made from.
+    pub(crate) fn live(&self) -> &'v Live {
+        self.live
+    }
+
+    /// The query for tantivy. Only words and phrases score.
+    pub(crate) fn compile(&self, parsed: &Parsed, mode: Mode) -> tantivy::Result<BooleanQuery> {
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        let mut worded: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        for clause in &parsed.clauses {
+            let query = self.any_of(clause)?;
+            if clause.negated {
+                clauses.push((Occur::MustNot, query));
+            } else if mode != Mode::All && is_worded(clause) {
+                worded.push((Occur::Should, query));
+            } else {
+                clauses.push((Occur::Must, query));
+            }
+        }
+        if !worded.is_empty() {
+            let wanted = match mode {
+                Mode::Most => worded.len().div_ceil(2),
+                _ => 1,
+            };
+            let some = BooleanQuery::with_minimum_required_clauses(worded, wanted);
+            clauses.push((Occur::Must, Box::new(some)));
+        }
+        if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
+            // Negations alone: without something that must hold, tantivy finds nothing.
+            clauses.push((Occur::Must, filter(Box::new(AllQuery))));
+        }
+        Ok(BooleanQuery::new(clauses))
+    }
+
+    fn any_of(&self, clause: &Clause) -> tantivy::Result<Box<dyn Query>> {
+        let query = |leaf| self.leaf_query(leaf, clause.times);
+        if let [leaf] = clause.any.as_slice() {
+            return query(leaf);
+        }
+        let leaves = clause.any.iter().map(|leaf| Ok((Occur::Should, query(leaf)?)));
+        let leaves: tantivy::Result<Vec<_>> = leaves.collect();
+        Ok(Box::new(BooleanQuery::new(leaves?)))
+    }
+
+    fn leaf_query(&self, leaf: &Leaf, times: u32) -> tantivy::Result<Box<dyn Query>> {
+        let fields = self.fields;
+        Ok(match leaf {
+            Leaf::Words(phrase) => return self.words_query(phrase, times),
+            Leaf::Site(host) => filter(exact(Term::from_field_text(fields.site, host))),
+            Leaf::Type(value) => filter(type_query(value, fields)),
+            Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),
+            Leaf::Collection(value) => filter(exact(Term::from_field_text(fields.collection, value))),
+            Leaf::Date { first, last, .. } => filter(Box::new(RangeQuery::new(
+                Bound::Included(Term::from_field_u64(fields.date, *first)),
+                Bound::Included(Term::from_field_u64(fields.date, *last)),
+            ))),
+        })
+    }
+
+    /// The query of words, in the part of the page where they must be.
+    fn words_query(&self, phrase: &Phrase, times: u32) -> tantivy::Result<Box<dyn Query>> {
+        let part = match phrase.part {
+            Part::Any => return self.scored_query(phrase, times),
+            Part::Title => self.fields.title,
+            Part::Url => self.fields.url,
+        };
+        // `body` has the words of title and URL too: words found there count as they do in any query.
+        let there = filter(self.unscored_query(phrase, both(part)));
+        let scored = self.scored_query(phrase, times)?;
+        Ok(Box::new(BooleanQuery::intersection(vec![there, scored])))
+    }
+
+    /// The query of words next to each other anywhere: what scores, and that so many times. Beginnings of
+    /// words do not score.
+    fn scored_query(&self, phrase: &Phrase, times: u32) -> tantivy::Result<Box<dyn Query>> {
+        Ok(match self.scored(phrase, times)? {
+            Some(query) => Box::new(query),
+            None => filter(self.unscored_query(phrase, self.anywhere())),
+        })
+    }
+
+    /// The words of a phrase with their scores, if they score.
+    pub(crate) fn scored(&self, phrase: &Phrase, times: u32) -> tantivy::Result<Option<WordsQuery>> {
+        if phrase.beginning || half_pair(phrase).is_some() {
+            return Ok(None);
+        }
+        let words = self.forms(phrase);
+        let mut idf = 0.0;
+        for (_, forms) in &words {
+            idf += self.idf(forms)?;
+        }
+        let bm25 = Arc::new(Bm25::new(idf, self.live.length_mean()));
+        Ok(Some(WordsQuery {
+            words,
+            place: self.anywhere(),
+            scores: Some(Scores {
+                bm25,
+                times,
+                silent: self.silent(phrase),
+            }),
+        }))
+    }
+
+    /// The words whose nearness counts: single ones that need not be in a certain form.
+    pub(crate) fn near(&self, parsed: &Parsed) -> tantivy::Result<Near> {
+        let mut words = Vec::new();
+        for (phrase, _) in parsed.phrases().filter(|_| self.ranking.near) {
+            if phrase.single().is_some()
+                && let Some((_, forms)) = self.forms(phrase).into_iter().next()
+            {
+                let idf = self.idf(&forms)?;
+                words.push((forms, idf, self.silent(phrase)));
+            }
+        }
+        Ok(Near::new(words, self.anywhere()))
+    }
+
+    /// Where a word of the query says nothing by itself; a phrase always says something.
+    fn silent(&self, phrase: &Phrase) -> Silent {
+        let known = phrase.single().and_then(|word| {
+            let mut silent = self.silent.iter();
+            silent.find(|(other, _)| other == word)
+        });
+        known.map(|(_, silent)| silent.clone()).unwrap_or_default()
+    }
+
+    fn idf(&self, forms: &Forms) -> tantivy::Result<Score> {
+        let pages = self.live.pages_with(forms, self.anywhere())?;
+        Ok(bm25::idf(pages, self.live.documents()))
+    }
+
+    /// The words of a phrase in the forms that they are looked for: only a word alone, not in quotes, by its stems.
+    pub(crate) fn forms(&self, phrase: &Phrase) -> Vec<(usize, Forms)> {
+        let forms = match phrase.takes_stems() && self.ranking.stems {
+            true => Forms::stemmed,
+            false => Forms::exact,
+        };
+        let words = phrase.words.iter();
+        words.map(|(offset, word)| (*offset, forms(word))).collect()
+    }
+
+    /// Title, URL and text.
+    pub(crate) fn anywhere(&self) -> Place {
+        Place {
+            words: self.fields.body,
+            stems: self.fields.stems,
+        }
+    }
+
+    /// The pages with the words of a phrase.
+    fn unscored_query(&self, phrase: &Phrase, place: Place) -> Box<dyn Query> {
+        if let Some(word) = half_pair(phrase) {
+            return beginning(place.words, word);
+        }
+        if let ([(_, word)], true) = (phrase.words.as_slice(), phrase.beginning) {
+            return beginning(place.words, &word.folded);
+        }
+        Box::new(WordsQuery {
+            words: self.forms(phrase),
+            place,
+            scores: None,
+        })
+    }
 }
 
-fn leaf_query(leaf: &Leaf, times: u32, fields: &Fields) -> Box<dyn Query> {
-    match leaf {
-        Leaf::Words(phrase) => words_query(phrase, times, fields),
-        Leaf::Site(host) => filter(exact(Term::from_field_text(fields.site, host))),
-        Leaf::Type(value) => filter(type_query(value, fields)),
-        Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),
-        Leaf::Collection(value) => filter(exact(Term::from_field_text(fields.collection, value))),
-        Leaf::Date { first, last, .. } => filter(Box::new(RangeQuery::new(
-            Bound::Included(Term::from_field_u64(fields.date, *first)),
-            Bound::Included(Term::from_field_u64(fields.date, *last)),
-        ))),
+/// The place of words and stems that are in one field.
+fn both(field: Field) -> Place {
+    Place {
+        words: field,
+        stems: field,
     }
+}
+
+/// All terms that begin with `text`.
+fn beginning(field: Field, text: &str) -> Box<dyn Query> {
+    // The greatest character: no term that begins so comes behind it.
+    let last = format!("{text}\u{10FFFF}");
+    Box::new(InvertedIndexRangeQuery::new(
+        Bound::Included(Term::from_field_text(field, text)),
+        Bound::Included(Term::from_field_text(field, &last)),
+    ))
 }
 
 fn filter(query: Box<dyn Query>) -> Box<dyn Query> {
@@ -91,50 +252,10 @@ fn exact(term: Term) -> Box<dyn Query> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-/// The query of words, in the part of the page where they must be.
-fn words_query(phrase: &Phrase, times: u32, fields: &Fields) -> Box<dyn Query> {
-    let part = match phrase.part {
-        Part::Any => return scored_query(phrase, times, fields),
-        Part::Title => fields.title,
-        Part::Url => fields.url,
-    };
-    // `body` has the words of title and URL too: words found there count as they do in any query.
-    let there = filter(unscored_query(phrase, part));
-    let scored = scored_query(phrase, times, fields);
-    Box::new(BooleanQuery::intersection(vec![there, scored]))
-}
-
-/// The query of words next to each other anywhere: what scores, and that so many times. Beginnings of
-/// words do not score.
-pub(crate) fn scored_query(phrase: &Phrase, times: u32, fields: &Fields) -> Box<dyn Query> {
-    let query = unscored_query(phrase, fields.body);
-    if phrase.beginning || half_pair(phrase).is_some() {
-        return filter(query);
-    }
-    Box::new(Rounded::new(query, times))
-}
-
-/// The pages with the words of a phrase in a field.
-fn unscored_query(phrase: &Phrase, field: Field) -> Box<dyn Query> {
-    let term = |word: &str| Term::from_field_text(field, word);
-    if let Some(word) = half_pair(phrase) {
-        return beginning(field, word);
-    }
-    match phrase.words.as_slice() {
-        [(_, word)] if phrase.beginning => Beginning::new(word).query(field),
-        [(_, word)] => Box::new(TermQuery::new(term(word), IndexRecordOption::WithFreqs)),
-        words => {
-            // With offsets, because a phrase may leave a word out: the half pair at the end of a run.
-            let terms = words.iter().map(|(offset, word)| (*offset, term(word)));
-            Box::new(PhraseQuery::new_with_offset(terms.collect()))
-        }
-    }
-}
-
 /// The word of a phrase that is one character out of a run of pairs.
 fn half_pair(phrase: &Phrase) -> Option<&str> {
     match phrase.words.as_slice() {
-        [(_, word)] => Some(word.as_str()).filter(|word| words::is_half_pair(word)),
+        [(_, word)] => Some(word.folded.as_str()).filter(|word| words::is_half_pair(word)),
         _ => None,
     }
 }

@@ -2,21 +2,22 @@
 
 use serde_json::{Value, json};
 use tantivy::DocSet;
-use tantivy::query::{EnableScoring, Query};
+use tantivy::schema::IndexRecordOption;
 
 use crate::collect::Found;
-use crate::compile;
+use crate::compile::Compiler;
 use crate::document::Row;
-use crate::live::Live;
+use crate::forms::{Counts, Forms};
 use crate::query::{Parsed, Phrase};
 use crate::rank;
 use crate::schema;
 use crate::view::View;
+use crate::words::Words;
 
 /// The parts of a score; they add up to it.
 pub(crate) fn explain(
     view: &View,
-    live: &Live,
+    compiler: &Compiler<'_>,
     parsed: &Parsed,
     found: &Found,
     row: &Row,
@@ -24,19 +25,22 @@ pub(crate) fn explain(
     let mut parts = Vec::new();
     let mut sum = 0;
     for (phrase, times) in parsed.phrases() {
-        let units = score_of(view, live, phrase, times, found)?;
+        let units = score_of(view, compiler, phrase, times, found)?;
         sum += units;
-        parts.push(part(live, phrase, units, row)?);
+        parts.push(part(view, compiler, phrase, units, found, row)?);
     }
+    let reader = view.searcher.segment_reader(found.address.segment_ord);
+    let near = compiler.near(parsed)?.open(reader)?.gain(found.address.doc_id);
     let prior = rank::prior(found.bucket);
     Ok(json!({
         "bm25": {
             "score": rank::points(sum),
             "parts": parts,
             "length": length(view, found)?,
-            "length_mean": live.length_mean(),
-            "pages": live.documents(),
+            "length_mean": compiler.live().length_mean(),
+            "pages": compiler.live().documents(),
         },
+        "near": { "score": rank::points(near) },
         "prior": { "score": rank::points(prior), "inlink_bucket": found.bucket },
         "final": rank::points(found.score),
     }))
@@ -44,34 +48,70 @@ pub(crate) fn explain(
 
 fn score_of(
     view: &View,
-    live: &Live,
+    compiler: &Compiler<'_>,
     phrase: &Phrase,
     times: u32,
     found: &Found,
 ) -> tantivy::Result<rank::Units> {
-    let query = compile::scored_query(phrase, times, &view.fields);
-    let scoring = EnableScoring::enabled_from_statistics_provider(live, &view.searcher);
-    let weight = query.weight(scoring)?;
+    let Some(query) = compiler.scored(phrase, times)? else {
+        return Ok(0);
+    };
     let reader = view.searcher.segment_reader(found.address.segment_ord);
-    let mut scorer = weight.scorer(reader, 1.0)?;
+    let mut scorer = query.open(reader)?;
     let document = found.address.doc_id;
     // A scorer stands on its first match, and may not be moved backwards.
     let matches = scorer.doc() == document || scorer.doc() < document && scorer.seek(document) == document;
     Ok(if matches { rank::units(scorer.score()) } else { 0 })
 }
 
-fn part(live: &Live, phrase: &Phrase, units: rank::Units, row: &Row) -> tantivy::Result<Value> {
+fn part(
+    view: &View,
+    compiler: &Compiler<'_>,
+    phrase: &Phrase,
+    units: rank::Units,
+    found: &Found,
+    row: &Row,
+) -> tantivy::Result<Value> {
     let mut words = Vec::with_capacity(phrase.words.len());
     let url = schema::url_words(&row.url);
-    for (_, word) in &phrase.words {
+    for (_, forms) in compiler.forms(phrase) {
+        let counts = counts(view, compiler, &forms, found)?;
+        let word = &forms.word;
         words.push(json!({
-            "word": word,
-            "pages": live.pages_with(word)?,
-            "in_title": schema::count_word(&row.title, word),
-            "in_url": schema::count_word(&url, word),
+            "word": word.written,
+            "pages": compiler.live().pages_with(&forms, compiler.anywhere())?,
+            "as_written": counts.written,
+            "other_diacritics": counts.other_diacritics,
+            "same_stem": counts.same_stem,
+            "in_title": count_word(&row.title, &word.folded),
+            "in_url": count_word(&url, &word.folded),
         }));
     }
     Ok(json!({ "for": phrase.to_string(), "score": rank::points(units), "words": words }))
+}
+
+/// How often the page has the forms of a word, as they are counted: those in the title several times.
+fn counts(view: &View, compiler: &Compiler<'_>, forms: &Forms, found: &Found) -> tantivy::Result<Counts> {
+    let reader = view.searcher.segment_reader(found.address.segment_ord);
+    let mut docs = forms.open(reader, compiler.anywhere(), IndexRecordOption::WithFreqs)?;
+    let document = found.address.doc_id;
+    let matches = docs.doc() == document || docs.doc() < document && docs.seek(document) == document;
+    Ok(if matches {
+        docs.occurrences()
+    } else {
+        Counts::default()
+    })
+}
+
+/// Number of times a folded word stands in `text`.
+fn count_word(text: &str, word: &str) -> usize {
+    let mut words = Words::new(text);
+    let mut found = String::new();
+    let mut count = 0;
+    while words.next_into(&mut found).is_some() {
+        count += usize::from(found == word);
+    }
+    count
 }
 
 fn length(view: &View, found: &Found) -> tantivy::Result<u32> {

@@ -14,7 +14,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
-mod beginning;
+mod bm25;
 mod bucket_log;
 mod buckets;
 #[cfg(test)]
@@ -30,11 +30,14 @@ mod error;
 mod explain;
 mod facets;
 mod fence;
+mod forms;
 mod index;
 mod keys;
 mod live;
+mod near;
 mod note;
 mod panics;
+mod phrase_docs;
 mod query;
 mod queue;
 mod rank;
@@ -46,6 +49,7 @@ mod snippet;
 mod view;
 mod visible;
 mod words;
+mod words_query;
 mod writer;
 
 pub use crash::CRASH_POINTS;
@@ -54,6 +58,6 @@ pub use document::{Change, Document};
 pub use error::{ApplyError, OpenError, SearchError};
 pub use index::SearchIndex;
 pub use note::{Note, NoteKind};
-pub use results::{Facet, FacetValue, Hit, Query, Results};
+pub use results::{Facet, FacetValue, Hit, Query, Ranking, Results};
 pub use settings::Settings;
 pub use snippet::{SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};

@@ -8,11 +8,10 @@
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tantivy::index::SegmentId;
-use tantivy::postings::TermInfo;
-use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocSet, InvertedIndexReader, Opstamp, Searcher, SegmentReader, TERMINATED, Term};
+use tantivy::{Opstamp, Searcher, SegmentReader};
 
+use crate::forms::{Forms, Place};
 use crate::visible::{Bits, Visible};
 
 /// Document counts of words that are remembered at a time.
@@ -24,15 +23,14 @@ type SegmentState = (SegmentId, Option<Opstamp>);
 /// Statistics of one cut of the index.
 pub(crate) struct Live {
     searcher: Searcher,
-    field: Field,
     documents: u64,
     words: u64,
     /// Sum of lengths for each segment: the next cut takes over those that stay.
     words_by_segment: FxHashMap<SegmentState, u64>,
     /// The documents that are counted; all if absent.
     visible: Option<Visible>,
-    /// Live documents with a word, counted when first asked for.
-    counts: Mutex<FxHashMap<Term, u64>>,
+    /// Live documents with any form of a word, counted when first asked for.
+    counts: Mutex<FxHashMap<Forms, u64>>,
 }
 
 impl Live {
@@ -58,7 +56,6 @@ impl Live {
         }
         Ok(Live {
             searcher: searcher.clone(),
-            field,
             documents,
             visible,
             words: words_by_segment.values().sum(),
@@ -77,19 +74,32 @@ impl Live {
         self.words as f32 / self.documents.max(1) as f32
     }
 
-    /// Live documents with `word`.
-    pub(crate) fn pages_with(&self, word: &str) -> tantivy::Result<u64> {
-        self.doc_freq(&Term::from_field_text(self.field, word))
+    /// Live documents with any form of a word.
+    pub(crate) fn pages_with(&self, forms: &Forms, place: Place) -> tantivy::Result<u64> {
+        if let Some(&count) = self.counts.lock().get(forms) {
+            return Ok(count);
+        }
+        // Counted without the lock: two searches may count the same word, but none waits for the other.
+        let count = self.count(forms, place)?;
+        let mut counts = self.counts.lock();
+        if counts.len() >= COUNTS_MAX {
+            // Emptied rather than aged: the words in use are counted again within a few queries.
+            counts.clear();
+        }
+        counts.insert(forms.clone(), count);
+        Ok(count)
     }
 
-    fn count(&self, term: &Term) -> tantivy::Result<u64> {
+    fn count(&self, forms: &Forms, place: Place) -> tantivy::Result<u64> {
         let mut count = 0;
         for (segment, reader) in self.searcher.segment_readers().iter().enumerate() {
             let visible = self
                 .visible
                 .as_ref()
                 .and_then(|visible| visible.of_segment(segment));
-            count += count_in(reader, term, visible)?;
+            count += forms
+                .open(reader, place, IndexRecordOption::Basic)?
+                .count_live(reader, visible);
         }
         Ok(count)
     }
@@ -112,66 +122,4 @@ fn words_in(reader: &SegmentReader, field: Field, visible: Option<&Bits>) -> tan
         .filter(|&document| visible.is_none_or(|bits| bits.has(document)))
         .map(|document| u64::from(lengths.fieldnorm(document)))
         .sum())
-}
-
-fn count_in(reader: &SegmentReader, term: &Term, visible: Option<&Bits>) -> tantivy::Result<u64> {
-    let index = reader.inverted_index(term.field())?;
-    let Some(info) = index.get_term_info(term)? else {
-        return Ok(0);
-    };
-    match visible {
-        None => count_of(reader, &index, &info),
-        Some(bits) => {
-            let mut postings = index.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
-            let mut count = 0;
-            while postings.doc() != TERMINATED {
-                let document = postings.doc();
-                count += u64::from(bits.has(document) && !reader.is_deleted(document));
-                postings.advance();
-            }
-            Ok(count)
-        }
-    }
-}
-
-/// Live documents of a segment with the word that `info` is of.
-pub(crate) fn count_of(
-    reader: &SegmentReader,
-    index: &InvertedIndexReader,
-    info: &TermInfo,
-) -> tantivy::Result<u64> {
-    let count = match reader.alive_bitset() {
-        None => info.doc_freq,
-        // The frequency in the dictionary counts deleted documents too, so the postings are read.
-        Some(alive) => index
-            .read_postings_from_terminfo(info, IndexRecordOption::Basic)?
-            .doc_freq_given_deletes(alive),
-    };
-    Ok(u64::from(count))
-}
-
-impl Bm25StatisticsProvider for Live {
-    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        debug_assert_eq!(field, self.field, "only one field is scored");
-        Ok(self.words)
-    }
-
-    fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.documents)
-    }
-
-    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        if let Some(&count) = self.counts.lock().get(term) {
-            return Ok(count);
-        }
-        // Counted without the lock: two searches may count the same word, but none waits for the other.
-        let count = self.count(term)?;
-        let mut counts = self.counts.lock();
-        if counts.len() >= COUNTS_MAX {
-            // Emptied rather than aged: the words in use are counted again within a few queries.
-            counts.clear();
-        }
-        counts.insert(term.clone(), count);
-        Ok(count)
-    }
 }

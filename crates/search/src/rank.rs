@@ -1,12 +1,11 @@
 //! Scores that add up alike in any order.
 //!
-//! A score is a sum: BM25 of each word or phrase, and a prior for in-links. Sums of floating-point
+//! A score is a sum: BM25 of each word or phrase, what words gain by standing near each other, and a prior for in-links. Sums of floating-point
 //! numbers depend on their order, and the order in which a segment's scorers are added depends on the
 //! segment. So each part is rounded to a multiple of [`UNIT`]; with at most 64 words a sum stays below
 //! 4,096 and is exact in 24 bits, in whatever order.
 
-use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
-use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, Term};
+use tantivy::Score;
 
 /// Scores are multiples of this.
 pub(crate) const UNIT: f32 = 1.0 / 4096.0;
@@ -38,104 +37,13 @@ pub(crate) fn points(units: Units) -> f64 {
 }
 
 /// The nearest multiple of the unit; of a score that is not negative.
-fn rounded(score: Score) -> Score {
+pub(crate) fn rounded(score: Score) -> Score {
     // Without `round`, which is a call of the C library for every match. Exact as in `units`, and so is the
     // difference of two numbers so close.
     let units = score / UNIT;
     let whole = units as Units as Score;
     let up = if units - whole >= 0.5 { 1.0 } else { 0.0 };
     (whole + up) * UNIT
-}
-
-/// A query whose scores are rounded, and count a number of times.
-#[derive(Debug)]
-pub(crate) struct Rounded {
-    query: Box<dyn Query>,
-    times: u32,
-}
-
-impl Rounded {
-    pub(crate) fn new(query: Box<dyn Query>, times: u32) -> Rounded {
-        Rounded { query, times }
-    }
-}
-
-impl Clone for Rounded {
-    fn clone(&self) -> Rounded {
-        Rounded {
-            query: self.query.box_clone(),
-            times: self.times,
-        }
-    }
-}
-
-impl Query for Rounded {
-    fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        Ok(Box::new(RoundedWeight {
-            weight: self.query.weight(scoring)?,
-            times: self.times,
-        }))
-    }
-
-    fn query_terms<'a>(&'a self, visitor: &mut dyn FnMut(&'a Term, bool)) {
-        self.query.query_terms(visitor);
-    }
-}
-
-struct RoundedWeight {
-    weight: Box<dyn Weight>,
-    times: u32,
-}
-
-impl Weight for RoundedWeight {
-    fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        Ok(Box::new(RoundedScorer {
-            scorer: self.weight.scorer(reader, boost)?,
-            times: self.times as f32,
-        }))
-    }
-
-    fn explain(&self, reader: &SegmentReader, document: DocId) -> tantivy::Result<Explanation> {
-        self.weight.explain(reader, document)
-    }
-}
-
-struct RoundedScorer {
-    scorer: Box<dyn Scorer>,
-    times: f32,
-}
-
-impl Scorer for RoundedScorer {
-    fn score(&mut self) -> Score {
-        // Rounded before it is multiplied: a word written twice counts exactly twice.
-        rounded(self.scorer.score()) * self.times
-    }
-}
-
-impl DocSet for RoundedScorer {
-    fn advance(&mut self) -> DocId {
-        self.scorer.advance()
-    }
-
-    fn seek(&mut self, target: DocId) -> DocId {
-        self.scorer.seek(target)
-    }
-
-    fn seek_danger(&mut self, target: DocId) -> SeekDangerResult {
-        self.scorer.seek_danger(target)
-    }
-
-    fn doc(&self) -> DocId {
-        self.scorer.doc()
-    }
-
-    fn size_hint(&self) -> u32 {
-        self.scorer.size_hint()
-    }
-
-    fn cost(&self) -> u64 {
-        self.scorer.cost()
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,29 @@ pub struct Query {
     pub explain: bool,
     /// Count domains, years, types and languages over all matches.
     pub facets: bool,
+    /// The parts of the ranking that are in use.
+    pub ranking: Ranking,
+}
+
+/// Parts of the ranking, which can be left out to measure what they give. People's queries have all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ranking {
+    /// Words are found by their stems, too.
+    pub stems: bool,
+    /// Words of the query that stand near each other in a page count more.
+    pub near: bool,
+    /// One word of the query is enough: what collections of judged queries expect.
+    pub any_word: bool,
+}
+
+impl Default for Ranking {
+    fn default() -> Ranking {
+        Ranking {
+            stems: true,
+            near: true,
+            any_word: false,
+        }
+    }
 }
 
 /// An answer. All of it comes from one cut of the index.

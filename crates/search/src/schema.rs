@@ -4,7 +4,9 @@
 //! URL's, then the text's. So a word is looked up once and not once a field; its count in a document
 //! is a weighted count over the parts (BM25F in its simple form), saturated once; and "all words"
 //! means all words anywhere in the page. The parts are separate values, so that no phrase spans two.
-//! `title` and `url` hold the words of these parts once more, for `title:` and `url:`; they never score.
+//! `stems` holds the stems of the same words, as often: apart from `body`, so that a page is as long as its words are
+//! many, and without positions, which phrases of words do not need.
+//! `title` and `url` hold the words of these parts once more, for `title:` and `url:`, and their stems; they never score.
 
 use tantivy::schema::{
     Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
@@ -15,15 +17,17 @@ use tantivy::{Index, TantivyDocument, Term};
 use crate::dates;
 use crate::document::{Document, Row};
 use crate::keys;
-use crate::words::{WordTokenizer, Words};
+use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 
 /// Changes when anything of the layout changes, words included: an index of another format is built anew.
 /// 3: keys are no terms but have a hash, and in-link buckets lie beside the documents.
-/// 4: collections and hashes of digests are columns, for rights.
+/// 4: words keep their written form and have stems; collections and hashes of digests are columns, for rights.
 pub(crate) const FORMAT: u32 = 4;
 
-/// Name of the tokenizer behind `body`.
-const TOKENIZER: &str = "words";
+/// Names of the tokenizers behind `body`, `stems`, and the fields with both.
+const WORDS: &str = "words";
+const STEMS: &str = "stems";
+const WORDS_AND_STEMS: &str = "words_and_stems";
 
 /// How often a word in the title counts.
 pub(crate) const TITLE_COPIES: usize = 3;
@@ -53,9 +57,11 @@ pub(crate) struct Fields {
     hash: Field,
     /// Words of title, URL and text.
     pub(crate) body: Field,
-    /// Words of the title.
+    /// Stems of the words of `body`.
+    pub(crate) stems: Field,
+    /// Words of the title, and their stems.
     pub(crate) title: Field,
-    /// Words of the URL.
+    /// Words of the URL, and their stems.
     pub(crate) url: Field,
     /// The host and each domain above it.
     pub(crate) site: Field,
@@ -89,9 +95,14 @@ pub(crate) fn schema() -> (Schema, Fields) {
         .set_fieldnorms(false);
     let exact = TextOptions::default().set_indexing_options(exact);
     let words = TextFieldIndexing::default()
-        .set_tokenizer(TOKENIZER)
+        .set_tokenizer(WORDS)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
-    let unscored = TextOptions::default().set_indexing_options(words.clone().set_fieldnorms(false));
+    let stems = TextFieldIndexing::default()
+        .set_tokenizer(STEMS)
+        .set_index_option(IndexRecordOption::WithFreqs)
+        .set_fieldnorms(false);
+    let unscored = words.clone().set_tokenizer(WORDS_AND_STEMS).set_fieldnorms(false);
+    let unscored = TextOptions::default().set_indexing_options(unscored);
     let counted = TextOptions::default().set_fast("raw");
     let number = NumericOptions::default().set_fast();
 
@@ -100,6 +111,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         key: builder.add_text_field(KEY, counted.clone()),
         hash: builder.add_u64_field(HASH, number.clone()),
         body: builder.add_text_field("body", TextOptions::default().set_indexing_options(words)),
+        stems: builder.add_text_field("stems", TextOptions::default().set_indexing_options(stems)),
         title: builder.add_text_field("title", unscored.clone()),
         url: builder.add_text_field("url", unscored),
         site: builder.add_text_field("site", exact.clone()),
@@ -117,10 +129,12 @@ pub(crate) fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// The index with the tokenizer of `body`.
+/// The index with the tokenizers of its fields.
 pub(crate) fn with_tokenizer(index: Index) -> Index {
-    let analyzer = TextAnalyzer::from(WordTokenizer::default());
-    index.tokenizers().register(TOKENIZER, analyzer);
+    let tokenizers = index.tokenizers();
+    tokenizers.register(WORDS, TextAnalyzer::from(WordTokenizer::default()));
+    tokenizers.register(STEMS, TextAnalyzer::from(StemTokenizer::new(false)));
+    tokenizers.register(WORDS_AND_STEMS, TextAnalyzer::from(StemTokenizer::new(true)));
     index
 }
 
@@ -133,6 +147,9 @@ impl Fields {
 
     /// The document as tantivy takes it.
     pub(crate) fn encode(&self, document: &Document) -> TantivyDocument {
+        let language = document.language.to_lowercase();
+        let primary = primary_language(&language);
+        let rules = Rules::of(primary);
         let mut encoded = TantivyDocument::new();
         encoded.add_text(self.key, key_text(&document.url_key));
         encoded.add_u64(self.hash, keys::hash(&document.url_key));
@@ -141,8 +158,13 @@ impl Fields {
             encoded.add_text(self.body, &document.title);
         }
         let url = url_words(&document.url);
-        encoded.add_text(self.title, &document.title);
-        encoded.add_text(self.url, &url);
+        encoded.add_text(self.title, words::in_language(rules, &[&document.title]));
+        encoded.add_text(self.url, words::in_language(rules, &[&url]));
+        if rules.is_some() {
+            let mut parts = vec![document.title.as_str(); TITLE_COPIES];
+            parts.extend([url.as_str(), &document.text]);
+            encoded.add_text(self.stems, words::in_language(rules, &parts));
+        }
         encoded.add_text(self.body, url);
         encoded.add_text(self.body, &document.text);
         for site in sites(&document.host) {
@@ -151,8 +173,6 @@ impl Fields {
         for kind in kinds(&document.mime) {
             encoded.add_text(self.kind, kind);
         }
-        let language = document.language.to_lowercase();
-        let primary = primary_language(&language);
         encoded.add_text(self.lang, primary);
         if language != primary {
             encoded.add_text(self.lang, &language);
@@ -245,17 +265,6 @@ fn kinds(mime: &str) -> Vec<&str> {
 /// `en` of `en-us`.
 pub(crate) fn primary_language(language: &str) -> &str {
     language.split(['-', '_']).next().unwrap_or(language)
-}
-
-/// Number of times `word` stands in `text`.
-pub(crate) fn count_word(text: &str, word: &str) -> usize {
-    let mut words = Words::new(text);
-    let mut found = String::new();
-    let mut count = 0;
-    while words.next_into(&mut found).is_some() {
-        count += usize::from(found == word);
-    }
-    count
 }
 
 #[cfg(test)]

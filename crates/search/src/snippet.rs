@@ -12,7 +12,8 @@ pub use parts::{Snippet, SnippetPart};
 use window::{Span, best_group, boundary_before, window};
 
 use crate::query::{Parsed, Phrase};
-use crate::words::Words;
+use crate::schema::primary_language;
+use crate::words::{Rules, Words};
 
 /// Bytes of a text that are looked at for a snippet: a caller need not give more.
 pub const SNIPPET_TEXT_BYTES_MAX: usize = 128 << 10;
@@ -24,20 +25,24 @@ const LOOK_BYTES: usize = 4 << 10;
 /// Makes snippets for one query.
 pub(crate) struct Snippets<'q> {
     phrases: Vec<&'q Phrase>,
-    finder: Finder,
+    /// By the code of the rules of the texts' language; none for languages without stems.
+    finders: Vec<(Option<&'static str>, Finder)>,
 }
 
 impl<'q> Snippets<'q> {
     pub(crate) fn new(parsed: &'q Parsed) -> Snippets<'q> {
         let phrases: Vec<&Phrase> = parsed.phrases().map(|(phrase, _)| phrase).collect();
-        let finder = Finder::new(&phrases);
-        Snippets { phrases, finder }
+        Snippets {
+            phrases,
+            finders: Vec::new(),
+        }
     }
 
-    /// The snippet of a text: around the closest matches of most phrases, else its beginning.
-    pub(crate) fn best(&self, text: &str) -> Snippet {
+    /// The snippet of a text in a language: around the closest matches of most phrases, else its beginning.
+    pub(crate) fn best(&mut self, text: &str, language: &str) -> Snippet {
         let text = &text[..boundary_before(text, SNIPPET_TEXT_BYTES_MAX)];
-        let spans = self.spans(text);
+        let finder = self.finder(language);
+        let spans = self.spans(&self.finders[finder].1, text);
         let (start, end) = window(text, &spans, self.phrases.len());
         let spans = spans
             .iter()
@@ -46,8 +51,19 @@ impl<'q> Snippets<'q> {
         parts_of(text, start..end, &marks)
     }
 
+    /// Index of the finder for texts in a language: most results are in one or two.
+    fn finder(&mut self, language: &str) -> usize {
+        let rules = Rules::of(primary_language(&language.to_lowercase()));
+        let code = rules.map(|rules| rules.code);
+        let known = self.finders.iter().position(|(known, _)| *known == code);
+        known.unwrap_or_else(|| {
+            self.finders.push((code, Finder::new(&self.phrases, rules)));
+            self.finders.len() - 1
+        })
+    }
+
     /// The matches, in the order of the text; only as far as needed to choose the best part.
-    fn spans(&self, text: &str) -> Vec<Span> {
+    fn spans(&self, finder: &Finder, text: &str) -> Vec<Span> {
         if self.phrases.is_empty() {
             return Vec::new();
         }
@@ -55,8 +71,8 @@ impl<'q> Snippets<'q> {
         let mut look = LOOK_BYTES;
         let mut words = Words::new(text);
         loop {
-            let ended = self.finder.scan(&mut words, &mut scan, look);
-            let spans = self.phrase_spans(&scan.found);
+            let ended = finder.scan(&mut words, &mut scan, look);
+            let spans = self.phrase_spans(finder, &scan.found);
             let best = best_group(&spans, self.phrases.len());
             // A part with all phrases cannot be bettered: the rest of the text is not read.
             if ended || best.is_some_and(|group| group.phrases == self.phrases.len()) {
@@ -68,18 +84,18 @@ impl<'q> Snippets<'q> {
         }
     }
 
-    fn phrase_spans(&self, found: &[FoundWord]) -> Vec<Span> {
+    fn phrase_spans(&self, finder: &Finder, found: &[FoundWord]) -> Vec<Span> {
         let mut spans = Vec::new();
-        for (phrase, words) in self.phrases.iter().enumerate() {
-            let first = &words.words[0].1;
-            for (index, start) in found.iter().enumerate() {
-                if !self.finder.is(start, first, words.beginning) {
+        for (index, phrase) in self.phrases.iter().enumerate() {
+            let first = &phrase.words[0].1.folded;
+            for (place, start) in found.iter().enumerate() {
+                if !finder.is(start, phrase, first) {
                     continue;
                 }
-                if let Some(end) = self.phrase_end(&words.words, &found[index..]) {
+                if let Some(end) = phrase_end(finder, phrase, &found[place..]) {
                     spans.push(Span {
                         range: start.range.start..end,
-                        phrase,
+                        phrase: index,
                     });
                 }
             }
@@ -87,22 +103,22 @@ impl<'q> Snippets<'q> {
         spans.sort_by_key(|span| (span.range.start, span.range.end));
         spans
     }
+}
 
-    /// End of the phrase that begins with the first of `found`.
-    fn phrase_end(&self, words: &[(usize, String)], found: &[FoundWord]) -> Option<usize> {
-        let start = found.first()?.position;
-        let mut end = found[0].range.end;
-        for (offset, word) in &words[1..] {
-            let position = start + offset;
-            let index = found.partition_point(|candidate| candidate.position < position);
-            let mut there = found[index..]
-                .iter()
-                .take_while(|found| found.position == position);
-            let next = there.find(|candidate| self.finder.is(candidate, word, false))?;
-            end = next.range.end;
-        }
-        Some(end)
+/// End of the phrase that begins with the first of `found`.
+fn phrase_end(finder: &Finder, phrase: &Phrase, found: &[FoundWord]) -> Option<usize> {
+    let start = found.first()?.position;
+    let mut end = found[0].range.end;
+    for (offset, word) in &phrase.words[1..] {
+        let position = start + offset;
+        let index = found.partition_point(|candidate| candidate.position < position);
+        let mut there = found[index..]
+            .iter()
+            .take_while(|found| found.position == position);
+        let next = there.find(|candidate| finder.is(candidate, phrase, &word.folded))?;
+        end = next.range.end;
     }
+    Some(end)
 }
 
 /// Ranges in order, those that touch or overlap made one.

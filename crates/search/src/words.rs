@@ -1,11 +1,13 @@
 //! Words of a text, in the one form that index, queries and snippets share.
 //!
-//! - A word is a run of letters and digits of any script, in NFKC, in lower case, without diacritics, cut
-//!   to [`fold::WORD_BYTES_MAX`] bytes, and without the ending of an English plural.
+//! - A word is a run of letters and digits of any script, in NFKC and in lower case, cut to
+//!   [`fold::WORD_BYTES_MAX`] bytes. It has two forms: folded, without diacritics, by which it is found, and written,
+//!   with them, by which pages with the very form are ranked above others.
 //! - Scripts written without spaces (Chinese, Japanese, Thai, ...) and Korean give a word at each
 //!   character: that character and the next, or it alone at the end of the run. So any part of a run
 //!   is a phrase of such pairs.
-//! - Marks that only decorate (accents, vowel points, soft hyphens, joiners) are dropped.
+//! - Marks that only decorate (vowel points, soft hyphens, joiners) are dropped from both.
+//! - Stems come from the written form, by the rules of a language ([`Rules`]).
 //! - Whatever changes here changes what an index holds: `schema::FORMAT` must rise with it.
 
 mod firsts;
@@ -13,16 +15,39 @@ mod fold;
 mod letters;
 mod plural;
 mod script;
+mod stem;
+mod stream;
 
 use std::ops::Range;
 
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
-
 pub(crate) use firsts::Firsts;
-use fold::{fold, fold_ascii, push};
+use fold::{fold, fold_ascii, lower, push};
 use letters::{Letter, Letters};
-use plural::singular;
 use script::{Class, class, is_pair_script};
+pub(crate) use stem::{RULES, Rules};
+pub(crate) use stream::{StemTokenizer, WordTokenizer, in_language, stem_term};
+
+/// Between the folded and the written form of a word in the index: no word has it.
+pub(crate) const WRITTEN: char = '\u{1}';
+
+/// A word of a query.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Word {
+    /// Without diacritics.
+    pub(crate) folded: String,
+    /// With them; the same as `folded` where there are none.
+    pub(crate) written: String,
+}
+
+impl Word {
+    /// The term of the index for exactly this form.
+    pub(crate) fn term(&self) -> String {
+        if self.written == self.folded {
+            return self.folded.clone();
+        }
+        format!("{}{WRITTEN}{}", self.folded, self.written)
+    }
+}
 
 /// Reads the words of a text one by one.
 #[derive(Clone)]
@@ -32,6 +57,8 @@ pub(crate) struct Words<'t> {
     held: Option<Letter>,
     /// Where the first letter of the last word ends.
     first_end: usize,
+    /// The last word as written, where that is not its folded form.
+    written: String,
 }
 
 impl<'t> Words<'t> {
@@ -40,20 +67,15 @@ impl<'t> Words<'t> {
             letters: Letters::new(text),
             held: None,
             first_end: 0,
+            written: String::new(),
         }
     }
 
-    /// Puts the next word into `word`; gives where it stands in the text. Ranges ascend; words out of one
-    /// character of the text (`½`) share its range.
+    /// Puts the folded form of the next word into `word`; gives where it stands in the text. Ranges ascend; words out
+    /// of one character of the text (`½`) share its range.
     pub(crate) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
-        let range = self.next_as_written(word)?;
-        singular(word);
-        Some(range)
-    }
-
-    /// As [`Words::next_into`], with the ending of a plural.
-    pub(crate) fn next_as_written(&mut self, word: &mut String) -> Option<Range<usize>> {
         word.clear();
+        self.written.clear();
         // Most words of most texts: taken at once, without looking at what Unicode says of each letter.
         if self.held.is_none()
             && let Some(range) = self.letters.ascii_word()
@@ -64,6 +86,19 @@ impl<'t> Words<'t> {
         }
         let first = self.skip_gap()?;
         Some(self.read(first, Some(word)))
+    }
+
+    /// The last word as written, where that is not its folded form.
+    pub(crate) fn written(&self) -> Option<&str> {
+        Some(self.written.as_str()).filter(|written| !written.is_empty())
+    }
+
+    /// The next word in both forms, and where it stands.
+    pub(crate) fn next_word(&mut self) -> Option<(Word, Range<usize>)> {
+        let mut folded = String::new();
+        let range = self.next_into(&mut folded)?;
+        let written = self.written().unwrap_or(&folded).to_owned();
+        Some((Word { folded, written }, range))
     }
 
     /// Passes over words that begin like none of `firsts`, up to one that begins at `end` or later; returns how many.
@@ -79,13 +114,12 @@ impl<'t> Words<'t> {
     /// with which none of `firsts` begins: it is then only passed over.
     pub(crate) fn next_of(&mut self, firsts: &Firsts, word: &mut String) -> Option<Range<usize>> {
         word.clear();
+        self.written.clear();
         let first = self.skip_gap()?;
         if !firsts.may_begin(first.c) {
             return Some(self.read(first, None));
         }
-        let range = self.read(first, Some(word));
-        singular(word);
-        Some(range)
+        Some(self.read(first, Some(word)))
     }
 
     /// Where the first letter of the last word ends.
@@ -121,10 +155,23 @@ impl<'t> Words<'t> {
         let end = match (class(first.c), word) {
             (Class::Pair, Some(word)) => self.read_pair(first, |c| fold(c, word)),
             (Class::Pair, None) => self.read_pair(first, |_| {}),
-            (_, Some(word)) => self.read_word(first, |c| fold_into(c, word)),
+            (_, Some(word)) => self.read_both(first, word),
             (_, None) => self.read_word(first, |_| {}),
         };
         first.start..end
+    }
+
+    fn read_both(&mut self, first: Letter, word: &mut String) -> usize {
+        let mut written = std::mem::take(&mut self.written);
+        let end = self.read_word(first, |c| {
+            fold_into(c, word);
+            lower(c, &mut written);
+        });
+        if written == *word {
+            written.clear();
+        }
+        self.written = written;
+        end
     }
 
     fn read_word(&mut self, first: Letter, mut add: impl FnMut(char)) -> usize {
@@ -197,58 +244,6 @@ pub(crate) fn is_pair(word: &str) -> bool {
 /// Whether a line may break beside a character: its script has no spaces.
 pub(crate) fn breaks(c: char) -> bool {
     !c.is_ascii() && is_pair_script(c)
-}
-
-/// The form in the index of a word that is written as `text`, folded already.
-pub(crate) fn singular_of(text: &str) -> String {
-    let mut word = text.to_owned();
-    singular(&mut word);
-    word
-}
-
-/// [`Words`] as tantivy wants them.
-#[derive(Clone, Default)]
-pub(crate) struct WordTokenizer {
-    token: Token,
-}
-
-/// Stream of [`WordTokenizer`].
-pub(crate) struct WordStream<'a> {
-    words: Words<'a>,
-    token: &'a mut Token,
-}
-
-impl Tokenizer for WordTokenizer {
-    type TokenStream<'a> = WordStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        self.token.reset();
-        WordStream {
-            words: Words::new(text),
-            token: &mut self.token,
-        }
-    }
-}
-
-impl TokenStream for WordStream<'_> {
-    fn advance(&mut self) -> bool {
-        let Some(range) = self.words.next_into(&mut self.token.text) else {
-            return false;
-        };
-        self.token.offset_from = range.start;
-        self.token.offset_to = range.end;
-        // tantivy begins at the greatest number, so that the first word is at 0.
-        self.token.position = self.token.position.wrapping_add(1);
-        true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
-    }
 }
 
 #[cfg(test)]

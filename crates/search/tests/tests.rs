@@ -2,6 +2,7 @@
 
 mod answers;
 mod crash;
+mod forms;
 mod model;
 mod replaced;
 mod support;

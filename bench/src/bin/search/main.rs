@@ -11,17 +11,20 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
 
 mod clients;
+mod hidden;
 mod http;
 mod queries;
 mod report;
 mod server;
 
+use hidden::Hidden;
 use server::Server;
 
 /// Clients at once, as they were in the published test.
@@ -60,6 +63,9 @@ struct Args {
     /// Ask for facets too, as the web page does
     #[arg(long)]
     facets: bool,
+    /// Ask also as somebody who sees so many of 100 pages, by rules that hide domains from the public
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..100))]
+    seen_percent: Option<u8>,
     /// An archive that is there already
     #[arg(long, value_name = "DIR")]
     archive: Option<PathBuf>,
@@ -94,11 +100,37 @@ fn main() -> anyhow::Result<()> {
     report::subject(&server, &queries)?;
     report::heading("while nothing happens");
     measure(&server, &queries, args.seconds)?;
+    if let Some(percent) = args.seen_percent {
+        measure_hidden(&server, &queries, &subject, &args, percent)?;
+    }
     if let Some(updates) = &subject.updates {
         let load = Load::start(&weft, &subject.archive, updates)?;
         report::heading("while 10 pages/s are updated");
         measure(&server, &queries, args.seconds)?;
         load.end()?;
+    }
+    Ok(())
+}
+
+/// The same for those who see a part of it.
+fn measure_hidden(
+    server: &Server,
+    queries: &queries::Queries,
+    subject: &Subject,
+    args: &Args,
+    percent: u8,
+) -> anyhow::Result<()> {
+    let rules = subject.archive.join("rights.toml");
+    ensure!(!rules.exists(), "{} is there already", rules.display());
+    let hidden = Arc::new(Hidden::choose(server, rules, f64::from(percent) / 100.0)?);
+    let seen = format!("who sees {:.0} % of the pages", hidden.seen * 100.0);
+    for (strict, how) in [(false, ""), (true, ", strict")] {
+        hidden.write(strict, None)?;
+        report::heading(&format!("for {seen}{how}"));
+        measure(server, queries, args.seconds)?;
+        report::heading(&format!("for {seen}{how}, while a rule changes every second"));
+        let _changing = hidden.change(strict);
+        measure(server, queries, args.seconds)?;
     }
     Ok(())
 }

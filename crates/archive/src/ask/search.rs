@@ -25,6 +25,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         after: question.after.clone(),
         explain: question.explain,
         facets: question.facets,
+        ..Query::default()
     };
     let text_of = |url_key: &str| seen.shown(url_key).ok().and_then(|page| page.text);
     let results = open.search.search(&query, sight, &text_of).map_err(|error| {

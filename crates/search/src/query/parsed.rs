@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::pieces::{is_quote, reads_as_value};
 use crate::note::Note;
+use crate::words::{self, Word};
 
 /// A query as understood.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,14 +60,31 @@ pub(crate) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phrase {
     pub(crate) part: Part,
-    /// Offset and word, in the form of the index; at least one.
-    pub(crate) words: Vec<(usize, String)>,
+    /// Offset and word; at least one.
+    pub(crate) words: Vec<(usize, Word)>,
     /// As written, white space collapsed.
     pub(crate) shown: String,
     /// Whether it was quoted, or is several words.
     pub(crate) quoted: bool,
-    /// The only word is the beginning of words, without the ending of a plural taken off.
+    /// The only word is the beginning of words.
     pub(crate) beginning: bool,
+}
+
+impl Phrase {
+    /// Whether other words of the same stem hold as well: for a word alone, unless quotation marks ask for it as it is.
+    pub(crate) fn takes_stems(&self) -> bool {
+        self.single().is_some_and(|word| !words::is_pair(&word.folded))
+    }
+
+    /// The word, where it stands alone, not in quotation marks, and whole.
+    pub(crate) fn single(&self) -> Option<&Word> {
+        match self.words.as_slice() {
+            [(_, word)] if !self.quoted && !self.beginning && !words::is_half_pair(&word.folded) => {
+                Some(word)
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Parsed {

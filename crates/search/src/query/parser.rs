@@ -4,7 +4,7 @@ use super::parsed::{Clause, Leaf, Parsed, Part, Phrase};
 use super::pieces::{Piece, is_operator, is_or, reads_as_word};
 use crate::dates;
 use crate::note::{Note, NoteKind};
-use crate::words::{self, Words};
+use crate::words::{self, Word, Words};
 
 /// Bytes of a query that are read.
 const QUERY_BYTES_MAX: usize = 8192;
@@ -200,20 +200,21 @@ impl Parser {
         let start = text.trim_end_matches('*');
         phrase.shown = shown(&start.replace('*', " "));
         let at_end = start.len() < text.len() && !start.contains('*');
-        if at_end && phrase.words.iter().all(|(_, word)| words::is_pair(word)) {
+        if at_end && phrase.words.iter().all(|(_, word)| words::is_pair(&word.folded)) {
             // Any part of a run is found, its beginning too.
             return;
         }
-        let mut word = String::new();
-        Words::new(start).next_as_written(&mut word);
+        let chars = phrase
+            .words
+            .first()
+            .map_or(0, |(_, word)| word.folded.chars().count());
         if !at_end || phrase.words.len() > 1 {
             phrase.quoted = true;
             self.note(NoteKind::StarIgnored, shown(text));
-        } else if word.chars().count() < BEGINNING_CHARS_MIN {
+        } else if chars < BEGINNING_CHARS_MIN {
             phrase.quoted = true;
             self.note(NoteKind::BeginningTooShort, shown(text));
         } else {
-            phrase.words = vec![(0, word)];
             phrase.beginning = true;
         }
     }
@@ -293,16 +294,15 @@ fn shown(text: &str) -> String {
 
 /// The words of a phrase with their offsets. Of a run of pairs the last, which is one character alone,
 /// is left out: the pair before holds it.
-fn phrase_words(text: &str) -> Vec<(usize, String)> {
+fn phrase_words(text: &str) -> Vec<(usize, Word)> {
     let mut reader = Words::new(text);
-    let mut found: Vec<(usize, String)> = Vec::new();
-    let mut word = String::new();
+    let mut found: Vec<(usize, Word)> = Vec::new();
     let mut end_before = 0;
     let mut offset = 0;
-    while let Some(range) = reader.next_into(&mut word) {
+    while let Some((word, range)) = reader.next_word() {
         let inside_run = range.start < end_before;
-        if !(inside_run && words::is_half_pair(&word)) {
-            found.push((offset, word.clone()));
+        if !(inside_run && words::is_half_pair(&word.folded)) {
+            found.push((offset, word));
         }
         end_before = range.end;
         offset += 1;

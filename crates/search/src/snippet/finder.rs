@@ -2,16 +2,19 @@
 
 use std::ops::Range;
 
-use crate::beginning::Beginning;
 use crate::query::Phrase;
-use crate::words::{self, Firsts, Words};
+use crate::words::{self, Firsts, Rules, Words};
 
 /// Finds the words of a query in a text.
 pub(super) struct Finder {
-    /// Sorted, without repeats.
+    /// Folded, sorted, without repeats.
     words: Vec<String>,
-    /// What words may begin with, and how it was written.
-    beginnings: Vec<(String, Beginning)>,
+    /// What words may begin with.
+    beginnings: Vec<String>,
+    /// Stems by the rules of the text's language, and the index of their word.
+    stems: Vec<(String, usize)>,
+    /// None where there are no stems to look for.
+    rules: Option<&'static Rules>,
     /// Whether any of the words is one character of a run of pairs, and so the beginning of words.
     has_half_pair: bool,
     firsts: Firsts,
@@ -25,8 +28,19 @@ pub(super) struct FoundWord {
     pub(super) range: Range<usize>,
     /// Index among the finder's words, or among its beginnings.
     word: usize,
-    is_beginning: bool,
+    as_what: As,
 }
+
+/// How a word of the text is one of the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum As {
+    Word,
+    Stem,
+    Beginning,
+}
+
+/// Letters of ASCII, for languages whose stems begin as they like.
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
 /// How far a text was read.
 #[derive(Default)]
@@ -38,34 +52,50 @@ pub(super) struct Scan {
 }
 
 impl Finder {
-    pub(super) fn new(phrases: &[&Phrase]) -> Finder {
+    /// For texts in a language of these rules.
+    pub(super) fn new(phrases: &[&Phrase], rules: Option<&'static Rules>) -> Finder {
         let words = |beginning: bool| {
             let phrases = phrases.iter().filter(move |phrase| phrase.beginning == beginning);
-            phrases.flat_map(|phrase| phrase.words.iter().map(|(_, word)| word.clone()))
+            phrases.flat_map(|phrase| phrase.words.iter().map(|(_, word)| word.folded.clone()))
         };
-        let beginnings: Vec<_> = words(true)
-            .map(|start| (start.clone(), Beginning::new(&start)))
-            .collect();
+        let beginnings: Vec<_> = words(true).collect();
         let mut words: Vec<String> = words(false).collect();
         words.sort_unstable();
         words.dedup();
-        let starts = beginnings.iter().flat_map(|(_, beginning)| beginning.starts());
+        let mut stems = Vec::new();
+        if let Some(rules) = rules {
+            for phrase in phrases.iter().filter(|phrase| phrase.takes_stems()) {
+                let (_, word) = &phrase.words[0];
+                let written = Some(word.written.as_str()).filter(|written| *written != word.folded);
+                let index = words.binary_search(&word.folded);
+                stems.extend(index.map(|index| (rules.stem(&word.folded, written), index)));
+            }
+        }
+        let rules = rules.filter(|_| !stems.is_empty());
+        let first = |stem: &'_ str| stem.chars().next().map_or(0, char::len_utf8);
+        let begun = stems.iter().map(|(stem, _)| &stem[..first(stem)]);
+        let any = rules.filter(|rules| rules.changes_beginnings);
+        let any = any
+            .into_iter()
+            .flat_map(|_| (0..LETTERS.len()).map(|at| &LETTERS[at..=at]));
+        let starts = beginnings.iter().map(String::as_str).chain(begun).chain(any);
         Finder {
             has_half_pair: words.iter().any(|word| words::is_half_pair(word)),
             firsts: Firsts::new(words.iter().map(String::as_str), starts),
             words,
             beginnings,
+            stems,
+            rules,
         }
     }
 
-    /// Whether what was found is that word of the query.
-    pub(super) fn is(&self, found: &FoundWord, word: &str, beginning: bool) -> bool {
-        found.is_beginning == beginning
-            && if beginning {
-                self.beginnings[found.word].0 == word
-            } else {
-                self.words[found.word] == word
-            }
+    /// Whether what was found is that word of a phrase.
+    pub(super) fn is(&self, found: &FoundWord, phrase: &Phrase, word: &str) -> bool {
+        match found.as_what {
+            As::Word => !phrase.beginning && self.words[found.word] == word,
+            As::Stem => phrase.takes_stems() && self.words[found.word] == word,
+            As::Beginning => phrase.beginning && self.beginnings[found.word] == word,
+        }
     }
 
     /// Reads on to `end`; tells whether the text ended.
@@ -85,21 +115,30 @@ impl Finder {
                 word = &word[..first];
                 range.end = words.first_end();
             }
-            let mut push = |word: usize, is_beginning: bool| {
+            let mut push = |word: usize, as_what: As| {
                 scan.found.push(FoundWord {
                     position: scan.position,
                     range: range.clone(),
                     word,
-                    is_beginning,
+                    as_what,
                 });
             };
-            if let Some(index) = self.index_of(word) {
-                push(index, false);
+            let own = self.index_of(word);
+            if let Some(index) = own {
+                push(index, As::Word);
             }
             // A word that was passed over is empty.
-            let begun = |(_, beginning): &(String, Beginning)| !word.is_empty() && beginning.holds(word);
+            if let Some(rules) = self.rules.filter(|_| !word.is_empty() && !words::is_pair(word)) {
+                let stem = rules.stem(word, words.written());
+                let others = self
+                    .stems
+                    .iter()
+                    .filter(|(other, index)| *other == stem && own != Some(*index));
+                others.for_each(|(_, index)| push(*index, As::Stem));
+            }
+            let begun = |start: &String| !word.is_empty() && word.starts_with(start.as_str());
             for index in (0..self.beginnings.len()).filter(|&index| begun(&self.beginnings[index])) {
-                push(index, true);
+                push(index, As::Beginning);
             }
             scan.position += 1;
             if start >= end {

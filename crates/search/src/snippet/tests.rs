@@ -10,8 +10,12 @@ fn check(query: &str, text: &str, expected: &str) {
 
 /// The snippet with `<mark>` around matches. Nothing else is HTML.
 fn marked(query: &str, text: &str) -> String {
+    marked_in("", query, text)
+}
+
+fn marked_in(language: &str, query: &str, text: &str) -> String {
     let parsed = parse(query);
-    let parts = Snippets::new(&parsed).best(text).parts;
+    let parts = Snippets::new(&parsed).best(text, language).parts;
     let part = |part: SnippetPart| match part.matched {
         true => format!("<mark>{}</mark>", part.text),
         false => part.text,
@@ -32,11 +36,41 @@ fn words_are_marked_in_any_form() {
     check("e-mail", "an e-mail", "an <mark>e-mail</mark>");
     check("boxes", "a box", "a <mark>box</mark>");
     check(
-        "queri* cach*",
+        "quer* cach*",
         "Caches, queries",
         "<mark>Caches</mark>, <mark>queries</mark>",
     );
     check("arch* archive", "archives", "<mark>archives</mark>");
+}
+
+#[test]
+fn words_of_the_same_stem_are_marked_in_the_language_of_the_page() {
+    let check = |language: &str, query: &str, text: &str, expected: &str| {
+        assert_eq!(marked_in(language, query, text), expected);
+    };
+    check(
+        "en-GB",
+        "indexing",
+        "An index is indexed",
+        "An <mark>index</mark> is <mark>indexed</mark>",
+    );
+    check("en", "\"indexing\"", "An index", "An index");
+    check(
+        "en",
+        "\"an indexing\" index",
+        "an indexed",
+        "an <mark>indexed</mark>",
+    );
+    check("pl", "indexing", "An index", "An index");
+    check("en", "die", "dying", "<mark>dying</mark>");
+    check(
+        "nl",
+        "lopen",
+        "hij heeft gelopen",
+        "hij heeft <mark>gelopen</mark>",
+    );
+    check("de", "haus", "viele Häuser", "viele <mark>Häuser</mark>");
+    check("ru", "книга", "много книг", "много <mark>книг</mark>");
 }
 
 /// Ranges are of the text as it is, however many characters a letter has there.
@@ -102,18 +136,19 @@ fn long_words_are_cut() {
 #[test]
 fn texts_beyond_what_is_looked_at_are_cut_at_a_character() {
     let text = "é".repeat(SNIPPET_TEXT_BYTES_MAX);
-    Snippets::new(&parse("x")).best(&text[..]);
+    Snippets::new(&parse("x")).best(&text[..], "en");
     let odd = format!("x{text}");
-    Snippets::new(&parse("x")).best(&odd);
+    Snippets::new(&parse("x")).best(&odd, "en");
 }
 
 proptest! {
     #[test]
     fn any_text_and_query_give_sound_parts(
-        query in "[a-cé東 \"-]{0,12}",
+        query in "[a-cesé東 \"-]{0,12}",
+        language in "|en|fr|nl|ja",
         text in "([a-c<>&é東京ｶﾞﷺ½\u{301}\u{202e} ]|\\PC|.){0,600}",
     ) {
-        let parts = Snippets::new(&parse(&query)).best(&text).parts;
+        let parts = Snippets::new(&parse(&query)).best(&text, &language).parts;
         prop_assert!(parts.iter().all(|part| !part.text.is_empty()), "{parts:?}");
         prop_assert!(parts.windows(2).all(|pair| pair[0].matched || pair[1].matched), "{parts:?}");
         prop_assert!(!parts.iter().any(|part| part.text.contains(char::is_control)), "{parts:?}");

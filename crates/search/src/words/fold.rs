@@ -25,6 +25,21 @@ pub(super) fn fold(c: char, word: &mut String) {
     }
 }
 
+/// Adds a letter in lower case, with its diacritics.
+pub(super) fn lower(c: char, word: &mut String) {
+    if c.is_ascii() {
+        return push(word, c.to_ascii_lowercase());
+    }
+    for lower in c.to_lowercase() {
+        match lower {
+            // One letter: which form it has says only where in the word it stands, and not even that in capitals.
+            'ς' => push(word, 'σ'),
+            _ if is_mark(lower) => {}
+            _ => push(word, lower),
+        }
+    }
+}
+
 /// Adds letters and digits of ASCII in lower case, as far as the word has room for them.
 pub(super) fn fold_ascii(letters: &str, word: &mut String) {
     let start = word.len();

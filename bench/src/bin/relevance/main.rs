@@ -1,0 +1,184 @@
+//! How well search ranks, part by part: judged queries (CACM) beside the published figures of Anserini, and
+//! searching for pages by what links to them say.
+//!
+//! `cargo run --release -p bench --bin relevance -- [--data ../shared/data]` prints one table. Each row has one part of
+//! the ranking more than the row above. A known item is a page of a crawl that another of its pages links to: the query
+//! is the anchor's text, the page is what should come first. Anchors are not searched (yet), so they are fair queries.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+use rights::Sight;
+use search::{Change, Document, Query, Ranking, SearchIndex, Settings};
+
+#[path = "../../../../crates/search/src/cacm/collection.rs"]
+mod collection;
+mod known_items;
+
+use collection::{Collection, DEPTH, Quality};
+use known_items::{Crawls, Found};
+
+/// Measures relevance.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Folder with `ir` and `crawls`
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "WEFT_SHARED_DATA",
+        default_value = "../shared/data"
+    )]
+    data: PathBuf,
+}
+
+/// A row of the table: what is searched, and how.
+struct Row {
+    name: &'static str,
+    title: bool,
+    url: bool,
+    /// With languages come stems, and function words.
+    language: bool,
+    near: bool,
+}
+
+const ROWS: [Row; 5] = [
+    Row {
+        name: "text alone, words without diacritics",
+        title: false,
+        url: false,
+        language: false,
+        near: false,
+    },
+    Row {
+        name: "+ title, which counts three times",
+        title: true,
+        url: false,
+        language: false,
+        near: false,
+    },
+    Row {
+        name: "+ words of URL and host",
+        title: true,
+        url: true,
+        language: false,
+        near: false,
+    },
+    Row {
+        name: "+ stems and function words by language",
+        title: true,
+        url: true,
+        language: true,
+        near: false,
+    },
+    Row {
+        name: "+ nearness",
+        title: true,
+        url: true,
+        language: true,
+        near: true,
+    },
+];
+
+impl Row {
+    /// A page as far as this row has it.
+    fn page(&self, page: &Document) -> Document {
+        let kept = |keep: bool, text: &String| if keep { text.clone() } else { String::new() };
+        Document {
+            title: kept(self.title, &page.title),
+            url: kept(self.url, &page.url),
+            language: kept(self.language, &page.language),
+            ..page.clone()
+        }
+    }
+
+    fn ranking(&self, any_word: bool) -> Ranking {
+        Ranking {
+            stems: self.language,
+            near: self.near,
+            any_word,
+        }
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    if !args.data.is_dir() {
+        println!("{} is missing: relevance is not measured", args.data.display());
+        return Ok(());
+    }
+    let cacm = Collection::read(&args.data).context("read the CACM collection")?;
+    let abstracts: Vec<Document> = cacm.abstracts.iter().map(abstract_page).collect();
+    let crawls = Crawls::read(&args.data.join("crawls"))?;
+    ensure!(!crawls.items.is_empty(), "no crawl has links between its pages");
+    println!(
+        "{} judged queries over {} abstracts; {} known items among {} pages of {} crawls",
+        cacm.queries(),
+        abstracts.len(),
+        crawls.items.len(),
+        crawls.pages.len(),
+        crawls.files
+    );
+    println!("| ranking | CACM MAP | CACM P30 | known items: MRR | first | among ten |");
+    println!("|---|---|---|---|---|---|");
+    for row in &ROWS {
+        let quality = measure_cacm(row, &cacm, &abstracts)?;
+        let found = measure_crawls(row, &crawls)?;
+        println!(
+            "| {} | {:.4} | {:.4} | {:.3} | {:.1} % | {:.1} % |",
+            row.name, quality.map, quality.p30, found.mrr, found.first, found.among_ten
+        );
+    }
+    println!("| Anserini, BM25 (published) | 0.3123 | 0.1942 | | | |");
+    Ok(())
+}
+
+/// Abstracts have neither URL nor a title of their own.
+fn abstract_page((name, text): &(String, String)) -> Document {
+    Document {
+        url_key: name.clone(),
+        text: text.clone(),
+        language: "en".to_owned(),
+        ..Document::default()
+    }
+}
+
+fn measure_cacm(row: &Row, cacm: &Collection, abstracts: &[Document]) -> anyhow::Result<Quality> {
+    let indexed = Indexed::new(row, abstracts)?;
+    let ask = |text: &str| indexed.keys(text, DEPTH, row.ranking(true));
+    Ok(cacm.measure(|text| ask(text).unwrap_or_default()))
+}
+
+fn measure_crawls(row: &Row, crawls: &Crawls) -> anyhow::Result<Found> {
+    let indexed = Indexed::new(row, &crawls.pages)?;
+    crawls.measure(|text, depth| indexed.keys(text, depth, row.ranking(false)))
+}
+
+/// An index in a temporary folder.
+struct Indexed {
+    index: SearchIndex,
+    _dir: tempfile::TempDir,
+}
+
+impl Indexed {
+    fn new(row: &Row, pages: &[Document]) -> anyhow::Result<Indexed> {
+        let dir = tempfile::tempdir()?;
+        let index = SearchIndex::open(Path::new(dir.path()), Settings::default())?;
+        let inserts = pages.iter().map(|page| Change::Insert(Box::new(row.page(page))));
+        index.apply(1, inserts)?;
+        index.flush()?;
+        Ok(Indexed { index, _dir: dir })
+    }
+
+    /// The keys of the best answers.
+    fn keys(&self, text: &str, limit: usize, ranking: Ranking) -> anyhow::Result<Vec<String>> {
+        let query = Query {
+            text: text.to_owned(),
+            limit,
+            ranking,
+            ..Query::default()
+        };
+        let results = self.index.search(&query, &Sight::everything(), &|_| None)?;
+        Ok(results.hits.into_iter().map(|hit| hit.url_key).collect())
+    }
+}

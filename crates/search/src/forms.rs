@@ -1,0 +1,456 @@
+//! The forms in which a word of a query is found: as it is written, with other diacritics, by its stem.
+//!
+//! - Any page with a word that folds to the query's has it. A page in a language with stems also has it where a
+//!   word of that page has the stem that the query's word has in the page's language.
+//! - A page has one language, so of all stems one at most is looked for in it.
+//! - Pages and counts are a function of word and page alone.
+
+use tantivy::columnar::StrColumn;
+use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, DocSet, InvertedIndexReader, Score, SegmentReader, TERMINATED};
+
+use crate::bm25::{OTHER_DIACRITICS, SAME_STEM};
+use crate::schema;
+use crate::visible::Bits;
+use crate::words::{RULES, Rules, WRITTEN, Word, stem_term};
+
+/// A word, and the stems that it is found by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Forms {
+    pub(crate) word: Word,
+    /// As [`RULES`]; none for a word that is to be found as it is.
+    stems: Vec<String>,
+}
+
+/// Languages in which a word of a query says nothing by itself, as primary subtags.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Silent(Vec<&'static str>);
+
+/// The same in a segment.
+pub(crate) struct SilentDocs {
+    column: Option<StrColumn>,
+    ordinals: Vec<u64>,
+}
+
+impl Silent {
+    /// Where each of a query's words says nothing. In a language whose function words are all there is to the query,
+    /// they are what is looked for.
+    pub(crate) fn of(words: &[&Word]) -> Vec<Silent> {
+        let mut silent = vec![Silent::default(); words.len()];
+        for rules in &RULES {
+            let is_silent: Vec<bool> = words
+                .iter()
+                .map(|word| rules.is_function_word(&word.written))
+                .collect();
+            if is_silent.iter().all(|&is| is) {
+                continue;
+            }
+            for (silent, _) in silent.iter_mut().zip(is_silent).filter(|(_, is)| *is) {
+                silent.0.extend(rules.languages);
+            }
+        }
+        silent
+    }
+
+    pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<SilentDocs> {
+        if self.0.is_empty() {
+            return Ok(SilentDocs {
+                column: None,
+                ordinals: Vec::new(),
+            });
+        }
+        let column = reader.fast_fields().str(schema::LANGUAGE)?;
+        let ordinals = ordinals(column.as_ref(), self.0.iter())?;
+        Ok(SilentDocs { column, ordinals })
+    }
+}
+
+impl SilentDocs {
+    /// Whether the word says nothing in a page.
+    pub(crate) fn holds(&self, document: DocId) -> bool {
+        !self.ordinals.is_empty() && is_in(self.column.as_ref(), &self.ordinals, document)
+    }
+}
+
+fn is_in(column: Option<&StrColumn>, languages: &[u64], document: DocId) -> bool {
+    let language = column.and_then(|column| column.ords().first(document));
+    language.is_some_and(|language| languages.contains(&language))
+}
+
+/// The fields where words and their stems are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) words: Field,
+    pub(crate) stems: Field,
+}
+
+impl Forms {
+    /// A word that is found with any diacritics, but in no other form.
+    pub(crate) fn exact(word: &Word) -> Forms {
+        Forms {
+            word: word.clone(),
+            stems: Vec::new(),
+        }
+    }
+
+    /// A word that is also found by its stems, as the rules of each language make them.
+    pub(crate) fn stemmed(word: &Word) -> Forms {
+        let written = Some(word.written.as_str()).filter(|written| *written != word.folded);
+        let stem = |rules: &Rules| rules.stem(&word.folded, written);
+        Forms {
+            word: word.clone(),
+            stems: RULES.iter().map(stem).collect(),
+        }
+    }
+
+    /// The pages of a segment with any of the forms; positions of words only where `option` asks for them.
+    pub(crate) fn open(
+        &self,
+        reader: &SegmentReader,
+        place: Place,
+        option: IndexRecordOption,
+    ) -> tantivy::Result<FormDocs> {
+        let words = reader.inverted_index(place.words)?;
+        let mut sources = Vec::new();
+        let mut languages = None;
+        if !self.stems.is_empty() {
+            let frequencies = match option {
+                IndexRecordOption::WithFreqsAndPositions => IndexRecordOption::WithFreqs,
+                other => other,
+            };
+            let stems = reader.inverted_index(place.stems)?;
+            self.open_stems(&stems, frequencies, &mut sources)?;
+            languages = reader.fast_fields().str(schema::LANGUAGE)?;
+            self.open_bases(&words, languages.as_ref(), option, &mut sources)?;
+        }
+        self.open_words(&words, option, &mut sources)?;
+        Ok(FormDocs::new(sources, languages))
+    }
+
+    /// The word itself, after its stems.
+    fn open_words(
+        &self,
+        index: &InvertedIndexReader,
+        option: IndexRecordOption,
+        sources: &mut Vec<Source>,
+    ) -> tantivy::Result<()> {
+        let own = self.word.term();
+        let stemmed: Vec<usize> = sources.iter().filter_map(|source| source.kind.rules()).collect();
+        each_form(index, &self.word.folded, option, |term, written, postings| {
+            let has_stem = |&rules: &usize| self.is_stem(rules, &self.word.folded, written);
+            let kind = match term == own.as_bytes() {
+                true => Kind::Written,
+                false => Kind::OtherDiacritics {
+                    among: stemmed.iter().copied().filter(has_stem).collect(),
+                },
+            };
+            sources.push(Source { postings, kind });
+        })
+    }
+
+    /// Whether the word has the same stem as another by some rules.
+    fn is_stem(&self, rules: usize, folded: &str, written: Option<&str>) -> bool {
+        RULES[rules].stem(folded, written) == self.stems[rules]
+    }
+
+    /// Words whose stem is not the word itself.
+    fn open_stems(
+        &self,
+        index: &InvertedIndexReader,
+        option: IndexRecordOption,
+        sources: &mut Vec<Source>,
+    ) -> tantivy::Result<()> {
+        for (rules, stem) in self.stems.iter().enumerate() {
+            if let Some(info) = index.terms().get(stem_term(RULES[rules].code, stem))? {
+                let postings = index.read_postings_from_terminfo(&info, option)?;
+                let with_word = *stem != self.word.folded;
+                let kind = Kind::Stem { rules, with_word };
+                sources.push(Source { postings, kind });
+            }
+        }
+        Ok(())
+    }
+
+    /// Words that are the stem themselves: such words have no stem in the index, so the language of each page is
+    /// looked at.
+    fn open_bases(
+        &self,
+        index: &InvertedIndexReader,
+        languages: Option<&StrColumn>,
+        option: IndexRecordOption,
+        sources: &mut Vec<Source>,
+    ) -> tantivy::Result<()> {
+        let mut bases: Vec<&String> = self.stems.iter().collect();
+        bases.sort_unstable();
+        bases.dedup();
+        for base in bases.into_iter().filter(|base| **base != self.word.folded) {
+            let mut failed = Ok(());
+            each_form(index, base, option, |_, written, postings| {
+                // A stem need not be the stem of itself.
+                let rules = (0..RULES.len())
+                    .filter(|&rules| self.stems[rules] == *base && self.is_stem(rules, base, written));
+                match ordinals(languages, rules.flat_map(|rules| RULES[rules].languages)) {
+                    Ok(languages) if languages.is_empty() => {}
+                    Ok(languages) => {
+                        let kind = Kind::Base { languages };
+                        sources.push(Source { postings, kind });
+                    }
+                    Err(error) => failed = Err(error),
+                }
+            })?;
+            failed?;
+        }
+        Ok(())
+    }
+}
+
+/// Calls `found` for every form of a folded word: its term, how it is written if not folded, its postings.
+fn each_form(
+    index: &InvertedIndexReader,
+    folded: &str,
+    option: IndexRecordOption,
+    mut found: impl FnMut(&[u8], Option<&str>, SegmentPostings),
+) -> tantivy::Result<()> {
+    let last = format!("{folded}{WRITTEN}\u{10FFFF}");
+    let mut terms = index.terms().range().ge(folded).le(last).into_stream()?;
+    while terms.advance() {
+        let written = terms.key().get(folded.len() + WRITTEN.len_utf8()..);
+        let written = written.and_then(|written| std::str::from_utf8(written).ok());
+        let postings = index.read_postings_from_terminfo(terms.value(), option)?;
+        found(terms.key(), written, postings);
+    }
+    Ok(())
+}
+
+/// Ordinals of languages in a segment.
+fn ordinals<'l>(
+    column: Option<&StrColumn>,
+    languages: impl Iterator<Item = &'l &'static str>,
+) -> tantivy::Result<Vec<u64>> {
+    let Some(column) = column else {
+        return Ok(Vec::new());
+    };
+    let mut ordinals = Vec::new();
+    for language in languages {
+        ordinals.extend(column.dictionary().term_ord(language.as_bytes())?);
+    }
+    Ok(ordinals)
+}
+
+/// What pages a list of postings is of.
+#[derive(Debug)]
+enum Kind {
+    /// With the word as the query writes it.
+    Written,
+    /// With the word, with other diacritics. It is `among` the words that are counted by their stem where it has the
+    /// same by these of the [`RULES`]: diacritics can give it another.
+    OtherDiacritics { among: Vec<usize> },
+    /// With the stem in the language of these of the [`RULES`]; `with_word` where the query's word is among those
+    /// counted.
+    Stem { rules: usize, with_word: bool },
+    /// With the stem as a word, if in one of these languages (by ordinal in the segment).
+    Base { languages: Vec<u64> },
+}
+
+impl Kind {
+    fn rules(&self) -> Option<usize> {
+        match self {
+            Kind::Stem { rules, .. } => Some(*rules),
+            _ => None,
+        }
+    }
+}
+
+struct Source {
+    postings: SegmentPostings,
+    kind: Kind,
+}
+
+/// How often a page has the forms of a word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) written: u32,
+    pub(crate) other_diacritics: u32,
+    pub(crate) same_stem: u32,
+}
+
+impl Counts {
+    /// What BM25 takes for the frequency.
+    pub(crate) fn frequency(self) -> Score {
+        self.written as Score
+            + self.other_diacritics as Score * OTHER_DIACRITICS
+            + self.same_stem as Score * SAME_STEM
+    }
+}
+
+/// The pages of a segment with any form of a word.
+pub(crate) struct FormDocs {
+    /// Stems, words that are the stem, then the word itself.
+    sources: Vec<Source>,
+    languages: Option<StrColumn>,
+    /// The least document of all sources that has the word.
+    doc: DocId,
+}
+
+impl FormDocs {
+    fn new(sources: Vec<Source>, languages: Option<StrColumn>) -> FormDocs {
+        let mut docs = FormDocs {
+            sources,
+            languages,
+            doc: 0,
+        };
+        docs.settle();
+        docs
+    }
+
+    /// Finds the next document from where the sources stand.
+    fn settle(&mut self) {
+        if let [source] = self.sources.as_slice()
+            && !matches!(source.kind, Kind::Base { .. })
+        {
+            self.doc = source.postings.doc();
+            return;
+        }
+        loop {
+            let docs = self.sources.iter().map(|source| source.postings.doc());
+            self.doc = docs.min().unwrap_or(TERMINATED);
+            if self.doc == TERMINATED || self.is_match() {
+                return;
+            }
+            self.step();
+        }
+    }
+
+    /// Whether the least document has the word.
+    fn is_match(&self) -> bool {
+        let mut here = self
+            .sources
+            .iter()
+            .filter(|source| source.postings.doc() == self.doc);
+        here.any(|source| self.counts(source))
+    }
+
+    /// Whether a source counts in the document where it stands.
+    fn counts(&self, source: &Source) -> bool {
+        match &source.kind {
+            Kind::Base { languages } => is_in(self.languages.as_ref(), languages, source.postings.doc()),
+            _ => true,
+        }
+    }
+
+    fn step(&mut self) {
+        let doc = self.doc;
+        for source in &mut self.sources {
+            if source.postings.doc() == doc {
+                source.postings.advance();
+            }
+        }
+    }
+
+    /// How often the document has each form.
+    pub(crate) fn occurrences(&self) -> Counts {
+        let mut counts = Counts::default();
+        // A page has one language, so one source of stems at most; sources of words come after it.
+        let mut stemmed = None;
+        for source in &self.sources {
+            if source.postings.doc() != self.doc || !self.counts(source) {
+                continue;
+            }
+            let count = source.postings.term_freq();
+            let mut among = 0;
+            match &source.kind {
+                Kind::Stem { rules, with_word } => {
+                    counts.same_stem += count;
+                    stemmed = Some(*rules).filter(|_| *with_word);
+                }
+                Kind::Base { .. } => counts.same_stem += count,
+                Kind::Written => {
+                    counts.written += count;
+                    among = if stemmed.is_some() { count } else { 0 };
+                }
+                Kind::OtherDiacritics { among: rules } => {
+                    counts.other_diacritics += count;
+                    among = if stemmed.is_some_and(|stemmed| rules.contains(&stemmed)) {
+                        count
+                    } else {
+                        0
+                    };
+                }
+            }
+            debug_assert!(among <= counts.same_stem, "a word is more frequent than its stem");
+            counts.same_stem = counts.same_stem.saturating_sub(among);
+        }
+        counts
+    }
+
+    /// Adds the positions of the document's words, each with `offset`, ascending. Words whose stem is no word of the
+    /// query have none.
+    pub(crate) fn positions(&mut self, offset: u32, positions: &mut Vec<u32>) {
+        positions.clear();
+        let mut lists = 0;
+        for index in 0..self.sources.len() {
+            let source = &self.sources[index];
+            let has_none = matches!(source.kind, Kind::Stem { .. });
+            if has_none || source.postings.doc() != self.doc || !self.counts(source) {
+                continue;
+            }
+            lists += 1;
+            self.sources[index]
+                .postings
+                .append_positions_with_offset(offset, positions);
+        }
+        if lists > 1 {
+            positions.sort_unstable();
+        }
+    }
+
+    /// Live documents among all, or among those that somebody sees.
+    pub(crate) fn count_live(mut self, reader: &SegmentReader, visible: Option<&Bits>) -> u64 {
+        if let Some(visible) = visible {
+            let mut count = 0;
+            while self.doc != TERMINATED {
+                count += u64::from(visible.has(self.doc) && !reader.is_deleted(self.doc));
+                self.advance();
+            }
+            return count;
+        }
+        match (self.sources.as_slice(), reader.alive_bitset()) {
+            ([], _) => 0,
+            ([one], None) if !matches!(one.kind, Kind::Base { .. }) => u64::from(one.postings.size_hint()),
+            (_, Some(alive)) => u64::from(self.count(alive)),
+            (_, None) => u64::from(self.count_including_deleted()),
+        }
+    }
+}
+
+impl DocSet for FormDocs {
+    fn advance(&mut self) -> DocId {
+        if self.doc != TERMINATED {
+            self.step();
+            self.settle();
+        }
+        self.doc
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        if self.doc < target {
+            for source in &mut self.sources {
+                if source.postings.doc() < target {
+                    source.postings.seek(target);
+                }
+            }
+            self.settle();
+        }
+        self.doc
+    }
+
+    fn doc(&self) -> DocId {
+        self.doc
+    }
+
+    fn size_hint(&self) -> u32 {
+        let sizes = self.sources.iter().map(|source| source.postings.size_hint());
+        sizes.fold(0, u32::saturating_add)
+    }
+}

@@ -1,0 +1,173 @@
+//! Stems: what the forms of a word have in common, by the rules of a language.
+//!
+//! - Eighteen languages have the rules of Snowball. A page of unknown language has those of English plurals; one of
+//!   another language has none, and is found by exact words.
+//! - A stem is made of the word as written, because suffixes have diacritics, and is folded then: it is compared with
+//!   the folded word, and must not depend on which of the two a page has.
+//! - The code of the rules is part of a stem's term, so that a stem finds pages of its language alone.
+
+use std::sync::OnceLock;
+
+use frostem::{Algorithm, Stemmer};
+use tantivy::tokenizer::{Language, RawTokenizer, StopWordFilter, TextAnalyzer};
+
+use super::fold::fold;
+use super::plural::singular;
+
+/// The rules of one language.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// Names the rules in the index; empty for a page of unknown language.
+    pub(crate) code: &'static str,
+    /// Languages that the rules are for, as primary subtags.
+    pub(crate) languages: &'static [&'static str],
+    /// None for English plurals.
+    algorithm: Option<Algorithm>,
+    /// Whether a stem may begin otherwise than its word: Dutch takes `ge` off (`gelopen`).
+    pub(crate) changes_beginnings: bool,
+}
+
+const fn snowball(code: &'static str, languages: &'static [&'static str], algorithm: Algorithm) -> Rules {
+    Rules {
+        code,
+        languages,
+        algorithm: Some(algorithm),
+        changes_beginnings: matches!(algorithm, Algorithm::Dutch),
+    }
+}
+
+/// All rules there are.
+pub(crate) static RULES: [Rules; 19] = [
+    Rules {
+        code: "",
+        languages: &[""],
+        algorithm: None,
+        changes_beginnings: false,
+    },
+    snowball("ar", &["ar"], Algorithm::Arabic),
+    snowball("da", &["da"], Algorithm::Danish),
+    snowball("de", &["de"], Algorithm::German),
+    snowball("el", &["el"], Algorithm::Greek),
+    snowball("en", &["en"], Algorithm::English),
+    snowball("es", &["es"], Algorithm::Spanish),
+    snowball("fi", &["fi"], Algorithm::Finnish),
+    snowball("fr", &["fr"], Algorithm::French),
+    snowball("hu", &["hu"], Algorithm::Hungarian),
+    snowball("it", &["it"], Algorithm::Italian),
+    snowball("nl", &["nl"], Algorithm::Dutch),
+    // Most pages say which of the two written languages they are in, some only that they are Norwegian.
+    snowball("no", &["nb", "nn", "no"], Algorithm::Norwegian),
+    snowball("pt", &["pt"], Algorithm::Portuguese),
+    snowball("ro", &["ro"], Algorithm::Romanian),
+    snowball("ru", &["ru"], Algorithm::Russian),
+    snowball("sv", &["sv"], Algorithm::Swedish),
+    snowball("ta", &["ta"], Algorithm::Tamil),
+    snowball("tr", &["tr"], Algorithm::Turkish),
+];
+
+impl Rules {
+    /// The rules for a language, given as its primary subtag; none where its words have no stems.
+    pub(crate) fn of(language: &str) -> Option<&'static Rules> {
+        RULES.iter().find(|rules| rules.languages.contains(&language))
+    }
+
+    /// Whether a word, as written, is one of those that say nothing by themselves in these languages: `the`, `of`.
+    pub(crate) fn is_function_word(&self, written: &str) -> bool {
+        static FILTERS: OnceLock<Vec<(&str, StopWordFilter)>> = OnceLock::new();
+        let filters = FILTERS.get_or_init(|| {
+            let filter = |rules: &Rules| Some((rules.code, StopWordFilter::new(rules.function_words()?)?));
+            RULES.iter().filter_map(filter).collect()
+        });
+        let filter = filters.iter().find(|(code, _)| *code == self.code);
+        filter.is_some_and(|(_, filter)| {
+            let others = TextAnalyzer::builder(RawTokenizer::default()).filter(filter.clone());
+            !others.build().token_stream(written).advance()
+        })
+    }
+
+    /// The list of these words: those of Lucene for English, else of Snowball, where there is one.
+    fn function_words(&self) -> Option<Language> {
+        Some(match self.algorithm? {
+            Algorithm::Danish => Language::Danish,
+            Algorithm::Dutch => Language::Dutch,
+            Algorithm::English => Language::English,
+            Algorithm::Finnish => Language::Finnish,
+            Algorithm::French => Language::French,
+            Algorithm::German => Language::German,
+            Algorithm::Hungarian => Language::Hungarian,
+            Algorithm::Italian => Language::Italian,
+            Algorithm::Norwegian => Language::Norwegian,
+            Algorithm::Portuguese => Language::Portuguese,
+            Algorithm::Russian => Language::Russian,
+            Algorithm::Spanish => Language::Spanish,
+            Algorithm::Swedish => Language::Swedish,
+            _ => return None,
+        })
+    }
+
+    /// The stem of a word, without diacritics.
+    pub(crate) fn stem(&self, folded: &str, written: Option<&str>) -> String {
+        let Some(algorithm) = self.algorithm else {
+            let mut word = folded.to_owned();
+            singular(&mut word);
+            return word;
+        };
+        let stem = Stemmer::new(algorithm).stem(written.unwrap_or(folded));
+        if stem.is_ascii() {
+            return stem.into_owned();
+        }
+        let mut plain = String::with_capacity(stem.len());
+        stem.chars().for_each(|c| fold(c, &mut plain));
+        plain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(language: &str, words: &[&str], stem: &str) {
+        let rules = Rules::of(language).unwrap();
+        for word in words {
+            let (word, _) = super::super::Words::new(word).next_word().unwrap();
+            assert_eq!(rules.stem(&word.folded, Some(&word.written)), stem, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn forms_of_a_word_have_one_stem_in_each_language() {
+        check("", &["Queries", "query"], "query");
+        check("ar", &["كتاب", "الكتاب"], "كتاب");
+        check("da", &["bøgerne", "bøger"], "bog");
+        check("de", &["Häuser", "Haus", "Hauses"], "haus");
+        check("el", &["βιβλία", "βιβλίων"], "βιβλ");
+        check("en", &["Indexing", "indexes", "indexed"], "index");
+        check("es", &["canciones", "canción"], "cancion");
+        check("fi", &["talossa", "talot"], "talo");
+        check("fr", &["aimée", "aimer", "aimé"], "aim");
+        check("hu", &["könyvek", "könyvet"], "konyv");
+        check("it", &["libri", "libro"], "libr");
+        check("nl", &["boeken", "boek"], "boek");
+        check("nb", &["husene", "hus"], "hus");
+        check("nn", &["hus"], "hus");
+        check("pt", &["bibliotecas", "biblioteca"], "bibliotec");
+        check("ro", &["cărților", "cărți"], "cart");
+        check("ru", &["книги", "книгами"], "книг");
+        check("sv", &["böckerna", "böcker"], "bock");
+        check("ta", &["புத்தகங்கள்", "புத்தகம்"], "புத்தகம்");
+        check("tr", &["kitaplar", "kitap"], "kitap");
+    }
+
+    #[test]
+    fn function_words_are_those_of_a_language() {
+        let is = |language: &str, word: &str| Rules::of(language).unwrap().is_function_word(word);
+        assert!(is("en", "the") && is("de", "die") && is("de", "für") && is("ru", "и"));
+        assert!(!is("en", "die") && !is("en", "zone") && !is("", "the") && !is("el", "και"));
+    }
+
+    #[test]
+    fn other_languages_have_none() {
+        assert!(Rules::of("ja").is_none() && Rules::of("pl").is_none());
+    }
+}

@@ -1,0 +1,146 @@
+//! Words of a query as tantivy searches them: one word in its forms, or several next to each other.
+
+use std::sync::Arc;
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader};
+
+use crate::bm25::Bm25;
+use crate::forms::{FormDocs, Forms, Place, Silent, SilentDocs};
+use crate::phrase_docs::PhraseDocs;
+use crate::rank;
+
+/// Words at relative positions; mostly one.
+#[derive(Debug, Clone)]
+pub(crate) struct WordsQuery {
+    pub(crate) words: Vec<(usize, Forms)>,
+    pub(crate) place: Place,
+    /// How pages are scored; without it all score nothing.
+    pub(crate) scores: Option<Scores>,
+}
+
+/// How pages are scored.
+#[derive(Debug, Clone)]
+pub(crate) struct Scores {
+    pub(crate) bm25: Arc<Bm25>,
+    /// How often the query has the words.
+    pub(crate) times: u32,
+    /// Where they score nothing.
+    pub(crate) silent: Silent,
+}
+
+impl WordsQuery {
+    /// The pages of a segment, with their scores.
+    pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<Box<dyn Scorer>> {
+        let scores = match &self.scores {
+            Some(scores) => Some(OpenScores {
+                bm25: Arc::clone(&scores.bm25),
+                times: scores.times as Score,
+                silent: scores.silent.open(reader)?,
+                lengths: reader.get_fieldnorms_reader(self.place.words)?,
+            }),
+            None => None,
+        };
+        if let [(_, forms)] = self.words.as_slice() {
+            let option = match scores {
+                Some(_) => IndexRecordOption::WithFreqs,
+                None => IndexRecordOption::Basic,
+            };
+            let docs = forms.open(reader, self.place, option)?;
+            return Ok(Box::new(WordsScorer { docs, scores }));
+        }
+        let docs = PhraseDocs::open(&self.words, self.place, reader)?;
+        Ok(Box::new(WordsScorer { docs, scores }))
+    }
+}
+
+impl Query for WordsQuery {
+    fn weight(&self, _: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
+        Ok(Box::new(WordsWeight(self.clone())))
+    }
+}
+
+struct WordsWeight(WordsQuery);
+
+impl Weight for WordsWeight {
+    fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
+        debug_assert!(boost == 1.0, "scores are boosted nowhere: they must stay exact");
+        self.0.open(reader)
+    }
+
+    fn explain(&self, _: &SegmentReader, _: DocId) -> tantivy::Result<Explanation> {
+        // `explain` says it in the words of the query.
+        Ok(Explanation::new("words", 0.0))
+    }
+}
+
+/// Pages, and how often each has what is looked for.
+trait Occurrences: DocSet + 'static {
+    fn frequency(&self) -> Score;
+}
+
+impl Occurrences for FormDocs {
+    fn frequency(&self) -> Score {
+        self.occurrences().frequency()
+    }
+}
+
+impl Occurrences for PhraseDocs {
+    fn frequency(&self) -> Score {
+        self.count() as Score
+    }
+}
+
+struct WordsScorer<D> {
+    docs: D,
+    scores: Option<OpenScores>,
+}
+
+/// [`Scores`] for the pages of a segment.
+struct OpenScores {
+    bm25: Arc<Bm25>,
+    times: Score,
+    silent: SilentDocs,
+    lengths: FieldNormReader,
+}
+
+impl<D: Occurrences> Scorer for WordsScorer<D> {
+    fn score(&mut self) -> Score {
+        let document = self.docs.doc();
+        let Some(scores) = self
+            .scores
+            .as_ref()
+            .filter(|scores| !scores.silent.holds(document))
+        else {
+            return 0.0;
+        };
+        let length = scores.lengths.fieldnorm_id(document);
+        let score = scores.bm25.score(self.docs.frequency(), length);
+        // Rounded before it is multiplied: a word written twice counts exactly twice.
+        rank::rounded(score) * scores.times
+    }
+}
+
+impl<D: Occurrences> DocSet for WordsScorer<D> {
+    fn advance(&mut self) -> DocId {
+        self.docs.advance()
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        self.docs.seek(target)
+    }
+
+    fn seek_danger(&mut self, target: DocId) -> SeekDangerResult {
+        self.docs.seek_danger(target)
+    }
+
+    fn doc(&self) -> DocId {
+        self.docs.doc()
+    }
+
+    fn size_hint(&self) -> u32 {
+        self.docs.size_hint()
+    }
+}

@@ -1,0 +1,337 @@
+//! Forms of words beside a plain model: every page is read word by word, by the rules as the documents tell them.
+
+use std::collections::BTreeMap;
+
+use frostem::{Algorithm, Stemmer};
+use rights::Sight;
+use search::{Document, Query, SearchIndex};
+
+use crate::support::{Dice, ask, names, open, page, upsert};
+
+/// Words as written, without diacritics.
+const WORDS: [(&str, &str); 16] = [
+    ("index", "index"),
+    ("indexed", "indexed"),
+    ("indexes", "indexes"),
+    ("résumé", "resume"),
+    ("resume", "resume"),
+    ("resumes", "resumes"),
+    ("aimé", "aime"),
+    ("aimer", "aimer"),
+    ("haus", "haus"),
+    ("häuser", "hauser"),
+    ("hauser", "hauser"),
+    ("pages", "pages"),
+    ("page", "page"),
+    ("the", "the"),
+    ("die", "die"),
+    ("und", "und"),
+];
+
+const LANGUAGES: [&str; 6] = ["en", "en-GB", "fr", "de", "pl", ""];
+
+fn folded(written: &str) -> &'static str {
+    WORDS.iter().find(|(other, _)| *other == written).unwrap().1
+}
+
+/// The stem by the rules of a page's language, without diacritics; none where its language has no rules.
+fn stem(language: &str, written: &str) -> Option<String> {
+    let algorithm = match language.split('-').next().unwrap() {
+        "en" => Algorithm::English,
+        "fr" => Algorithm::French,
+        "de" => Algorithm::German,
+        // English plurals.
+        "" => {
+            return Some(match written {
+                "indexes" => "index".to_owned(),
+                "pages" | "resumes" => written.trim_end_matches('s').to_owned(),
+                other => folded(other).to_owned(),
+            });
+        }
+        _ => return None,
+    };
+    let stem = Stemmer::new(algorithm).stem(written).into_owned();
+    Some(stem.replace('é', "e").replace('ä', "a"))
+}
+
+fn is_function_word(language: &str, word: &str) -> bool {
+    matches!(
+        (&language[..language.len().min(2)], word),
+        ("en", "the") | ("de", "die" | "und")
+    )
+}
+
+/// A page of the model: its words with their positions.
+struct Page {
+    language: &'static str,
+    words: Vec<(u32, &'static str)>,
+}
+
+impl Page {
+    /// The title counts three times.
+    fn new(language: &'static str, title: &[&'static str], text: &[&'static str]) -> Page {
+        let mut words = Vec::new();
+        let mut position = 0;
+        for part in [title, title, title, &[], text] {
+            for word in part {
+                words.push((position, *word));
+                position += 1;
+            }
+            position += 1;
+        }
+        Page { language, words }
+    }
+
+    /// Occurrences: as written, with other diacritics, of the same stem.
+    fn counts(&self, query: &str) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for (_, word) in &self.words {
+            let stems = stem(self.language, word).zip(stem(self.language, query));
+            if *word == query {
+                counts[0] += 1;
+            } else if folded(word) == folded(query) {
+                counts[1] += 1;
+            } else if stems.is_some_and(|(one, other)| one == other) {
+                counts[2] += 1;
+            }
+        }
+        counts
+    }
+
+    fn has(&self, query: &str) -> bool {
+        self.counts(query).iter().sum::<usize>() > 0
+    }
+
+    /// Where words of the query stand: as themselves with any diacritics, or as what is a stem.
+    fn positions(&self, query: &str) -> Vec<u32> {
+        let own = stem(self.language, query);
+        let is_stem = |word: &str| own.as_deref() == Some(folded(word)) && stem(self.language, word) == own;
+        let is = |word: &str| folded(word) == folded(query) || is_stem(word);
+        let words = self.words.iter().filter(|(_, word)| is(word));
+        words.map(|(position, _)| *position).collect()
+    }
+}
+
+fn idf(pages: &BTreeMap<String, Page>, word: &str) -> f64 {
+    let with = pages.values().filter(|page| page.has(word)).count() as f64;
+    (1.0 + (pages.len() as f64 - with + 0.5) / (with + 0.5)).ln()
+}
+
+fn score(pages: &BTreeMap<String, Page>, page: &Page, query: &[&str]) -> f64 {
+    let mean = pages.values().map(|page| page.words.len()).sum::<usize>() as f64 / pages.len() as f64;
+    let all_silent = query.iter().all(|word| is_function_word(page.language, word));
+    let said: Vec<&str> = query
+        .iter()
+        .copied()
+        .filter(|word| all_silent || !is_function_word(page.language, word))
+        .collect();
+    let mut score = 0.0;
+    for word in &said {
+        let [written, other, same] = page.counts(word).map(|count| count as f64);
+        let frequency = written + 0.95 * other + 0.9 * same;
+        let half = 0.9 * (0.6 + 0.4 * page.words.len() as f64 / mean);
+        score += idf(pages, word) * 1.9 * frequency / (frequency + half);
+    }
+    for pair in said.windows(2) {
+        let (first, second) = (page.positions(pair[0]), page.positions(pair[1]));
+        if second.is_empty() {
+            continue;
+        }
+        let next = first.iter().filter(|at| second.contains(&(**at + 1))).count() as f64;
+        let close = |at: &u32| second.iter().any(|other| other.abs_diff(*at) < 8);
+        let around = first.iter().filter(|at| close(at)).count() as f64;
+        let most = (idf(pages, pair[0]) + idf(pages, pair[1])) * 1.9;
+        score += most * (0.1 * next / (next + 0.9) + 0.05 * around / (around + 0.9)) / 0.85;
+    }
+    score
+}
+
+fn random_words(dice: &mut Dice, count: usize) -> Vec<&'static str> {
+    (0..count).map(|_| WORDS[dice.below(WORDS.len())].0).collect()
+}
+
+fn fill(index: &SearchIndex, dice: &mut Dice) -> BTreeMap<String, Page> {
+    let mut pages = BTreeMap::new();
+    for number in 0..60 {
+        // Lengths up to 39 are kept exactly.
+        let (title, text) = (dice.below(3), 1 + dice.below(12));
+        let (title, text) = (random_words(dice, title), random_words(dice, text));
+        let language = LANGUAGES[dice.below(LANGUAGES.len())];
+        let name = format!("{number:02}");
+        let document = Document {
+            url: String::new(),
+            language: language.to_owned(),
+            ..page(&name, &title.join(" "), &text.join(" "))
+        };
+        index.apply(number + 1, [upsert(document)]).unwrap();
+        if dice.below(10) == 0 {
+            index.flush().unwrap();
+        }
+        pages.insert(name, Page::new(language, &title, &text));
+    }
+    index.flush().unwrap();
+    pages
+}
+
+#[test]
+fn words_are_found_and_scored_as_a_reader_would_by_the_rules() {
+    for seed in 1..=5 {
+        println!("seed {seed}");
+        let mut dice = Dice(seed);
+        let dir = tempfile::tempdir().unwrap();
+        let index = open(dir.path());
+        let pages = fill(&index, &mut dice);
+        for round in 0..60 {
+            let mut words = match round {
+                0..16 => vec![WORDS[round].0],
+                _ => random_words(&mut dice, 2 + round % 2),
+            };
+            words.dedup();
+            // The same word twice counts twice, which has a test of its own.
+            if (1..words.len()).any(|at| words[..at].contains(&words[at])) {
+                continue;
+            }
+            let found = ask(&index, &words.join(" "), 100);
+            if found.notes.is_empty() {
+                check(&pages, &words, &found);
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn check(pages: &BTreeMap<String, Page>, words: &[&str], found: &search::Results) {
+    let expected = pages
+        .iter()
+        .filter(|(_, page)| words.iter().all(|word| page.has(word)));
+    let mut names = names(found);
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        expected.map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+        "{words:?}"
+    );
+    for hit in &found.hits {
+        let name = hit.url_key.rsplit('/').next().unwrap();
+        let expected = score(pages, &pages[name], words);
+        assert!(
+            (hit.score - expected).abs() < 0.01,
+            "{words:?} in {name}: {} instead of {expected}",
+            hit.score
+        );
+    }
+}
+
+/// Among pages that are alike otherwise: as written, then with other diacritics, then of the same stem.
+#[test]
+fn the_very_form_comes_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    for (epoch, (name, text)) in (1..).zip([
+        ("plain", "one resume here"),
+        ("accents", "one résumé here"),
+        ("plural", "one resumes here"),
+    ]) {
+        index.apply(epoch, [upsert(page(name, "", text))]).unwrap();
+    }
+    index.flush().unwrap();
+    let order = |query: &str| names(&ask(&index, query, 10)).join(" ");
+    assert_eq!(order("resume"), "plain accents plural");
+    assert_eq!(order("résumé"), "accents plain");
+    assert_eq!(order("resumes"), "plural plain");
+    assert_eq!(order("\"resume\""), "plain accents");
+}
+
+/// A word is held against each page by the rules of the page's language; of other languages exact words alone are
+/// found.
+#[test]
+fn stems_are_of_the_language_of_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    for (epoch, (name, language, text)) in (1..).zip([
+        ("en", "en", "indexed"),
+        ("fr", "fr", "indexed"),
+        ("pl", "pl", "indexed"),
+        ("exact", "pl", "indexing"),
+        ("unknown", "", "pages"),
+    ]) {
+        let document = Document {
+            language: language.to_owned(),
+            ..page(name, "", text)
+        };
+        index.apply(epoch, [upsert(document)]).unwrap();
+    }
+    index.flush().unwrap();
+    let found = |query: &str| {
+        let results = ask(&index, query, 10);
+        let mut names = names(&results);
+        names.sort_unstable();
+        names.join(" ")
+    };
+    assert_eq!(found("indexing"), "en exact");
+    assert_eq!(found("indexed"), "en fr pl");
+    assert_eq!(found("page"), "unknown");
+    assert_eq!(found("\"indexing\""), "exact");
+    assert_eq!(found("-indexing"), "fr pl unknown");
+}
+
+#[test]
+fn parts_of_the_page_are_searched_by_stems_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    index
+        .apply(1, [upsert(page("shoes", "Walking", "text"))])
+        .unwrap();
+    index.flush().unwrap();
+    for query in ["title:walks", "url:shoe", "walked"] {
+        assert_eq!(ask(&index, query, 10).total, 1, "{query}");
+    }
+    for query in ["title:\"walks\"", "url:walk", "title:walks*"] {
+        assert_eq!(ask(&index, query, 10).total, 0, "{query}");
+    }
+}
+
+/// Pages that are near come first, whichever segment they are in, and with pages of results that begin anywhere.
+#[test]
+fn words_near_each_other_come_first_on_every_page_of_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let filler = "filler ".repeat(10);
+    for number in 0..40 {
+        let text = match number % 4 {
+            0 => format!("root zone {filler}"),
+            1 => format!("zone root {filler}"),
+            2 => format!("root {filler} zone"),
+            _ => format!("zone {filler} root"),
+        };
+        index
+            .apply(number + 1, [upsert(page(&format!("{number:02}"), "", &text))])
+            .unwrap();
+        if number % 9 == 0 {
+            index.flush().unwrap();
+        }
+    }
+    index.flush().unwrap();
+    let mut query = Query {
+        text: "root zone".to_owned(),
+        limit: 3,
+        ..Query::default()
+    };
+    let mut order = Vec::new();
+    loop {
+        let results = index.search(&query, &Sight::everything(), &|_| None).unwrap();
+        order.extend(results.hits.iter().map(|hit| (hit.url_key.clone(), hit.score)));
+        match results.next {
+            Some(next) => query.after = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(order.len(), 40);
+    let kinds: Vec<usize> = order
+        .iter()
+        .map(|(key, _)| key.rsplit('/').next().unwrap().parse::<usize>().unwrap() % 4)
+        .collect();
+    assert!(kinds[..10].iter().all(|kind| *kind == 0), "{kinds:?}");
+    assert!(kinds[10..20].iter().all(|kind| *kind == 1), "{kinds:?}");
+    assert!(order.is_sorted_by(|one, other| one.1 >= other.1), "{order:?}");
+}
