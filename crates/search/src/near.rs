@@ -140,3 +140,19 @@ fn together(first: &[u32], second: &[u32]) -> (u32, u32) {
     }
     (next, around)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_right_behind_each_other_and_within_the_window_are_counted() {
+        assert_eq!(together(&[1, 10], &[2, 30]), (1, 1));
+        assert_eq!(together(&[1, 10], &[3, 17]), (0, 2));
+        assert_eq!(together(&[9], &[1, 2]), (0, 1));
+        assert_eq!(together(&[9], &[1]), (0, 0));
+        // One word of the page can be both words of the query.
+        assert_eq!(together(&[5], &[5]), (0, 1));
+        assert_eq!(together(&[], &[5]), (0, 0));
+    }
+}

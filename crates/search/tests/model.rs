@@ -24,6 +24,7 @@ fn random_page(dice: &mut Dice, keys: usize) -> Document {
         fetch_time_ms: 1_000_000_000_000 + dice.below(1000) as i64 * 1_000_000_000,
         host: format!("www.{domain}"),
         domain,
+        language: ["en", "de", ""][name % 3].to_owned(),
         ..page(
             &format!("{name:05}"),
             WORDS[dice.below(WORDS.len())],
@@ -97,8 +98,11 @@ fn all(index: &SearchIndex, text: &str) -> Results {
     all
 }
 
-const QUERIES: [&str; 8] = [
+const QUERIES: [&str; 11] = [
     ALL,
+    "roots",
+    "archiving servers links",
+    "\"servers\" OR mapped",
     "roo* title:map",
     "root",
     "root zone",

@@ -119,6 +119,10 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         .extensions()
         .get::<Arc<State>>()
         .map_or_else(Parts::default, |state| state.parts());
+    let is_for_all = request
+        .extensions()
+        .get::<Arc<State>>()
+        .is_some_and(|state| state.sees_everything() && state.who_asks.vary().is_none());
     let mut response = match admitted {
         Err(failure) => failed(failure, for_programs),
         Ok(()) => match tokio::time::timeout(time_max, next.run(request)).await {
@@ -135,6 +139,9 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let soon = HeaderValue::from_static(RETRY_SECONDS);
         response.headers_mut().insert(header::RETRY_AFTER, soon);
+    }
+    if !is_for_all {
+        keep_private(response.headers_mut());
     }
     if let Some(vary) = state.who_asks.vary() {
         response.headers_mut().append(header::VARY, vary);
@@ -159,6 +166,16 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     response
 }
 
+/// Keeps an answer that others may not see out of the caches that they read from. What is kept for long, styles and script, is
+/// the same for all.
+fn keep_private(headers: &mut HeaderMap) {
+    let known = headers.get(header::CACHE_CONTROL);
+    if known.is_none_or(|known| known == "no-cache") {
+        let private = HeaderValue::from_static("private, no-cache");
+        headers.insert(header::CACHE_CONTROL, private);
+    }
+}
+
 /// Finds out who sent a request and gives it the state that they may see; refuses what is not for them. What is answered by the
 /// archive is refused there, question by question. All else is of the server itself, and for those alone who see everything:
 /// a new page is, until it stands in [`OF_THE_ARCHIVE`].
@@ -169,9 +186,9 @@ async fn admit(
 ) -> Result<(), Failure> {
     let groups = state.who_asks.groups(request)?;
     let path = route.map_or("", MatchedPath::as_str);
-    // Nothing is at such an address, and everybody is told so.
-    let is_nowhere = route.is_none();
-    if is_nowhere || FOR_EVERYBODY.contains(&path) || look::ASSETS.iter().any(|asset| asset.path == path) {
+    let is_for_everybody =
+        FOR_EVERYBODY.contains(&path) || look::ASSETS.iter().any(|asset| asset.path == path);
+    if is_for_everybody {
         request.extensions_mut().insert(state.seen_by(&groups, false));
         return Ok(());
     }
@@ -185,7 +202,8 @@ async fn admit(
     request
         .extensions_mut()
         .insert(state.seen_by(&groups, everything));
-    match everything || OF_THE_ARCHIVE.contains(&path) {
+    // Where there is nothing, everybody is told so.
+    match everything || route.is_none() || OF_THE_ARCHIVE.contains(&path) {
         true => Ok(()),
         false => Err(Failure::new(
             StatusCode::FORBIDDEN,

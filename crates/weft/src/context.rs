@@ -40,7 +40,7 @@ pub(crate) struct GlobalArgs {
     memory: Option<u64>,
 
     /// Ask as somebody in these groups (names with commas between them; '' is the public): show what rights let them see
-    #[arg(long = "as", global = true, value_name = "GROUPS", value_parser = parse_groups)]
+    #[arg(long = "as", id = "as", global = true, value_name = "GROUPS", value_parser = parse_groups)]
     groups: Option<Groups>,
 
     /// Print JSON instead of text

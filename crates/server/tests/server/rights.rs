@@ -200,6 +200,12 @@ async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
     )
     .await;
     assert!(found.contains(SECRET), "{found}");
+    assert_eq!(headers["cache-control"], "private, no-cache");
+    let (_, styles, _) = get(&router, look::ASSETS[0].path, &[]).await;
+    assert!(
+        !styles["cache-control"].to_str().unwrap().contains("private"),
+        "{styles:?}"
+    );
     let vary: Vec<_> = headers
         .get_all("vary")
         .iter()
