@@ -158,6 +158,8 @@ pub(crate) async fn run(
         Some(socket) => {
             let parts = Parts {
                 archive: true,
+                // Who comes here through weft serve is one from whom nothing is hidden.
+                running: true,
                 store: args.beside_store,
                 sql: true,
                 // A catalogue that a first scan makes later is led to from here when this program starts anew.
@@ -190,10 +192,8 @@ pub(crate) async fn run(
             hosts.push(args.listen.host.clone());
             let hosts = Some(Hosts::new(port.address(), hosts));
             let parts = Parts {
-                archive: false,
-                store: false,
                 sql: true,
-                files: false,
+                ..Parts::default()
             };
             announce(database.dir(), port.address(), flight_address, json)?;
             let routes = TowerToHyperService::new(http::routes(Shared {
