@@ -17,15 +17,14 @@
 //! - what people wrote beside the rules stays where it is (`edit`);
 //! - a file that cannot be understood, in any of its rules, is an error, and no rules at all.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::groups::Groups;
 use crate::rule::RuleError;
 use crate::rules::Rules;
-use crate::stamped::Stamped;
+use crate::stamped::{Stamped, Unread};
 use read::{Spans, line_of, spans};
 
 mod edit;
@@ -76,18 +75,6 @@ pub enum FileError {
 #[derive(Debug)]
 pub struct RightsFile(Stamped<Rules>);
 
-/// Why a file's text is no rules.
-enum Unusable {
-    Io(io::Error),
-    Rules(FileError),
-}
-
-impl From<io::Error> for Unusable {
-    fn from(error: io::Error) -> Unusable {
-        Unusable::Io(error)
-    }
-}
-
 impl RightsFile {
     /// The file at a path, where there need not be one.
     pub fn at(path: PathBuf) -> RightsFile {
@@ -104,12 +91,10 @@ impl RightsFile {
     /// # Errors
     /// [`FileError`].
     pub fn rules(&self) -> Result<Option<Arc<Rules>>, FileError> {
-        let read = self
-            .0
-            .read(|text| self.parsed(text).map(|(rules, _)| rules).map_err(Unusable::Rules));
-        read.map_err(|unusable| match unusable {
-            Unusable::Io(source) => self.io("read", source),
-            Unusable::Rules(error) => error,
+        let read = self.0.read(|text| self.parsed(text).map(|(rules, _)| rules));
+        read.map_err(|unread| match unread {
+            Unread::Io { action, source } => self.io(action, source),
+            Unread::Text(error) => error,
         })
     }
 
@@ -122,48 +107,25 @@ impl RightsFile {
         &self,
         change: impl FnOnce(&mut Rules) -> Result<T, E>,
     ) -> Result<T, E> {
-        let lock = self.aside("lock");
-        let lock = File::create(&lock).map_err(|source| self.io("lock", source))?;
-        lock.lock().map_err(|source| self.io("lock", source))?;
-        let text = match fs::read_to_string(self.path()) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(source) => return Err(self.io("read", source).into()),
+        let mut changed = None;
+        let edit = |text: &str| {
+            let (known, spans) = self.parsed(text)?;
+            let mut rules = known.clone();
+            changed = Some(change(&mut rules)?);
+            // What an edit came to is read before it is written: it says what was wanted, or it is not used.
+            let edited = edit::edited(text, &spans, &known, &rules).filter(|text| says(text, &rules));
+            let edited = match edited {
+                Some(edited) => edited,
+                None => edit::rewritten(text, &rules).map_err(|error| self.form(1, &error))?,
+            };
+            self.parsed(&edited)?;
+            Ok(edited)
         };
-        let (known, spans) = self.parsed(&text)?;
-        let mut rules = known.clone();
-        let changed = change(&mut rules)?;
-        // What an edit came to is read before it is written: it says what was wanted, or it is not used.
-        let edited = edit::edited(&text, &spans, &known, &rules).filter(|text| says(text, &rules));
-        let edited = match edited {
-            Some(edited) => edited,
-            None => edit::rewritten(&text, &rules).map_err(|error| self.form(1, &error))?,
-        };
-        self.parsed(&edited)?;
-        self.replace(&edited).map_err(|source| self.io("write", source))?;
-        Ok(changed)
-    }
-
-    fn replace(&self, text: &str) -> io::Result<()> {
-        // What a link leads to is replaced, not the link.
-        let path = fs::canonicalize(self.path()).unwrap_or_else(|_| self.path().to_owned());
-        let aside = path.with_extension("toml.new");
-        let mut file = File::create(&aside)?;
-        if let Ok(known) = path.metadata() {
-            file.set_permissions(known.permissions())?;
+        match self.0.change(edit) {
+            Ok(()) => changed.ok_or_else(|| self.form(1, &"nothing was changed").into()),
+            Err(Unread::Io { action, source }) => Err(self.io(action, source).into()),
+            Err(Unread::Text(error)) => Err(error),
         }
-        file.write_all(text.as_bytes())?;
-        // Content before name: after a crash there are the old rules or the new ones.
-        file.sync_all()?;
-        fs::rename(&aside, &path)?;
-        match path.parent() {
-            Some(dir) => File::open(dir)?.sync_all(),
-            None => Ok(()),
-        }
-    }
-
-    fn aside(&self, what: &str) -> PathBuf {
-        self.path().with_extension(format!("toml.{what}"))
     }
 
     fn parsed(&self, text: &str) -> Result<(Rules, Spans), FileError> {

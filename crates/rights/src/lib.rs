@@ -3,7 +3,7 @@
 //! Invariants:
 //! - deny wins: a capture that a denying rule in force for the asker matches is hidden, whatever else allows it;
 //! - a group that no rule names changes nothing: who is in such groups alone sees what the public sees;
-//! - a [`Sight`] is a function of the rules, the groups and the day alone, and so is its id: what was computed under an id
+//! - a [`Sight`] is a function of the rules, the groups and the time alone, and so is its id: what was computed under an id
 //!   holds for everybody with the same one.
 //!
 //! It knows captures by what rules ask of them ([`Subject`]) and nothing of archives, indexes or HTTP.

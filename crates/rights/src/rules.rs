@@ -1,14 +1,13 @@
 //! All rules of an archive.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::groups::Groups;
 use crate::rule::{Access, PUBLIC, Rule, RuleError};
 use crate::sight::{Sight, Subject};
 
 /// The rules of an archive. Their order means nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Rules {
     /// What holds for captures that no rule matches.
     pub default: Access,

@@ -1,4 +1,4 @@
-//! What somebody sees: the rules that are for their groups, on one day.
+//! What somebody sees: the rules that are for their groups, at a time.
 
 use crate::clause::Clause;
 use crate::rule::Access;

@@ -1,9 +1,11 @@
-//! A file that is read again when it has changed.
+//! A file that is read again when it has changed, and replaced whole.
 //!
-//! Invariant: it is looked at each time it is asked for, so that what was changed holds for the next question.
+//! Invariants:
+//! - it is looked at each time it is asked for, so that what was changed holds for the next question;
+//! - changes follow one another under a lock beside it, and appear by a rename: none is lost, and none is read by half.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,18 +45,51 @@ impl Stamp {
     }
 }
 
+/// Why a file was not read, or not changed.
+pub(crate) enum Unread<E> {
+    /// The disk failed.
+    Io { action: &'static str, source: io::Error },
+    /// Its text is not what it should be, or was not to become what was asked for.
+    Text(E),
+}
+
+impl<E> Unread<E> {
+    fn io(action: &'static str) -> impl FnOnce(io::Error) -> Unread<E> {
+        move |source| Unread::Io { action, source }
+    }
+}
+
 /// The file, and what was read of it last.
 #[derive(Debug)]
 pub(crate) struct Stamped<T> {
     path: PathBuf,
-    read: Mutex<Option<(Stamp, Arc<T>)>>,
+    /// Whether others than the owner of the file must not read it.
+    is_private: bool,
+    read: Mutex<Option<Known<T>>>,
+}
+
+#[derive(Debug)]
+struct Known<T> {
+    /// Absent where the file could change once more after this and look the same.
+    stamp: Option<Stamp>,
+    text: String,
+    value: Arc<T>,
 }
 
 impl<T> Stamped<T> {
     pub(crate) fn at(path: PathBuf) -> Stamped<T> {
         Stamped {
             path,
+            is_private: false,
             read: Mutex::new(None),
+        }
+    }
+
+    /// As [`Stamped::at`], of a file that only its owner reads.
+    pub(crate) fn private_at(path: PathBuf) -> Stamped<T> {
+        Stamped {
+            is_private: true,
+            ..Stamped::at(path)
         }
     }
 
@@ -62,28 +97,87 @@ impl<T> Stamped<T> {
         &self.path
     }
 
-    /// What is in the file now, as `parse` makes it of its text; `None` where there is no file.
-    pub(crate) fn read<E: From<io::Error>>(
+    /// What is in the file now, as `parse` makes it of its text; `None` where there is no file. The same value while the text is
+    /// the same.
+    pub(crate) fn read<E>(
         &self,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<Option<Arc<T>>, E> {
+    ) -> Result<Option<Arc<T>>, Unread<E>> {
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
             // A link that leads nowhere was meant to lead to a file: that is no archive without rules.
             Err(error) if error.kind() == ErrorKind::NotFound && self.path.symlink_metadata().is_err() => {
                 return Ok(None);
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(Unread::io("read")(error)),
         };
-        let stamp = Stamp::of(&file.metadata()?);
+        let stamp = Stamp::of(&file.metadata().map_err(Unread::io("read"))?);
         let mut read = self.read.lock();
-        if let Some((known, value)) = &*read
-            && *known == stamp
+        if let Some(known) = &*read
+            && known.stamp == Some(stamp)
         {
-            return Ok(Some(Arc::clone(value)));
+            return Ok(Some(Arc::clone(&known.value)));
         }
-        let value = Arc::new(parse(&io::read_to_string(&mut file)?)?);
-        *read = stamp.is_settled().then(|| (stamp, Arc::clone(&value)));
+        let text = io::read_to_string(&mut file).map_err(Unread::io("read"))?;
+        let value = match &*read {
+            // To parse it again costs more than to read it, and others go by the value being the same.
+            Some(known) if known.text == text => Arc::clone(&known.value),
+            _ => Arc::new(parse(&text).map_err(Unread::Text)?),
+        };
+        *read = Some(Known {
+            stamp: stamp.is_settled().then_some(stamp),
+            text,
+            value: Arc::clone(&value),
+        });
         Ok(Some(value))
     }
+
+    /// Replaces the text, or puts a file where there is none; `edit` gets what is there. Other changes wait, and nobody reads half
+    /// of one.
+    pub(crate) fn change<E>(&self, edit: impl FnOnce(&str) -> Result<String, E>) -> Result<(), Unread<E>> {
+        let lock = self.options().truncate(false).open(beside(&self.path, ".lock"));
+        let lock = lock.map_err(Unread::io("lock"))?;
+        lock.lock().map_err(Unread::io("lock"))?;
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(Unread::io("read")(error)),
+        };
+        let edited = edit(&text).map_err(Unread::Text)?;
+        self.replace(&edited).map_err(Unread::io("write"))
+    }
+
+    fn replace(&self, text: &str) -> io::Result<()> {
+        // What a link leads to is replaced, not the link.
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let aside = beside(&path, ".new");
+        let mut file = self.options().truncate(true).open(&aside)?;
+        if let (false, Ok(known)) = (self.is_private, path.metadata()) {
+            file.set_permissions(known.permissions())?;
+        }
+        file.write_all(text.as_bytes())?;
+        // Content before name: after a crash there is the old text or the new one.
+        file.sync_all()?;
+        fs::rename(&aside, &path)?;
+        match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) => File::open(parent)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+
+    fn options(&self) -> OpenOptions {
+        let mut options = match self.is_private {
+            true => private::file(),
+            false => OpenOptions::new(),
+        };
+        options.create(true).write(true);
+        options
+    }
+}
+
+/// The path with something behind its name.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    path.with_file_name(name)
 }

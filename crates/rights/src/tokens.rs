@@ -11,14 +11,13 @@
 //! compared are hashes: how long that takes says nothing of the token.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::groups::Groups;
 use crate::rule;
-use crate::stamped::Stamped;
+use crate::stamped::{Stamped, Unread};
 
 /// Why the tokens cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -52,22 +51,10 @@ struct Token {
 #[derive(Debug)]
 pub struct TokensFile(Stamped<Tokens>);
 
-/// Why a file's text is no tokens.
-enum Unusable {
-    Io(io::Error),
-    Form(String),
-}
-
-impl From<io::Error> for Unusable {
-    fn from(error: io::Error) -> Unusable {
-        Unusable::Io(error)
-    }
-}
-
 impl TokensFile {
     /// The file at a path.
     pub fn at(path: PathBuf) -> TokensFile {
-        TokensFile(Stamped::at(path))
+        TokensFile(Stamped::private_at(path))
     }
 
     /// Where it is.
@@ -80,7 +67,7 @@ impl TokensFile {
     /// # Errors
     /// [`TokensError`]: there is no file, or it cannot be understood.
     pub fn groups(&self, token: &str, now_ms: i64) -> Result<Option<Groups>, TokensError> {
-        let tokens = self.0.read(parsed).map_err(|unusable| self.unusable(unusable))?;
+        let tokens = self.0.read(parsed).map_err(|unread| self.unread(unread))?;
         let tokens = tokens.ok_or_else(|| self.error("there is no such file".to_owned()))?;
         let hash = hash(token);
         let found = tokens.tokens.values().find(|token| token.hash == hash);
@@ -128,39 +115,19 @@ impl TokensFile {
         &self,
         change: impl FnOnce(&mut BTreeMap<String, Token>) -> Result<(), String>,
     ) -> Result<(), TokensError> {
-        let io = |error: io::Error| self.error(error.to_string());
-        let lock = self.path().with_extension("lock");
-        let lock = private::file()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(lock)
-            .map_err(io)?;
-        lock.lock().map_err(io)?;
-        let mut tokens = match std::fs::read_to_string(self.path()) {
-            Ok(text) => parsed(&text).map_err(|unusable| self.unusable(unusable))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Tokens::default(),
-            Err(error) => return Err(io(error)),
+        let edit = |text: &str| {
+            let mut tokens = parsed(text)?;
+            change(&mut tokens.tokens)?;
+            toml::to_string(&tokens).map_err(|error| error.to_string())
         };
-        change(&mut tokens.tokens).map_err(|why| self.error(why))?;
-        let text = toml::to_string(&tokens).map_err(|error| self.error(error.to_string()))?;
-        let aside = self.path().with_extension("new");
-        let mut file = private::file()
-            .create(true)
-            .truncate(true)
-            .write(true)
-            .open(&aside)
-            .map_err(io)?;
-        file.write_all(text.as_bytes()).map_err(io)?;
-        file.sync_all().map_err(io)?;
-        std::fs::rename(&aside, self.path()).map_err(io)
+        self.0.change(edit).map_err(|unread| self.unread(unread))
     }
 
-    fn unusable(&self, unusable: Unusable) -> TokensError {
-        match unusable {
-            Unusable::Io(error) => self.error(error.to_string()),
-            Unusable::Form(why) => self.error(why),
-        }
+    fn unread(&self, unread: Unread<String>) -> TokensError {
+        self.error(match unread {
+            Unread::Io { action, source } => format!("{action}: {source}"),
+            Unread::Text(why) => why,
+        })
     }
 
     fn error(&self, why: String) -> TokensError {
@@ -171,8 +138,8 @@ impl TokensFile {
     }
 }
 
-fn parsed(text: &str) -> Result<Tokens, Unusable> {
-    toml::from_str(text).map_err(|error| Unusable::Form(error.to_string().trim_end().to_owned()))
+fn parsed(text: &str) -> Result<Tokens, String> {
+    toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
 }
 
 fn hash(token: &str) -> String {

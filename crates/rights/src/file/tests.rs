@@ -1,3 +1,4 @@
+use std::fs;
 use std::sync::Barrier;
 
 use super::*;
@@ -25,6 +26,11 @@ fn deny(prefix: &str) -> Rule {
 fn what_was_changed_holds_for_the_next_question() {
     let (_dir, file) = file("# kept\ndefault = \"deny\"\n");
     assert_eq!(file.rules().unwrap().unwrap().default, Access::Deny);
+    let again = [file.rules(), file.rules()].map(|rules| rules.unwrap().unwrap());
+    assert!(
+        Arc::ptr_eq(&again[0], &again[1]),
+        "unchanged rules are the same value"
+    );
     let change = |rules: &mut Rules| {
         rules.rules.push(deny("com,a)/"));
         Ok::<_, FileError>(())
