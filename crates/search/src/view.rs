@@ -64,25 +64,18 @@ impl View {
 
     /// What somebody sees of it.
     pub(crate) fn seen(&self, sight: &Sight) -> tantivy::Result<Seen> {
-        if sight.sees_everything() {
-            return Ok(Seen {
-                visible: None,
-                live: Arc::clone(&self.live),
-                buckets: Arc::clone(&self.buckets),
-            });
-        }
-        let visible = self.visible.of(&self.searcher, sight)?;
-        if !sight.is_strict() {
-            return Ok(Seen {
-                visible: Some(visible),
-                live: Arc::clone(&self.live),
-                buckets: Arc::clone(&self.buckets),
-            });
-        }
+        let visible = match sight.sees_everything() {
+            true => None,
+            false => Some(self.visible.of(&self.searcher, sight)?),
+        };
+        let (live, buckets) = match &visible {
+            Some(visible) if sight.is_strict() => (self.statistics(sight, visible)?, Arc::default()),
+            _ => (Arc::clone(&self.live), Arc::clone(&self.buckets)),
+        };
         Ok(Seen {
-            live: self.statistics(sight, &visible)?,
-            visible: Some(visible),
-            buckets: Arc::default(),
+            visible,
+            live,
+            buckets,
         })
     }
 

@@ -114,15 +114,9 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         Some(failure) => Err(failure),
         None => admit(&state, route.as_ref(), &mut request).await,
     };
-    // Who cannot be told sees what those see from whom everything is hidden.
-    let parts = request
-        .extensions()
-        .get::<Arc<State>>()
-        .map_or_else(Parts::default, |state| state.parts());
-    let is_for_all = request
-        .extensions()
-        .get::<Arc<State>>()
-        .is_some_and(|state| state.sees_everything() && state.who_asks.vary().is_none());
+    let seen = request.extensions().get::<Arc<State>>().cloned();
+    let vary = state.who_asks.vary();
+    let is_for_all = vary.is_none() && seen.as_ref().is_some_and(|seen| seen.sees_everything());
     let mut response = match admitted {
         Err(failure) => failed(failure, for_programs),
         Ok(()) => match tokio::time::timeout(time_max, next.run(request)).await {
@@ -134,6 +128,8 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         },
     };
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        // Who cannot be told sees what those see from whom everything is hidden.
+        let parts = seen.map_or_else(Parts::default, |seen| seen.parts());
         response = pages::failure::page(&failure, parts).into_response();
     }
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
@@ -143,7 +139,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     if !is_for_all {
         keep_private(response.headers_mut());
     }
-    if let Some(vary) = state.who_asks.vary() {
+    if let Some(vary) = vary {
         response.headers_mut().append(header::VARY, vary);
     }
     // An answer's own header takes precedence.

@@ -32,7 +32,7 @@ use maud::{DOCTYPE, html};
 
 use crate::failure::{Code, Failure};
 use crate::query::Query;
-use crate::state::{Asked as Shared, Peer, State};
+use crate::state::{Context, Peer, State};
 use crate::stream::{self, Wanted};
 use crate::{present, record};
 use content::Content;
@@ -55,7 +55,11 @@ const HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 /// Handles `/sandbox/content?url=&at=&capture=`. Failures are shown in the frame too, under the same policy.
-pub(crate) async fn content(Shared(state): Shared, peer: Option<Extension<Peer>>, query: Query) -> Response {
+pub(crate) async fn content(
+    Context(state): Context,
+    peer: Option<Extension<Peer>>,
+    query: Query,
+) -> Response {
     // Without a connection the request comes from this process.
     let asker = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Extension(Peer(peer))| {
         peer.ip()

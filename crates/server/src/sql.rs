@@ -21,7 +21,7 @@ use tokio::net::UnixStream;
 
 use crate::failure::Failure;
 use crate::pages::PageFailure;
-use crate::state::{Asked as Shared, Common, State};
+use crate::state::{Common, Context, State};
 
 /// The page.
 const PAGE: &str = "/sql";
@@ -64,12 +64,12 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .fold(router, |router, path| router.route(path, get(api).post(api)))
 }
 
-async fn page(Shared(state): Shared, request: Request) -> Response {
+async fn page(Context(state): Context, request: Request) -> Response {
     let answer = pass_on(&state, request).await;
     answer.unwrap_or_else(|failure| PageFailure::from(failure).into_response())
 }
 
-async fn api(Shared(state): Shared, request: Request) -> Response {
+async fn api(Context(state): Context, request: Request) -> Response {
     let answer = pass_on(&state, request).await;
     answer.unwrap_or_else(IntoResponse::into_response)
 }

@@ -197,9 +197,9 @@ impl State {
 }
 
 /// The state of a request, as its handler gets it.
-pub(crate) struct Asked(pub(crate) Arc<State>);
+pub(crate) struct Context(pub(crate) Arc<State>);
 
-impl Deref for Asked {
+impl Deref for Context {
     type Target = Arc<State>;
 
     fn deref(&self) -> &Arc<State> {
@@ -207,12 +207,12 @@ impl Deref for Asked {
     }
 }
 
-impl FromRequestParts<Arc<Common>> for Asked {
+impl FromRequestParts<Arc<Common>> for Context {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut RequestParts, _: &Arc<Common>) -> Result<Asked, Failure> {
+    async fn from_request_parts(parts: &mut RequestParts, _: &Arc<Common>) -> Result<Context, Failure> {
         let state = parts.extensions.get::<Arc<State>>();
         // Set for every request before any handler runs (`routes`).
-        state.cloned().map(Asked).ok_or_else(Failure::internal)
+        state.cloned().map(Context).ok_or_else(Failure::internal)
     }
 }

@@ -70,7 +70,7 @@ pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, T
 pub use settings::Settings;
 pub use shown::ShownPage;
 pub use snapshot::{Captures, Snapshot};
-pub use takedown::{KeptOut, Rule, Selector, Takedown, TakedownRules, Undone};
+pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
 pub use views::captures::refusal;
 pub use weave::{NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave};
 

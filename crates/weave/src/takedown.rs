@@ -40,7 +40,7 @@ pub enum Selector {
 /// A selector as the register keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Rule {
+pub enum KeptSelector {
     /// One URL key.
     Url {
         /// Keyed hash of it.
@@ -84,7 +84,7 @@ pub struct Takedown {
     /// Why, as that person wrote it.
     pub reason: String,
     /// What it selects.
-    pub rule: Rule,
+    pub rule: KeptSelector,
     /// Captures that left with it; later ones are counted by the ledger.
     pub captures: u64,
     /// Pages that were gone after it.

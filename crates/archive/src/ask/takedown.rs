@@ -1,6 +1,8 @@
 //! Takes captures down, undoes that, and shows the register.
 
-use weave::{CaptureRow, Epoch, InputId, InputState, LedgerEntry, Rule, Selector, Takedown, WouldLeave};
+use weave::{
+    CaptureRow, Epoch, InputId, InputState, KeptSelector, LedgerEntry, Selector, Takedown, WouldLeave,
+};
 
 use super::basis::Basis;
 use super::forget::may_be_forgotten;
@@ -193,7 +195,7 @@ pub(super) fn undo(basis: &Basis<'_>, question: &UndoTakedown) -> Result<UndoneB
 }
 
 fn to_load_again(open: &OpenArchive, undone: &Takedown) -> Result<Vec<String>, AskError> {
-    if let Rule::Inputs { ids, .. } = &undone.rule {
+    if let KeptSelector::Inputs { ids, .. } = &undone.rule {
         let pending = open.weave.inputs(|entry| entry.state == InputState::Pending);
         let back = pending.into_iter().filter(|(id, _)| ids.contains(&id.0));
         return Ok(back.map(|(_, entry)| entry.location).collect());
@@ -260,11 +262,11 @@ pub(super) fn rules(basis: &Basis<'_>, _: &TakedownRulesQuestion) -> Result<Take
 
 fn row(takedown: &Takedown) -> TakedownRow {
     let (kind, before) = match &takedown.rule {
-        Rule::Url { .. } => ("url", None),
-        Rule::Prefix { .. } => ("prefix", None),
-        Rule::Inputs { .. } => ("inputs", None),
-        Rule::Collection { .. } => ("collection", None),
-        Rule::Before { before_ms } => ("before", Some(civil::iso(*before_ms))),
+        KeptSelector::Url { .. } => ("url", None),
+        KeptSelector::Prefix { .. } => ("prefix", None),
+        KeptSelector::Inputs { .. } => ("inputs", None),
+        KeptSelector::Collection { .. } => ("collection", None),
+        KeptSelector::Before { before_ms } => ("before", Some(civil::iso(*before_ms))),
     };
     let undone = takedown.undone.as_ref();
     TakedownRow {

@@ -22,12 +22,11 @@ use axum::routing::{MethodRouter, get, on};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::link;
-use crate::state::{Asked, Common};
+use crate::state::{Common, Context};
 use table::{Endpoint, Serves};
 
 /// The handler of one row of the table.
 pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> {
-    type Context = Asked;
     let arguments = move |query: RawQuery, path: RawPathParams| {
         let path: Vec<(&str, &str)> = path.iter().collect();
         Arguments::parse(endpoint.parameters, query.0.as_deref().unwrap_or(""), &path)

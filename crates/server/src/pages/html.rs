@@ -66,8 +66,7 @@ impl IntoResponse for PageFailure {
 /// What a page's handler returns.
 pub(super) type Shown = Result<Html, PageFailure>;
 
-/// The shared state, as handlers get it.
-pub(super) type Context = crate::state::Asked;
+pub(super) use crate::state::Context;
 
 /// An answer that is shown beside another one. If it failed, only its part of the page is left out.
 pub(super) fn beside<A>(answer: crate::ask::Asked<A>) -> Option<A> {

@@ -3,7 +3,7 @@
 use extract::Capture;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Rule, Selector, Takedown, TakedownRules, encode_kept_out, kept_out_by, kept_out_key};
+use super::{KeptSelector, Selector, Takedown, TakedownRules, encode_kept_out, kept_out_by, kept_out_key};
 use crate::codec::Corrupt;
 use crate::cut::Cut;
 use crate::error::SnapshotError;
@@ -69,7 +69,7 @@ impl Register {
     }
 
     /// The rule of a selector; the register has a key for it from now on.
-    pub(crate) fn rule_of(&mut self, selector: &Selector, ledger: &[LedgerEntry]) -> Rule {
+    pub(crate) fn rule_of(&mut self, selector: &Selector, ledger: &[LedgerEntry]) -> KeptSelector {
         if self.key.is_none() {
             *self = Register::of(Some(ambient::random()), Vec::new());
         }
@@ -81,7 +81,7 @@ impl Register {
     }
 
     /// The takedown in force that has this rule.
-    pub(crate) fn in_force(&self, rule: &Rule) -> Option<&Takedown> {
+    pub(crate) fn in_force(&self, rule: &KeptSelector) -> Option<&Takedown> {
         let mut in_force = self.takedowns.iter().filter(|takedown| takedown.undone.is_none());
         in_force.find(|takedown| takedown.rule == *rule)
     }

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-use super::{Rule, Selector, Takedown};
+use super::{KeptSelector, Selector, Takedown};
 
 /// The rules of takedowns, without what they select in clear.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct TakedownRules {
 struct Written {
     /// Key of the hashes.
     key: [u8; 32],
-    rules: Vec<(u32, Rule)>,
+    rules: Vec<(u32, KeptSelector)>,
     /// Captures of takedowns that are undone, which were not read again since: name of the input, and offset.
     returning: Vec<(String, u64)>,
 }
@@ -51,24 +51,24 @@ impl From<Written> for TakedownRules {
         for (id, rule) in &written.rules {
             let id = *id;
             match rule {
-                Rule::Url { hash } => {
+                KeptSelector::Url { hash } => {
                     rules.urls.insert(hash.clone(), id);
                 }
-                Rule::Prefix { bytes, hash } => {
+                KeptSelector::Prefix { bytes, hash } => {
                     let of_length = rules.prefixes.entry(*bytes).or_default();
                     of_length.insert(hash.clone(), id);
                 }
-                Rule::Collection { hash } => {
+                KeptSelector::Collection { hash } => {
                     rules.collections.insert(hash.clone(), id);
                 }
-                Rule::Before { before_ms } => {
+                KeptSelector::Before { before_ms } => {
                     let reaches_further = rules.before.is_none_or(|(known_ms, _)| known_ms < *before_ms);
                     if reaches_further {
                         rules.before = Some((*before_ms, id));
                     }
                 }
                 // The ledger keeps their inputs out.
-                Rule::Inputs { .. } => {}
+                KeptSelector::Inputs { .. } => {}
             }
         }
         rules.written = written;
@@ -132,26 +132,26 @@ impl TakedownRules {
     }
 
     /// A selector as the register keeps it.
-    pub(super) fn rule(&self, selector: &Selector, digest: impl Fn(u32) -> String) -> Rule {
+    pub(super) fn rule(&self, selector: &Selector, digest: impl Fn(u32) -> String) -> KeptSelector {
         match selector {
-            Selector::Url(url_key) => Rule::Url {
+            Selector::Url(url_key) => KeptSelector::Url {
                 hash: self.hash(URL, url_key.as_bytes()),
             },
-            Selector::Prefix(prefix) => Rule::Prefix {
+            Selector::Prefix(prefix) => KeptSelector::Prefix {
                 bytes: prefix.len() as u32,
                 hash: self.hash(PREFIX, prefix.as_bytes()),
             },
-            Selector::Inputs(ids) => Rule::Inputs {
+            Selector::Inputs(ids) => KeptSelector::Inputs {
                 ids: ids.iter().map(|id| id.0).collect(),
                 hashes: ids
                     .iter()
                     .map(|id| self.hash(INPUT, digest(id.0).as_bytes()))
                     .collect(),
             },
-            Selector::Collection(label) => Rule::Collection {
+            Selector::Collection(label) => KeptSelector::Collection {
                 hash: self.hash(COLLECTION, label.as_bytes()),
             },
-            Selector::Before(before_ms) => Rule::Before {
+            Selector::Before(before_ms) => KeptSelector::Before {
                 before_ms: *before_ms,
             },
         }

@@ -7,7 +7,9 @@ use extract::{Capture, CaptureKind};
 use crate::tests::support::{
     Pair, all_dumps, dump, entry, key, page, progress, run_child, settings, take_down,
 };
-use crate::{Batch, CaptureRow, InputId, InputState, LedgerEntry, PageChange, Rule, Selector, View, Weave};
+use crate::{
+    Batch, CaptureRow, InputId, InputState, KeptSelector, LedgerEntry, PageChange, Selector, View, Weave,
+};
 
 const DIR: &str = "WEFT_TEST_TAKEDOWN_DIR";
 
@@ -136,7 +138,7 @@ fn whole_inputs_leave_with_their_losses_and_come_back_as_new_ones() {
         None,
     );
     let took_down = took_down.unwrap();
-    assert!(matches!(took_down.takedown.rule, Rule::Inputs { .. }));
+    assert!(matches!(took_down.takedown.rule, KeptSelector::Inputs { .. }));
     let snapshot = pair.snapshot();
     assert_eq!(dump(&snapshot, View::Quarantine), "");
     let row = snapshot.input(goes).unwrap();

@@ -19,8 +19,8 @@ use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::takedown::{
-    KeptOut, Rule, Selector, Takedown, TakedownRules, Undone, all_kept_out, encode_kept_out, kept_out_key,
-    kept_out_of,
+    KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone, all_kept_out, encode_kept_out,
+    kept_out_key, kept_out_of,
 };
 use crate::views::captures::{self, Place};
 use crate::write::Write;
@@ -226,7 +226,7 @@ impl Weave {
         let mut write = Write::new(&tables);
         register.put(&mut write, &undone);
         let mut entries = Vec::new();
-        if let Rule::Inputs { ids, .. } = &undone.rule {
+        if let KeptSelector::Inputs { ids, .. } = &undone.rule {
             for id in ids {
                 let mut entry = writer.entry(InputId(*id))?.clone();
                 // It may have been forgotten since.
@@ -364,7 +364,7 @@ fn leaving(
     takedown.captures = gone.places.len() as u64;
     takedown.inputs = entries.len() as u64;
     let (mut quarantine, mut admitted) = (Vec::new(), Vec::new());
-    if let Rule::Inputs { ids, .. } = &takedown.rule {
+    if let KeptSelector::Inputs { ids, .. } = &takedown.rule {
         // The ledger itself keeps these out, whole.
         kept_out.clear();
         for id in ids.iter().copied().map(InputId) {

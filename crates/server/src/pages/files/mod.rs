@@ -1,6 +1,5 @@
 //! The pages of the catalogue of files: an overview, and what takes the space below a directory (`tree`).
 
-use crate::state::Asked as Shared;
 use look::chart::{self, DayValue, Scale};
 use look::{Frame, Section};
 use maud::{Markup, html};
@@ -18,7 +17,7 @@ use measures::{Measure, measures};
 /// Years of the age profile that have a row of their own.
 const YEARS_MAX: usize = 16;
 
-pub(super) async fn show(Shared(context): Context) -> Shown {
+pub(super) async fn show(Context(context): Context) -> Shown {
     let latest = context.catalogued_files()?.overview().await?;
     let overview = &latest.overview;
     let content = html! {

@@ -11,7 +11,6 @@ use super::super::parts;
 use super::{address, frame};
 use crate::catalogue::{FilesEntry, FilesPath, FilesUsage, Listing, path_in_query, tidy};
 use crate::query::Query;
-use crate::state::Asked as Shared;
 use crate::{link, present};
 
 /// Values of `by` in addresses, the first where none is given.
@@ -32,7 +31,7 @@ const TITLE_MAX: usize = 300;
 /// have many thousand.
 const LINKS_ABOVE_BYTES_MAX: usize = 8_000;
 
-pub(in crate::pages) async fn show(Shared(context): Context, RawQuery(asked): RawQuery) -> Shown {
+pub(in crate::pages) async fn show(Context(context): Context, RawQuery(asked): RawQuery) -> Shown {
     let path = asked.as_deref().and_then(path_in_query).unwrap_or_default();
     let path = tidy(&path);
     let by = match Query::of(asked.as_deref()).get("by") {

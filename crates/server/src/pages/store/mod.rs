@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use crate::state::Asked as Shared;
 use maud::{Markup, html};
 use store::RequestCount;
 
@@ -18,7 +17,7 @@ mod census;
 mod nodes;
 mod volumes;
 
-pub(super) async fn show(Shared(context): Context) -> Shown {
+pub(super) async fn show(Context(context): Context) -> Shown {
     let watch = context.attached_store()?;
     let report = watch.report().await;
     let content = html! {
@@ -42,7 +41,7 @@ pub(super) async fn show(Shared(context): Context) -> Shown {
 }
 
 /// The part of the page that the script fetches repeatedly.
-pub(super) async fn live(Shared(context): Context) -> Shown {
+pub(super) async fn live(Context(context): Context) -> Shown {
     let watch = context.attached_store()?;
     let report = watch.report().await;
     Ok(Html::ok(live_part(
