@@ -11,30 +11,28 @@ mod purge;
 mod recover;
 mod take_back;
 mod take_down;
+mod writer;
 
 pub use leave::Reread;
 pub(crate) use purge::remove_left;
 pub use take_back::{TakeBack, TakeBackError};
 pub use take_down::{NoteTakenDown, TakeDown, TookDown, WouldLeave};
+use writer::Writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use extract::{Capture, LinkScope};
 use fjall::PersistMode;
-use invariant::holds;
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::FxHashMap;
 
 use crate::beside::{self, NoteRenamed, WriteBeside};
 use crate::chain::{Chain, Leaving, StepClock, Woven};
-use crate::codec::Corrupt;
 use crate::cut::Cut;
-use crate::domain_of::DomainOf;
 use crate::dump::View;
 use crate::epoch::{Batch, EpochReport};
 use crate::error::is_for_want_of_room;
-use crate::error::{ApplyError, OpenError, SnapshotError};
+use crate::error::{ApplyError, OpenError};
 use crate::ids::InputId;
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry};
@@ -42,9 +40,8 @@ use crate::rebuild::{self, RebuildError, Rebuilt};
 use crate::settings::Settings;
 use crate::snapshot::Snapshot;
 use crate::tables::{Table, Tables};
-use crate::takedown::Register;
+use crate::views::ties;
 use crate::views::totals::TotalsRow;
-use crate::views::{ties, totals};
 use crate::write::Write;
 use crate::{crash, place};
 
@@ -62,19 +59,6 @@ struct Inner {
     writer: Mutex<Writer>,
     /// Why nothing is written any more; changed only by who holds the writer.
     poisoned: RwLock<Option<String>>,
-}
-
-/// What only the writer knows, all of it also on disk.
-struct Writer {
-    /// `None` only where the index could not be opened again.
-    tables: Option<Arc<Tables>>,
-    /// Entry of input `i + 1`.
-    ledger: Vec<LedgerEntry>,
-    /// Of inputs that are digested.
-    by_digest: FxHashMap<String, InputId>,
-    totals: TotalsRow,
-    takedowns: Register,
-    domain_of: DomainOf,
 }
 
 impl Weave {
@@ -561,111 +545,4 @@ fn commit_with(tables: &Tables, write: Write<'_>, before_sync: impl FnOnce()) ->
     tables.db.persist(PersistMode::SyncData)?;
     tables.written();
     Ok(())
-}
-
-impl Writer {
-    /// What tables hold, for the writer and for readers.
-    fn read(dir: &Path, tables: Arc<Tables>) -> Result<(Writer, Snapshot), SnapshotError> {
-        let cut = Cut::take(&tables);
-        let entries = ledger::read_all(&cut)?;
-        // The number of an entry is its place from here on.
-        for ((id, _), place) in entries.iter().zip(1..) {
-            let dense = if id.0 == place {
-                Ok(())
-            } else {
-                Err(Corrupt("an input is missing before it"))
-            };
-            cut.decode(Table::Inputs, &ledger::entry_key(*id), dense)?;
-        }
-        let ledger: Vec<LedgerEntry> = entries.into_iter().map(|(_, entry)| entry).collect();
-        let by_digest = ledger
-            .iter()
-            .zip(1..)
-            .filter(|(entry, _)| entry.state != InputState::Forgotten && entry.is_digested())
-            .map(|(e, id)| (e.digest.clone(), InputId(id)))
-            .collect();
-        let totals = totals::read(&cut)?;
-        let writer = Writer {
-            tables: Some(tables),
-            ledger,
-            by_digest,
-            totals: totals.clone(),
-            takedowns: Register::read(&cut)?,
-            domain_of: DomainOf::default(),
-        };
-        Ok((writer, Snapshot::new(dir, cut, totals)))
-    }
-
-    /// Epochs follow each other, each with all that the one before had given out.
-    fn check_next(&self, next: &TotalsRow) -> Result<(), ApplyError> {
-        let now = &self.totals;
-        holds!(
-            "weave.epochs",
-            next.epoch.0 == now.epoch.0 + 1 && next.next_number >= now.next_number,
-            "epoch {} (numbers up to {}) follows epoch {} (numbers up to {})",
-            next.epoch.0,
-            next.next_number,
-            now.epoch.0,
-            now.next_number
-        );
-        Ok(())
-    }
-
-    /// Inputs are numbered without gaps, and no two have the same digest.
-    fn check_identity(&self, id: InputId, entry: &LedgerEntry) -> Result<(), ApplyError> {
-        holds!(
-            "weave.inputs",
-            (1..=self.ledger.len() as u64 + 1).contains(&id.0.into()),
-            "input {} in a ledger of {}",
-            id.0,
-            self.ledger.len()
-        );
-        let holder = self.by_digest.get(&entry.digest);
-        holds!(
-            "weave.digests",
-            holder.is_none_or(|holder| *holder == id),
-            "inputs {holder:?} and {} have the digest {}",
-            id.0,
-            entry.digest
-        );
-        Ok(())
-    }
-
-    /// The sums over all are those of the inputs.
-    fn check_sums(&self) {
-        let sum = |count: fn(&LedgerEntry) -> u64| self.ledger.iter().map(count).sum::<u64>();
-        debug_assert!(
-            self.totals.captures == sum(|entry| entry.captures)
-                && self.totals.records == sum(|entry| entry.records)
-                && self.totals.quarantined == sum(|entry| entry.quarantined),
-            "epoch {}: {:?} is not the sum of the ledger",
-            self.totals.epoch.0,
-            self.totals
-        );
-    }
-
-    /// Replaces the entry of an input by what is committed.
-    fn replace(&mut self, id: InputId, entry: LedgerEntry) {
-        let place = &mut self.ledger[id.0 as usize - 1];
-        let is_known = place.digest == entry.digest;
-        let before = std::mem::replace(place, entry);
-        if !is_known {
-            self.by_digest.remove(&before.digest);
-            self.find_by_digest(id);
-        }
-    }
-
-    /// From now on the input is found by its digest, if it is digested.
-    fn find_by_digest(&mut self, id: InputId) {
-        let entry = &self.ledger[id.0 as usize - 1];
-        if entry.is_digested() {
-            self.by_digest.insert(entry.digest.clone(), id);
-        }
-    }
-
-    fn entry(&self, id: InputId) -> Result<&LedgerEntry, ApplyError> {
-        // Inputs are numbered from 1: 0 becomes an index that no ledger has.
-        let index = (id.0 as usize).wrapping_sub(1);
-        self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))
-    }
 }
