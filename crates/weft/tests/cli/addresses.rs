@@ -5,20 +5,8 @@ use std::collections::BTreeMap;
 use crate::fixture;
 #[cfg(unix)]
 use crate::serve::Served;
-use crate::support::{Place, json_lines};
+use crate::support::{Place, VIEWS, json_lines};
 use crate::web::{Manner, Trouble, Web};
-
-const VIEWS: [&str; 9] = [
-    "captures",
-    "pages",
-    "links",
-    "inlinks",
-    "uris",
-    "domains",
-    "top",
-    "ledger",
-    "quarantine",
-];
 
 /// All dumps, with `prefix` taken off the names of inputs.
 pub(crate) fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'static str, String> {

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use crate::fixture;
-use crate::support::{Place, json_lines};
+use crate::support::{Place, VIEWS, json_lines};
 
 fn loaded() -> Place {
     let place = Place::new();
@@ -452,17 +452,7 @@ fn every_answer_is_valid_json() {
             "{answer}"
         );
     }
-    for view in [
-        "captures",
-        "pages",
-        "links",
-        "inlinks",
-        "uris",
-        "domains",
-        "top",
-        "ledger",
-        "quarantine",
-    ] {
+    for view in VIEWS {
         json_lines(&place.good(&["dump", view, "--json"]));
     }
 }

@@ -8,6 +8,19 @@ use expect_test::Expect;
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// All views.
+pub(crate) const VIEWS: [&str; 9] = [
+    "captures",
+    "pages",
+    "links",
+    "inlinks",
+    "uris",
+    "domains",
+    "top",
+    "ledger",
+    "quarantine",
+];
+
 /// A folder to work in, with no archive in it yet.
 pub(crate) struct Place {
     dir: TempDir,

@@ -3,19 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::fixture;
-use crate::support::Place;
-
-const VIEWS: [&str; 9] = [
-    "captures",
-    "pages",
-    "links",
-    "inlinks",
-    "uris",
-    "domains",
-    "top",
-    "ledger",
-    "quarantine",
-];
+use crate::support::{Place, VIEWS};
 
 /// A word that is nowhere else.
 const WORD: &str = "zq7xkvwplantedj4m9";
