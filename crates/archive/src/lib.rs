@@ -41,6 +41,7 @@ mod rebuild_progress;
 mod record;
 mod record_outcome;
 mod recounting;
+mod seen_counts;
 mod sights;
 pub mod snippet_html;
 mod socket;

@@ -16,6 +16,7 @@ use crate::kept_facts::{KeptFacts, OpenedFor};
 use crate::memory::Memory;
 use crate::rebuild_progress::{Begun, RebuildProgress};
 use crate::recounting::Recounting;
+use crate::seen_counts::SeenCounts;
 use crate::sights::Sights;
 use crate::{AskError, OpenError};
 
@@ -37,6 +38,7 @@ pub(crate) struct OpenArchive {
     pub(crate) jobs: Arc<Jobs>,
     /// Who may see what.
     pub(crate) sights: Sights,
+    pub(crate) seen_counts: SeenCounts,
     /// What is loaded is recounted instead of kept, if there is this.
     pub(crate) recounting: Option<Recounting>,
     /// What another archive keeps out, if this one is to have what that one has.
@@ -78,6 +80,7 @@ impl OpenArchive {
             facts,
             known_digests: KnownDigests::at(files.known_digests()),
             sights: Sights::of_file(files.rights()),
+            seen_counts: SeenCounts::default(),
             files,
             settings,
             memory,

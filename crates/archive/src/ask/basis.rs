@@ -22,6 +22,6 @@ pub(super) struct Basis<'a> {
 impl Basis<'_> {
     /// The snapshot as who asks may see it.
     pub(super) fn seen(&self) -> Seen<'_> {
-        Seen::new(&self.snapshot, &self.sight)
+        Seen::new(&self.snapshot, &self.sight, &self.open.seen_counts)
     }
 }

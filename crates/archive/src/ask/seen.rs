@@ -18,6 +18,8 @@ use rights::{Sight, Subject};
 use rustc_hash::FxHashMap;
 use weave::{CaptureRow, KeyRange, PageRow, ShownPage, Snapshot, SnapshotError, UriRow};
 
+use crate::seen_counts::SeenCounts;
+
 /// Versions whose visibility is remembered within a question.
 const REMEMBERED_MAX: usize = 1 << 20;
 
@@ -26,16 +28,18 @@ pub(super) struct Seen<'a> {
     snapshot: &'a Snapshot,
     sight: &'a Sight,
     sees_everything: bool,
+    counts: &'a SeenCounts,
     /// Versions that were looked at, where the key alone does not say whether they are seen.
     remembered: RefCell<FxHashMap<Box<str>, bool>>,
 }
 
 impl<'a> Seen<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot, sight: &'a Sight) -> Seen<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, sight: &'a Sight, counts: &'a SeenCounts) -> Seen<'a> {
         Seen {
             snapshot,
             sight,
             sees_everything: sight.sees_everything(),
+            counts,
             remembered: RefCell::default(),
         }
     }

@@ -61,6 +61,12 @@ impl Seen<'_> {
         if all.0 == 0 {
             return Ok(all);
         }
+        let epoch = self.snapshot.epoch().0;
+        let count = || self.count_inlinks(url_key);
+        self.counts.get_or_count(self.sight.id(), epoch, url_key, count)
+    }
+
+    fn count_inlinks(&self, url_key: &str) -> Result<(u64, u64), SnapshotError> {
         let (mut inlinks, mut external) = (0, 0);
         let mut after: Option<String> = None;
         loop {

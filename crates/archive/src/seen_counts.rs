@@ -1,0 +1,58 @@
+//! In-links of pages as they were counted for somebody: the best pages are results of many searches, and to count over versions
+//! that are seen each source is looked at.
+//!
+//! Invariant: what is kept names the epoch it was counted in and the sight it was counted for, and answers nothing else.
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use rights::SightId;
+
+/// Memory for counts, in bytes: some 100,000 of them.
+const KEPT_BYTES: u64 = 16 << 20;
+
+/// Memory for what is kept besides the key, about.
+const ENTRY_BYTES: u64 = 128;
+
+/// For whom, and of which URL key.
+type Of = (SightId, Box<str>);
+
+/// In-links, and those from other domains.
+type Counts = (u64, u64);
+
+/// Counts made lately.
+pub(crate) struct SeenCounts(Cache<Of, (u64, Counts), ByBytes>);
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<Of, (u64, Counts)> for ByBytes {
+    fn weight(&self, (_, url_key): &Of, _: &(u64, Counts)) -> u64 {
+        ENTRY_BYTES + url_key.len() as u64
+    }
+}
+
+impl Default for SeenCounts {
+    fn default() -> SeenCounts {
+        let count = (KEPT_BYTES / ENTRY_BYTES) as usize;
+        SeenCounts(Cache::with_weighter(count, KEPT_BYTES, ByBytes))
+    }
+}
+
+impl SeenCounts {
+    /// The counts of a URL key at an epoch, made by `count` if they are not kept.
+    pub(crate) fn get_or_count<E>(
+        &self,
+        sight: SightId,
+        epoch: u64,
+        url_key: &str,
+        count: impl FnOnce() -> Result<Counts, E>,
+    ) -> Result<Counts, E> {
+        let of = (sight, Box::from(url_key));
+        if let Some((_, counts)) = self.0.get(&of).filter(|(counted_at, _)| *counted_at == epoch) {
+            return Ok(counts);
+        }
+        let counts = count()?;
+        self.0.insert(of, (epoch, counts));
+        Ok(counts)
+    }
+}
