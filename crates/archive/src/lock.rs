@@ -14,7 +14,16 @@ use crate::OpenError;
 #[derive(Debug)]
 pub(crate) struct Lock {
     /// `None` if an archive that is only read has no lock file.
-    _file: Option<File>,
+    file: Option<File>,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file would not do: a child that another thread has forked holds a copy of it until it runs its program.
+        if let Some(Err(error)) = self.file.as_ref().map(File::unlock) {
+            tracing::debug!(%error, "the archive was not unlocked");
+        }
+    }
 }
 
 impl Lock {
@@ -38,18 +47,18 @@ impl Lock {
             .set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(Some(Lock { _file: Some(file) }))
+        Ok(Some(Lock { file: Some(file) }))
     }
 
     /// Takes a lock that readers share. Returns `None` while a process owns the archive. Writes nothing.
     pub(crate) fn try_share(path: &Path) -> Result<Option<Lock>, OpenError> {
         let file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Lock { _file: None })),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Lock { file: None })),
             Err(source) => return Err(OpenError::io("open", path, source)),
         };
         match file.try_lock_shared() {
-            Ok(()) => Ok(Some(Lock { _file: Some(file) })),
+            Ok(()) => Ok(Some(Lock { file: Some(file) })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(OpenError::io("lock", path, source)),
         }
@@ -98,7 +107,18 @@ fn reader_of(line: &str, inode: u64) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::reader_of;
+    use super::{Lock, reader_of};
+
+    #[test]
+    fn a_copy_of_the_lock_in_a_child_keeps_nobody_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let lock = Lock::try_acquire(&path).unwrap().unwrap();
+        let copy = lock.file.as_ref().unwrap().try_clone().unwrap();
+        drop(lock);
+        assert!(Lock::try_acquire(&path).unwrap().is_some());
+        drop(copy);
+    }
 
     #[test]
     fn readers_are_told_from_owners_and_from_those_who_wait() {

@@ -174,7 +174,7 @@ struct Journals {
     dir: PathBuf,
     are_needless: bool,
     /// Held until the value is gone.
-    _lock: File,
+    lock: File,
 }
 
 /// A file beside the engine's, whose lock says that somebody has the database open, or is closing it.
@@ -188,6 +188,10 @@ impl Drop for Journals {
             // They are only longer than they need be.
             tracing::debug!(%error, "the journal of the catalogue of files was not emptied");
         }
+        // Closing the file would not do: a child that another thread has forked holds a copy of it until it runs its program.
+        if let Err(error) = self.lock.unlock() {
+            tracing::debug!(%error, "the catalogue of files was not unlocked");
+        }
     }
 }
 
@@ -200,7 +204,7 @@ impl Journals {
             Ok(()) => Ok(Journals {
                 dir: dir.to_owned(),
                 are_needless: false,
-                _lock: lock,
+                lock,
             }),
             Err(TryLockError::WouldBlock) => Err(fjall::Error::Locked),
             Err(TryLockError::Error(error)) => Err(error.into()),
@@ -242,6 +246,18 @@ mod tests {
         drop(closing);
         let tables = Tables::open(dir.path(), 1 << 20).unwrap();
         assert!(tables.space(Table::Meta).get("a").unwrap().is_some());
+    }
+
+    /// The story: while one thread closed a catalogue, others started programs. Each child had a copy of the lock until it ran
+    /// its program, and the next one to open the catalogue was told that another process had it.
+    #[test]
+    fn a_copy_of_the_lock_in_a_child_keeps_nobody_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let tables = Tables::open(dir.path(), 1 << 20).unwrap();
+        let copy = tables.journals.lock.try_clone().unwrap();
+        drop(tables);
+        drop(Tables::open(dir.path(), 1 << 20).unwrap());
+        drop(copy);
     }
 
     /// The same by many that open, read or write one row, and close.

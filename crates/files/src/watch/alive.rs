@@ -30,6 +30,15 @@ pub(crate) struct Beat {
 /// Readers hold the lock for a moment, to see whether they can.
 const TRIES: u32 = 20;
 
+impl Drop for Alive {
+    fn drop(&mut self) {
+        // Closing the file would not do: a child that another thread has forked holds a copy of it until it runs its program.
+        if let Err(error) = self.file.unlock() {
+            tracing::debug!(%error, "the watch was not unlocked");
+        }
+    }
+}
+
 impl Alive {
     /// Takes the lock; `None` while another process has it.
     pub(crate) fn take(dir: &Path, watch_ms: i64) -> Result<Option<Alive>, CatalogueError> {
