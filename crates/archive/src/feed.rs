@@ -6,8 +6,8 @@
 //!
 //! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
 
-use search::{Change, Document, SearchIndex};
-use weave::{ChangedPage, Epoch, EpochReport, PageChange, Snapshot, SnapshotError};
+use search::{Change, Document, Gone, SearchIndex, Version};
+use weave::{ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError};
 
 use crate::crash;
 
@@ -71,14 +71,20 @@ fn feed_one(
     if before == epoch {
         return Ok(());
     }
-    let mut pages = report.pages.into_iter();
-    let changes = report.page_changes.into_iter().map(|change| match change {
-        PageChange::Upsert(url_key) => match pages.next() {
-            Some(page) if page.url_key == url_key => given(snapshot, page),
-            // Not to be expected: a page for each upsert, in their order.
-            _ => to_change(snapshot, PageChange::Upsert(url_key)),
-        },
-        other => to_change(snapshot, other),
+    let (mut pages, mut past) = (report.pages.into_iter(), report.past.into_iter().peekable());
+    let changes = report.page_changes.into_iter().map(|change| {
+        let past = past.next_if(|past| past.url_key == change.url_key());
+        let current = match change {
+            PageChange::Upsert(url_key) => match pages.next() {
+                Some(page) if page.url_key == url_key => given(snapshot, page)?,
+                // Not to be expected: a page for each upsert, in their order.
+                _ => return to_change(snapshot, PageChange::Upsert(url_key)),
+            },
+            // What has past versions alone has no document to delete, but no in-links that count either.
+            PageChange::Delete(url_key) | PageChange::Past(url_key) => Change::Delete(url_key),
+            PageChange::Bucket(url_key, bucket) => Change::Bucket(url_key, bucket),
+        };
+        with_past(snapshot, current, past)
     });
     apply(search, before, epoch, changes)
 }
@@ -96,11 +102,8 @@ pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), 
         tracing::info!(from = since.0, to = snapshot.epoch().0, "search catches up");
         let changes = snapshot.pages_changed_since(since).map(|change| {
             let change = to_change(snapshot, change?)?;
-            Ok(match change {
-                // Search had nothing, and from the beginning each page is named once.
-                Change::Upsert(document) if since.0 == 0 => Change::Insert(document),
-                other => other,
-            })
+            // Search had nothing, and from the beginning each page is named once.
+            Ok(if since.0 == 0 { inserted(change) } else { change })
         });
         apply(search, since.0, snapshot.epoch().0, changes)?;
         search.flush()?;
@@ -151,6 +154,11 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         fetch_time_ms: page.fetch_time_ms,
         mime: page.mime,
         language: page.language,
+        version: Version {
+            since_ms: page.since_ms,
+            past_versions: page.past_versions,
+            ..Version::default()
+        },
         url_key: page.url_key,
     });
     Ok(match page.is_new {
@@ -175,40 +183,103 @@ pub(crate) fn rebuild(
         search.clear()?;
     }
     let mut count = 0;
-    let documents = snapshot.page_keys().filter_map(|url_key| {
-        let document = url_key.and_then(|url_key| document(snapshot, url_key));
-        if let Ok(Some(_)) = &document {
-            count += 1;
+    let pages = snapshot.version_keys().map(|key| {
+        let change = key.and_then(|(url_key, is_page)| {
+            count += u64::from(is_page);
             made(count);
-        }
-        document.map_err(FeedError::Snapshot).transpose()
+            change_of(snapshot, url_key, is_page)
+        });
+        change.map(inserted).map_err(FeedError::Snapshot)
     });
-    search.replace_all(snapshot.epoch().0, documents)?;
+    search.replace_all(snapshot.epoch().0, pages)?;
     Ok(count)
 }
 
 /// A change with what the index has of the page now.
 fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, SnapshotError> {
-    let url_key = match change {
-        PageChange::Delete(url_key) => return Ok(Change::Delete(url_key)),
-        PageChange::Bucket(url_key, bucket) => return Ok(Change::Bucket(url_key, bucket)),
-        PageChange::Upsert(url_key) => url_key,
+    match change {
+        PageChange::Bucket(url_key, bucket) => Ok(Change::Bucket(url_key, bucket)),
+        // It may be a page again by now: the epoch that made it one inserts it, and must find none.
+        PageChange::Delete(url_key) | PageChange::Past(url_key) => change_of(snapshot, url_key, false),
+        PageChange::Upsert(url_key) => change_of(snapshot, url_key, true),
+    }
+}
+
+/// All that the index has of a key now, in place of whatever search has of it; without the current version unless `is_page`.
+fn change_of(snapshot: &Snapshot, url_key: String, is_page: bool) -> Result<Change, SnapshotError> {
+    let (since_ms, past) = snapshot.history(&url_key)?;
+    let version = Version {
+        since_ms,
+        past_versions: u32::try_from(past.len()).unwrap_or(u32::MAX),
+        ..Version::default()
     };
-    Ok(match document(snapshot, url_key.clone())? {
+    let document = match is_page {
+        true => document(snapshot, &url_key, version)?,
+        false => None,
+    };
+    let current = match document {
         Some(document) => Change::Upsert(Box::new(document)),
-        None => Change::Delete(url_key),
+        None => Change::Delete(url_key.clone()),
+    };
+    let put = past
+        .into_iter()
+        .map(|past| past_document(snapshot, &url_key, past));
+    Ok(Change::Past {
+        current: Box::new(current),
+        gone: Gone::All,
+        put: put.collect::<Result<_, _>>()?,
+        url_key,
+    })
+}
+
+/// The same where search has nothing of any key.
+fn inserted(change: Change) -> Change {
+    match change {
+        Change::Upsert(document) => Change::Insert(document),
+        Change::Past {
+            url_key,
+            current,
+            put,
+            ..
+        } => Change::Past {
+            current: Box::new(inserted(*current)),
+            gone: Gone::Since(Vec::new()),
+            url_key,
+            put,
+        },
+        other => other,
+    }
+}
+
+/// A change of a key with what an epoch did to its past versions.
+fn with_past(
+    snapshot: &Snapshot,
+    current: Change,
+    past: Option<ChangedPast>,
+) -> Result<Change, SnapshotError> {
+    let Some(ChangedPast { url_key, gone, put }) = past else {
+        return Ok(current);
+    };
+    let put = put
+        .into_iter()
+        .map(|past| past_document(snapshot, &url_key, past));
+    Ok(Change::Past {
+        current: Box::new(current),
+        gone: Gone::Since(gone),
+        put: put.collect::<Result<_, _>>()?,
+        url_key,
     })
 }
 
 /// What the index has of a page; `None` of what is no page.
-fn document(snapshot: &Snapshot, url_key: String) -> Result<Option<Document>, SnapshotError> {
-    let Some(page) = snapshot.version(&url_key)?.filter(|page| page.is_page) else {
+fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Option<Document>, SnapshotError> {
+    let Some(page) = snapshot.version(url_key)?.filter(|page| page.is_page) else {
         return Ok(None);
     };
     Ok(Some(Document {
-        text: snapshot.text(&url_key)?.unwrap_or_default(),
-        host: urlkey::host_of_key(&url_key).to_string(),
-        domain: urlkey::domain_of_key(&url_key).to_string(),
+        text: snapshot.text(url_key)?.unwrap_or_default(),
+        host: urlkey::host_of_key(url_key).to_string(),
+        domain: urlkey::domain_of_key(url_key).to_string(),
         url: page.url,
         title: page.title,
         collection: page.collection,
@@ -217,7 +288,38 @@ fn document(snapshot: &Snapshot, url_key: String) -> Result<Option<Document>, Sn
         fetch_time_ms: page.fetch_time_ms,
         mime: page.mime,
         language: page.language,
-        inlink_bucket: bucket(snapshot, &url_key)?,
-        url_key,
+        inlink_bucket: bucket(snapshot, url_key)?,
+        version,
+        url_key: url_key.to_owned(),
     }))
+}
+
+/// The same of a past version.
+fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Result<Document, SnapshotError> {
+    let text = match past.text {
+        Some(name) => snapshot.past_text(url_key, name)?.unwrap_or_default(),
+        None => String::new(),
+    };
+    Ok(Document {
+        text,
+        host: urlkey::host_of_key(url_key).to_string(),
+        domain: urlkey::domain_of_key(url_key).to_string(),
+        url: past.url,
+        title: past.title,
+        collection: past.collection,
+        digest: past.digest,
+        text_capture: past.text_capture.map(|text| (text.collection, text.digest)),
+        fetch_time_ms: past.fetch_time_ms,
+        mime: past.mime,
+        language: past.language,
+        // That of its key is told with the current version.
+        inlink_bucket: 0,
+        version: Version {
+            since_ms: past.since_ms,
+            until_ms: Some(past.until_ms),
+            past_versions: 0,
+            text: past.text,
+        },
+        url_key: url_key.to_owned(),
+    })
 }

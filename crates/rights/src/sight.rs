@@ -72,6 +72,12 @@ impl Sight {
         self.deny.is_empty() && (self.default == Access::Allow || self.allow.iter().any(is_all))
     }
 
+    /// Whether the captures of a URL key are all seen or all hidden, whatever the key.
+    pub fn goes_by_keys(&self) -> bool {
+        let mut clauses = self.deny.iter().chain(&self.allow);
+        self.sees_everything() || clauses.all(Clause::is_of_keys_alone)
+    }
+
     /// Whether nothing that depends on hidden captures may show in an answer, the statistics behind scores included.
     pub fn is_strict(&self) -> bool {
         self.strict

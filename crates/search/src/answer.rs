@@ -1,6 +1,5 @@
 //! A search from question to answer.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use rights::Sight;
@@ -14,40 +13,31 @@ use crate::index::SearchIndex;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
 use crate::query::{self, Parsed};
-use crate::results::{Hit, Query, Results};
+use crate::results::{Hit, Query, Results, TextOf, TextSought};
 use crate::snippet::{Snippet, Snippets};
 use crate::view::View;
-use crate::{explain, facets, rank};
+use crate::visible::Versions;
+use crate::{explain, facets, rank, schema};
 
 /// Most results of one answer.
 const LIMIT_MAX: usize = 1000;
 
 impl SearchIndex {
     /// Answers a query from the documents that `sight` lets through: hits, total and facets are as if there were no others, and
-    /// where it is strict scores and their order too. `text_of` gives the text of a key, for the snippets of the results shown: it
+    /// where it is strict scores and their order too. `text_of` gives the text of a version, for the snippets of the results shown: it
     /// is asked at most `limit` times, and not more than [`crate::SNIPPET_TEXT_BYTES_MAX`] bytes of
     /// each text are looked at.
     ///
     /// # Errors
     /// [`SearchError`] where the index cannot be read, or `after` is no cursor ([`is_cursor`](crate::is_cursor)); never
     /// because of the text of the query.
-    pub fn search(
-        &self,
-        query: &Query,
-        sight: &Sight,
-        text_of: &dyn Fn(&str) -> Option<Arc<str>>,
-    ) -> Result<Results, SearchError> {
+    pub fn search(&self, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Result<Results, SearchError> {
         // One view for the whole answer: a commit meanwhile changes neither its total nor its order.
         caught(|| answer(&self.view(), query, sight, text_of))
     }
 }
 
-fn answer(
-    view: &View,
-    query: &Query,
-    sight: &Sight,
-    text_of: &dyn Fn(&str) -> Option<Arc<str>>,
-) -> Result<Results, SearchError> {
+fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Result<Results, SearchError> {
     let started = ambient::now();
     let mut parsed = query::parse(&query.text);
     let mut cursor = match query.after.as_deref() {
@@ -70,13 +60,14 @@ fn answer(
         None if query.ranking.any_word => Mode::Any,
         None => Mode::All,
     };
-    let seen = view.seen(sight)?;
-    let compiler = Compiler::new(view, &seen.live, &parsed, query.ranking);
+    let versions = versions(&mut parsed, sight);
+    let seen = view.seen(sight, versions)?;
+    let compiler = Compiler::new(view, &seen.live, &parsed, versions, query.ranking);
     let near = compiler.near(&parsed)?;
     let mut run = |mode| {
         let collect = Collect {
             buckets: &seen.buckets,
-            visible: seen.visible.as_ref(),
+            visible: &seen.visible,
             near: &near,
             limit,
             after: cursor.take().map(|cursor| cursor.after),
@@ -106,7 +97,10 @@ fn answer(
         Vec::new()
     };
     let next = match (found.more, found.best.last(), hits.last()) {
-        (true, Some(last), Some(hit)) => Some(Cursor::encode(mode, last.score, &hit.url_key)),
+        (true, Some(last), Some(hit)) => {
+            let identity = schema::identity(&hit.url_key, &hit.version);
+            Some(Cursor::encode(mode, last.score, &identity))
+        }
         _ => None,
     };
     Ok(Results {
@@ -119,6 +113,17 @@ fn answer(
         facets,
         next,
     })
+}
+
+/// Which versions are looked at. When a version ended is known from the capture after it: past versions are for those from whom no
+/// capture is hidden of a URL of which they see another.
+fn versions(parsed: &mut Parsed, sight: &Sight) -> Versions {
+    let versions = parsed.versions();
+    if versions == Versions::All && !sight.goes_by_keys() {
+        parsed.notes.push(Note::new(NoteKind::PastVersionsLeftOut, ""));
+        return Versions::Current;
+    }
+    versions
 }
 
 fn milliseconds(started: Instant) -> f64 {
@@ -151,7 +156,7 @@ fn hits(
     parsed: &Parsed,
     best: &[Found],
     explained: Option<&Compiler<'_>>,
-    text_of: &dyn Fn(&str) -> Option<Arc<str>>,
+    text_of: &TextOf<'_>,
 ) -> Result<Vec<Hit>, SearchError> {
     let rows = rows(view, best)?;
     let mut snippets = snippets(parsed, &rows, text_of);
@@ -171,6 +176,7 @@ fn hits(
             mime: row.mime,
             language: row.language,
             collection: row.collection,
+            version: row.version,
         });
     }
     Ok(hits)
@@ -189,11 +195,15 @@ fn rows(view: &View, best: &[Found]) -> Result<Vec<Row>, SearchError> {
 
 /// The snippets of rows. Texts are asked for in the order of their keys, in which they lie on the disk, and one at a
 /// time: a thousand long ones would fill the memory.
-fn snippets(parsed: &Parsed, rows: &[Row], text_of: &dyn Fn(&str) -> Option<Arc<str>>) -> Vec<Snippet> {
+fn snippets(parsed: &Parsed, rows: &[Row], text_of: &TextOf<'_>) -> Vec<Snippet> {
     let mut maker = Snippets::new(parsed);
     let mut snippets = vec![Snippet::default(); rows.len()];
     for index in sorted(rows.len(), |index| rows[index].url_key.as_str()) {
-        let text = text_of(&rows[index].url_key);
+        let row = &rows[index];
+        let text = text_of(&TextSought {
+            url_key: &row.url_key,
+            past: row.version.until_ms.map(|_| row.version.text),
+        });
         snippets[index] = maker.best(text.as_deref().unwrap_or_default(), &rows[index].language);
     }
     snippets

@@ -1,4 +1,4 @@
-//! Whether the index is as it was written, and has a document for each page.
+//! Whether the index is as it was written, and has a document for each page, and for each of its past versions.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ use crate::writer::Covered;
 const TRIES: usize = 3;
 
 impl SearchIndex {
-    /// Compares every file with its checksum and then the keys of the documents with those of the pages, which come
-    /// sorted bytewise and belong to the epoch covered. Gives what is wrong, in words; nothing if all is well.
+    /// Compares every file with its checksum and then the documents with the pages, which come sorted bytewise by key, each with
+    /// what of it is to be there, and belong to the epoch covered. Gives what is wrong, in words; nothing if all is well.
     ///
     /// # Errors
     /// Whatever error comes instead of a page.
-    pub fn check<E>(&self, pages: impl Iterator<Item = Result<String, E>>) -> Result<Vec<String>, E> {
+    pub fn check<E>(&self, pages: impl Iterator<Item = Result<Held, E>>) -> Result<Vec<String>, E> {
         let mut wrong = damaged_files(self.dir());
         // Documents in damaged files cannot be told from others.
         if wrong.is_empty() {
@@ -32,6 +32,28 @@ impl SearchIndex {
             }
         }
         Ok(wrong)
+    }
+}
+
+/// What the index is to have of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The key.
+    pub url_key: String,
+    /// Whether it is a page now.
+    pub current: bool,
+    /// When its past versions began, in order.
+    pub past: Vec<i64>,
+}
+
+impl Held {
+    fn identities(&self) -> Vec<String> {
+        let current = self.current.then(|| schema::key_text(&self.url_key).into_owned());
+        let past = self
+            .past
+            .iter()
+            .map(|since_ms| schema::past_identity(&self.url_key, *since_ms));
+        current.into_iter().chain(past).collect()
     }
 }
 
@@ -75,8 +97,12 @@ fn damaged_files(dir: &Path) -> Vec<String> {
 /// The first difference between the keys of documents and pages.
 fn compare<E>(
     view: &View,
-    mut pages: impl Iterator<Item = Result<String, E>>,
+    pages: impl Iterator<Item = Result<Held, E>>,
 ) -> Result<Option<String>, Failure<E>> {
+    let mut identities = pages.flat_map(|held| match held {
+        Ok(held) => held.identities().into_iter().map(Ok).collect(),
+        Err(error) => vec![Err(error)],
+    });
     let segments = view.searcher.segment_readers();
     let mut columns = Vec::with_capacity(segments.len());
     for segment in segments {
@@ -94,9 +120,11 @@ fn compare<E>(
         .collect::<tantivy::Result<Vec<_>>>()?;
     loop {
         let document = next_document(&mut keys);
-        let page = pages.next().transpose().map_err(Failure::Pages)?;
-        let page = page.as_deref().map(schema::key_text);
-        let shown = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+        let page = identities.next().transpose().map_err(Failure::Pages)?;
+        let shown = |identity: &[u8]| match schema::key_of_past(identity) {
+            Some(key) => format!("{} (a past version)", String::from_utf8_lossy(key)),
+            None => String::from_utf8_lossy(identity).into_owned(),
+        };
         return Ok(Some(match (document, page) {
             (None, None) => return Ok(None),
             (Some((key, 1)), Some(page)) if key == page.as_bytes() => continue,
@@ -106,7 +134,10 @@ fn compare<E>(
             (Some((key, _)), page) if page.as_ref().is_none_or(|page| key.as_slice() < page.as_bytes()) => {
                 format!("a document of {}, which is no page", shown(&key))
             }
-            (_, page) => format!("no document of the page {}", page.unwrap_or_default()),
+            (_, page) => format!(
+                "no document of the page {}",
+                shown(page.unwrap_or_default().as_bytes())
+            ),
         }));
     }
 }

@@ -27,8 +27,8 @@ pub(crate) struct After {
 pub(crate) struct Collect<'v> {
     /// Of the view that is searched.
     pub(crate) buckets: &'v Buckets,
-    /// The documents that somebody sees; all if absent.
-    pub(crate) visible: Option<&'v Visible>,
+    /// The documents that somebody sees.
+    pub(crate) visible: &'v Visible,
     pub(crate) near: &'v Near,
     pub(crate) limit: usize,
     pub(crate) after: Option<After>,
@@ -89,10 +89,7 @@ impl Collector for Collect<'_> {
             best: Best::new(self.limit + 1),
             keys,
             buckets: self.buckets.of_segment(segment as usize),
-            visible: self
-                .visible
-                .and_then(|visible| visible.of_segment(segment as usize))
-                .cloned(),
+            visible: self.visible.of_segment(segment as usize).cloned(),
             after,
             near: self.near.open(reader)?,
             total: 0,
@@ -179,7 +176,6 @@ fn bucket_of(buckets: &[u8], document: DocId) -> u8 {
 /// Ordinal of the first key that is greater than `key`.
 fn ordinal_behind(keys: &StrColumn, key: &str) -> tantivy::Result<u32> {
     let dictionary = keys.dictionary();
-    let key = schema::key_text(key);
     let ordinal = match dictionary.term_ord_or_next(key.as_bytes())? {
         tantivy::columnar::TermOrdHit::Exact(ordinal) => ordinal + 1,
         tantivy::columnar::TermOrdHit::Next(ordinal) => ordinal,

@@ -18,6 +18,7 @@ use crate::query::{Clause, Leaf, Parsed, Part, Phrase};
 use crate::results::Ranking;
 use crate::schema::Fields;
 use crate::view::View;
+use crate::visible::Versions;
 use crate::words::{self, Word};
 use crate::words_query::{Scores, WordsQuery};
 
@@ -36,6 +37,7 @@ pub(crate) enum Mode {
 pub(crate) struct Compiler<'v> {
     fields: &'v Fields,
     live: &'v Live,
+    versions: Versions,
     ranking: Ranking,
     /// Words that say nothing in some languages.
     silent: Vec<(Word, Silent)>,
@@ -48,13 +50,20 @@ pub(crate) fn is_worded(clause: &Clause) -> bool {
 
 impl<'v> Compiler<'v> {
     /// For one query.
-    pub(crate) fn new(view: &'v View, live: &'v Live, parsed: &Parsed, ranking: Ranking) -> Compiler<'v> {
+    pub(crate) fn new(
+        view: &'v View,
+        live: &'v Live,
+        parsed: &Parsed,
+        versions: Versions,
+        ranking: Ranking,
+    ) -> Compiler<'v> {
         let single = parsed.phrases().map(|(phrase, _)| phrase);
         let single: Vec<&Word> = single.filter_map(Phrase::single).collect();
         let silent = Silent::of(&single);
         Compiler {
             fields: &view.fields,
             live,
+            versions,
             ranking,
             silent: single.into_iter().cloned().zip(silent).collect(),
         }
@@ -112,6 +121,34 @@ impl<'v> Compiler<'v> {
             Leaf::Type(value) => filter(type_query(value, fields)),
             Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),
             Leaf::Collection(value) => filter(exact(Term::from_field_text(fields.collection, value))),
+            // Of the current versions alone nothing but their own capture counts.
+            Leaf::At { last, .. } | Leaf::Date { name: "to", last, .. }
+                if self.versions == Versions::Current =>
+            {
+                filter(Box::new(RangeQuery::new(
+                    Bound::Unbounded,
+                    Bound::Included(Term::from_field_u64(fields.date, *last)),
+                )))
+            }
+            Leaf::At { last, .. } => {
+                let began = RangeQuery::new(
+                    Bound::Unbounded,
+                    Bound::Included(Term::from_field_u64(fields.since, *last)),
+                );
+                let ends = RangeQuery::new(
+                    Bound::Excluded(Term::from_field_u64(fields.until, *last)),
+                    Bound::Unbounded,
+                );
+                filter(Box::new(BooleanQuery::intersection(vec![
+                    Box::new(began),
+                    Box::new(ends),
+                ])))
+            }
+            // A version is of a span of time, from its first capture to its last, and so is what is asked for.
+            Leaf::Date { name: "to", last, .. } => filter(Box::new(RangeQuery::new(
+                Bound::Unbounded,
+                Bound::Included(Term::from_field_u64(fields.since, *last)),
+            ))),
             Leaf::Date { first, last, .. } => filter(Box::new(RangeQuery::new(
                 Bound::Included(Term::from_field_u64(fields.date, *first)),
                 Bound::Included(Term::from_field_u64(fields.date, *last)),

@@ -3,7 +3,7 @@
 /// A page as it is to be found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// The document's identity: one document per key.
+    /// With when a past version began, the document's identity: a key has one current document at most.
     pub url_key: String,
     /// The URL as archived.
     pub url: String,
@@ -31,6 +31,30 @@ pub struct Document {
     /// Logarithmic bucket of the number of in-links: 0 for none. It is kept beside the document, so that it can
     /// change without it ([`Change::Bucket`]).
     pub inlink_bucket: u8,
+    /// When it was the page that this URL gave.
+    pub version: Version,
+}
+
+/// The time of a version, and what is told of it in results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Version {
+    /// Fetch time of its first capture, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// Fetch time of the first capture of what came after it; `None` of the current version.
+    pub until_ms: Option<i64>,
+    /// Of the current version: how many are past.
+    pub past_versions: u32,
+    /// Of a past version: the name of its text.
+    pub text: Option<[u8; 16]>,
+}
+
+/// Past versions that go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gone {
+    /// All that there are of the key.
+    All,
+    /// Those that began at these times, in milliseconds since 1970.
+    Since(Vec<i64>),
 }
 
 /// One step of an epoch.
@@ -45,13 +69,36 @@ pub enum Change {
     Delete(String),
     /// The page of this key stays as it is, but its in-link bucket is this one now.
     Bucket(String, u8),
+    /// Past versions of a key are others.
+    Past {
+        /// The key.
+        url_key: String,
+        /// What happens to the current document: anything but this, and a deletion where there is none. It says which bucket the
+        /// key has, which is that of its past versions, too.
+        current: Box<Change>,
+        /// Past versions that are none any more.
+        gone: Gone,
+        /// Past versions that are new, or replace the one that began at the same time.
+        put: Vec<Document>,
+    },
+}
+
+impl Change {
+    /// The key that it is about.
+    pub fn url_key(&self) -> &str {
+        match self {
+            Change::Insert(document) | Change::Upsert(document) => &document.url_key,
+            Change::Delete(url_key) | Change::Bucket(url_key, _) | Change::Past { url_key, .. } => url_key,
+        }
+    }
 }
 
 /// The stored part of a document.
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 8 | `fetch_time_ms`, little endian |
+/// | 8, 8, 8, 4 | `fetch_time_ms`, `since_ms`, `until_ms` (the greatest of the current version), `past_versions`, little endian |
+/// | 1, and 16 if it is 1 | whether the text has a name, and that |
 /// | 6 times 4 + n | length, little endian, and bytes of key, URL, title, MIME type, language, collection |
 ///
 /// The index's format number covers this layout too.
@@ -64,6 +111,7 @@ pub(crate) struct Row {
     pub(crate) language: String,
     pub(crate) collection: String,
     pub(crate) fetch_time_ms: i64,
+    pub(crate) version: Version,
 }
 
 impl Row {
@@ -76,9 +124,16 @@ impl Row {
             &document.language,
             &document.collection,
         ];
-        let length = 8 + texts.iter().map(|text| 4 + text.len()).sum::<usize>();
+        let length = 45 + texts.iter().map(|text| 4 + text.len()).sum::<usize>();
         let mut bytes = Vec::with_capacity(length);
-        bytes.extend_from_slice(&document.fetch_time_ms.to_le_bytes());
+        let version = &document.version;
+        let until_ms = version.until_ms.unwrap_or(i64::MAX);
+        for time_ms in [document.fetch_time_ms, version.since_ms, until_ms] {
+            bytes.extend_from_slice(&time_ms.to_le_bytes());
+        }
+        bytes.extend_from_slice(&version.past_versions.to_le_bytes());
+        bytes.push(u8::from(version.text.is_some()));
+        bytes.extend_from_slice(version.text.as_ref().map_or(&[][..], |name| &name[..]));
         for text in texts {
             // A text of 4 GiB cannot be: titles and URLs come from records cut at some MiB.
             bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
@@ -89,7 +144,17 @@ impl Row {
 
     /// `None` where the bytes are not a row.
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Row> {
-        let fetch_time_ms = i64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?);
+        let mut time_ms = || Some(i64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?));
+        let (fetch_time_ms, since_ms, until_ms) = (time_ms()?, time_ms()?, time_ms()?);
+        let version = Version {
+            since_ms,
+            until_ms: Some(until_ms).filter(|until_ms| *until_ms < i64::MAX),
+            past_versions: u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?),
+            text: match take(&mut bytes, 1)? {
+                [0] => None,
+                _ => Some(take(&mut bytes, 16)?.try_into().ok()?),
+            },
+        };
         let mut text = || {
             let length = u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?);
             let text = take(&mut bytes, length as usize)?;
@@ -103,6 +168,7 @@ impl Row {
             language: text()?,
             collection: text()?,
             fetch_time_ms,
+            version,
         })
     }
 }
@@ -125,12 +191,18 @@ mod tests {
             title: "Bücher — 本".into(),
             mime: "text/html".into(),
             fetch_time_ms: -5,
+            version: Version {
+                since_ms: -7,
+                until_ms: Some(9),
+                past_versions: 3,
+                text: Some([7; 16]),
+            },
             ..Document::default()
         };
         let bytes = Row::encode(&document);
         let row = Row::decode(&bytes).unwrap();
         assert_eq!(row.title, document.title);
-        assert_eq!(row.fetch_time_ms, -5);
+        assert_eq!((row.fetch_time_ms, row.version), (-5, document.version));
         for length in 0..bytes.len() {
             assert_eq!(Row::decode(&bytes[..length]), None);
         }

@@ -30,7 +30,6 @@ use tantivy::{Index, IndexReader, ReloadPolicy};
 
 use crate::buckets::{Buckets, Told};
 use crate::document::Change;
-use crate::document::Document;
 use crate::error::{ApplyError, OpenError};
 use crate::panics::caught;
 use crate::queue::Budget;
@@ -119,7 +118,7 @@ impl SearchIndex {
         self.shared.view().epoch
     }
 
-    /// Documents that searches see.
+    /// Current documents that searches see.
     pub fn documents(&self) -> u64 {
         self.shared.view().live.documents()
     }
@@ -159,7 +158,7 @@ impl SearchIndex {
         Ok(state.committed)
     }
 
-    /// Documents on disk, those deleted but not yet purged included.
+    /// Documents on disk, past ones and those deleted but not yet purged included.
     pub fn documents_on_disk(&self) -> u64 {
         let view = self.shared.view();
         let segments = view.searcher.segment_readers().iter();
@@ -214,27 +213,26 @@ impl SearchIndex {
         Ok(())
     }
 
-    /// Makes the index anew of `documents`, all that there are at `epoch`, which is not before the covered one. Searches see
+    /// Makes the index anew of `pages`, what is inserted of each key at `epoch`, which is not before the covered one. Searches see
     /// what was there before until all of it is replaced in one commit; a process that is killed meanwhile leaves
     /// that.
     ///
     /// # Errors
-    /// [`ApplyError`], or whatever error comes instead of a document: nothing has changed then.
+    /// [`ApplyError`], or whatever error comes instead of a page: nothing has changed then.
     pub fn replace_all<E: From<ApplyError>>(
         &self,
         epoch: u64,
-        documents: impl Iterator<Item = Result<Document, E>>,
+        pages: impl Iterator<Item = Result<Change, E>>,
     ) -> Result<(), E> {
         let mut failure = None;
-        let mut documents =
-            documents.map_while(|document| document.map_err(|error| failure = Some(error)).ok());
+        let mut pages = pages.map_while(|page| page.map_err(|error| failure = Some(error)).ok());
         let mut state = self.shared.state.lock();
         // What was applied is committed first: if this fails, it must not be lost with it.
         self.shared.report(&mut state)?;
         self.shared.commit(&mut state)?;
         let log = state.log;
-        let replaced = self.shared.replace_all(&mut state, &mut documents);
-        drop(documents);
+        let replaced = self.shared.replace_all(&mut state, &mut pages);
+        drop(pages);
         let outcome = match (failure, replaced) {
             (Some(failure), _) => {
                 self.shared.give_up(&mut state);

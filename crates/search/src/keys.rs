@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use tantivy::query::{ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyError};
 
+use crate::document::Gone;
 use crate::schema;
 
 /// Documents whose hashes are read at a time.
@@ -47,21 +48,45 @@ pub(crate) fn each_hash(reader: &SegmentReader, mut each: impl FnMut(DocId, u64)
     Ok(())
 }
 
+/// Documents of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OfKey {
+    pub(crate) url_key: String,
+    /// The current one among them.
+    pub(crate) current: bool,
+    /// And these past ones.
+    pub(crate) past: Gone,
+}
+
+impl OfKey {
+    /// Whether the document of an identity is one of them.
+    fn has(&self, identity: &str) -> bool {
+        let key = schema::key_text(&self.url_key);
+        match (schema::key_of_past(identity.as_bytes()), &self.past) {
+            (None, _) => self.current && identity == key,
+            (Some(of), Gone::All) => of == key.as_bytes(),
+            (Some(_), Gone::Since(times)) => times
+                .iter()
+                .any(|since_ms| schema::past_identity(&self.url_key, *since_ms) == identity),
+        }
+    }
+}
+
 /// The documents of some keys, as a query for tantivy to delete by.
 #[derive(Debug, Clone)]
-pub(crate) struct Keys(Arc<FxHashMap<u64, String>>);
+pub(crate) struct Keys(Arc<FxHashMap<u64, OfKey>>);
 
 impl Keys {
     /// Of keys by their hashes.
-    pub(crate) fn new(keys: FxHashMap<u64, String>) -> Keys {
+    pub(crate) fn new(keys: FxHashMap<u64, OfKey>) -> Keys {
         Keys(Arc::new(keys))
     }
 
     fn documents(&self, reader: &SegmentReader) -> tantivy::Result<Vec<DocId>> {
         let mut documents = Vec::new();
         each_hash(reader, |document, hash| {
-            if let Some(url_key) = self.0.get(&hash) {
-                documents.push((document, url_key));
+            if let Some(of_key) = self.0.get(&hash) {
+                documents.push((document, of_key));
             }
         })?;
         let mut found = Vec::with_capacity(documents.len());
@@ -69,12 +94,12 @@ impl Keys {
             return Ok(found);
         };
         let mut held = String::new();
-        for (document, url_key) in documents {
+        for (document, of_key) in documents {
             held.clear();
             if let Some(ordinal) = column.ords().first(document) {
                 column.ord_to_str(ordinal, &mut held)?;
             }
-            if held == schema::key_text(url_key) {
+            if of_key.has(&held) {
                 found.push(document);
             }
         }

@@ -1,8 +1,8 @@
 //! Full-text search over pages: the only crate that knows tantivy.
 //!
 //! Invariants:
-//! - The index holds one document per URL key, those of the epochs up to [`SearchIndex::covered_epoch`]
-//!   and of none later; documents and covered epoch are committed together.
+//! - The index holds one document per URL key, and one for each of its past versions, those of the epochs up to
+//!   [`SearchIndex::covered_epoch`] and of none later; documents and covered epoch are committed together.
 //! - An answer (hits, order, scores, total, facets) is a function of the query and of the documents
 //!   alone: not of segments, merges, deletions not yet purged, or the order of loading.
 //! - Any text is a query: odd input is answered, with notes on what was not used.
@@ -52,12 +52,13 @@ mod words;
 mod words_query;
 mod writer;
 
+pub use check::Held;
 pub use crash::CRASH_POINTS;
 pub use cursor::is_cursor;
-pub use document::{Change, Document};
+pub use document::{Change, Document, Gone, Version};
 pub use error::{ApplyError, OpenError, SearchError};
 pub use index::SearchIndex;
 pub use note::{Note, NoteKind};
-pub use results::{Facet, FacetValue, Hit, Query, Ranking, Results};
+pub use results::{Facet, FacetValue, Hit, Query, Ranking, Results, TextOf, TextSought};
 pub use settings::Settings;
 pub use snippet::{SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};

@@ -27,24 +27,24 @@ pub(crate) struct Live {
     words: u64,
     /// Sum of lengths for each segment: the next cut takes over those that stay.
     words_by_segment: FxHashMap<SegmentState, u64>,
-    /// The documents that are counted; all if absent.
-    visible: Option<Visible>,
+    /// The documents that are counted.
+    visible: Visible,
     /// Live documents with any form of a word, counted when first asked for.
     counts: Mutex<FxHashMap<Forms, u64>>,
 }
 
 impl Live {
-    /// Of the documents in `visible`, or of all. `before` is of all.
+    /// Of the documents in `visible`. `before` is of those of the same sight.
     pub(crate) fn new(
         searcher: &Searcher,
         field: Field,
-        visible: Option<Visible>,
+        visible: Visible,
         before: Option<&Live>,
     ) -> tantivy::Result<Live> {
         let mut words_by_segment = FxHashMap::default();
         let mut documents = 0;
         for (segment, reader) in searcher.segment_readers().iter().enumerate() {
-            let bits = visible.as_ref().and_then(|visible| visible.of_segment(segment));
+            let bits = visible.of_segment(segment);
             documents += count_documents(reader, bits);
             let state = (reader.segment_id(), reader.delete_opstamp());
             let known = before.and_then(|live| live.words_by_segment.get(&state));
@@ -93,10 +93,7 @@ impl Live {
     fn count(&self, forms: &Forms, place: Place) -> tantivy::Result<u64> {
         let mut count = 0;
         for (segment, reader) in self.searcher.segment_readers().iter().enumerate() {
-            let visible = self
-                .visible
-                .as_ref()
-                .and_then(|visible| visible.of_segment(segment));
+            let visible = self.visible.of_segment(segment);
             count += forms
                 .open(reader, place, IndexRecordOption::Basic)?
                 .count_live(reader, visible);

@@ -33,7 +33,7 @@ pub enum NoteKind {
     FieldWithoutValue,
     /// The value of `site:` is no host name; the filter was left out.
     NotAHost,
-    /// The value of `year:`, `from:` or `to:` is no date; the filter was left out.
+    /// The value of `at:`, `year:`, `from:` or `to:` is no date; the filter was left out.
     NotADate,
     /// A `*` that does not end a single word was left out.
     StarIgnored,
@@ -55,11 +55,13 @@ pub enum NoteKind {
     PartsLeftOut,
     /// No page has all of the words: these have most of them.
     MostOfTheWords,
+    /// Past versions were left out: when one ended would tell of captures that are hidden.
+    PastVersionsLeftOut,
 }
 
 impl NoteKind {
     /// All kinds, for descriptions of the interface.
-    pub const ALL: [NoteKind; 16] = [
+    pub const ALL: [NoteKind; 17] = [
         NoteKind::NothingToSearch,
         NoteKind::QuoteNotClosed,
         NoteKind::UnknownField,
@@ -76,6 +78,7 @@ impl NoteKind {
         NoteKind::WordsLeftOut,
         NoteKind::PartsLeftOut,
         NoteKind::MostOfTheWords,
+        NoteKind::PastVersionsLeftOut,
     ];
 }
 
@@ -147,6 +150,9 @@ fn words(kind: NoteKind, part: &str) -> String {
         NoteKind::PartsLeftOut => format!("the query has too many parts: {part} were left out"),
         NoteKind::MostOfTheWords => {
             "no page has all of these words; these pages have most of them".to_owned()
+        }
+        NoteKind::PastVersionsLeftOut => {
+            "past versions of pages are not searched here, because some captures may be hidden".to_owned()
         }
     }
 }

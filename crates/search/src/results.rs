@@ -1,5 +1,8 @@
 //! What is asked of the index, and what it answers.
 
+use std::sync::Arc;
+
+use crate::document::Version;
 use crate::note::Note;
 use crate::snippet::Snippet;
 
@@ -79,6 +82,8 @@ pub struct Hit {
     pub language: String,
     /// Collection.
     pub collection: String,
+    /// When it was the page of this URL.
+    pub version: Version,
     /// The best part of its text.
     pub snippet: Snippet,
     /// Score in points: BM25 and prior.
@@ -86,6 +91,18 @@ pub struct Hit {
     /// If asked for: the parts of the score.
     pub explanation: Option<serde_json::Value>,
 }
+
+/// Whose text is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextSought<'a> {
+    /// Key of the page.
+    pub url_key: &'a str,
+    /// Of a past version: the name of its text, if it has one.
+    pub past: Option<Option<[u8; 16]>>,
+}
+
+/// Gives texts.
+pub type TextOf<'a> = dyn Fn(&TextSought<'_>) -> Option<Arc<str>> + 'a;
 
 /// Counts of one field over all matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -15,14 +15,15 @@ use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, TantivyDocument, Term};
 
 use crate::dates;
-use crate::document::{Document, Row};
+use crate::document::{Document, Row, Version};
 use crate::keys;
 use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 
 /// Changes when anything of the layout changes, words included: an index of another format is built anew.
 /// 3: keys are no terms but have a hash, and in-link buckets lie beside the documents.
 /// 4: words keep their written form and have stems; collections and hashes of digests are columns, for rights.
-pub(crate) const FORMAT: u32 = 4;
+/// 5: past versions are documents, too; each says since and until when it held.
+pub(crate) const FORMAT: u32 = 5;
 
 /// Names of the tokenizers behind `body`, `stems`, and the fields with both.
 const WORDS: &str = "words";
@@ -47,6 +48,16 @@ pub(crate) const DATE: &str = "date";
 pub(crate) const HASH: &str = "hash";
 pub(crate) const COLLECTION_OF: &str = "collection_of";
 pub(crate) const DIGEST: &str = "digest";
+pub(crate) const UNTIL: &str = "until";
+
+/// In column [`UNTIL`]: there is nothing after it.
+pub(crate) const CURRENT: u64 = u64::MAX;
+
+/// Stands in identities of past versions between key and time. No key has it: URLs have no such characters.
+const PAST: &str = "\u{1}v";
+
+/// Bytes of it and of the time behind it.
+const PAST_BYTES: usize = 18;
 
 /// The fields.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +94,10 @@ pub(crate) struct Fields {
     digest: Field,
     /// 14 digits.
     pub(crate) date: Field,
+    /// 14 digits: from when on it was what the URL gave.
+    pub(crate) since: Field,
+    /// 14 digits: from when on it was not any more, or [`CURRENT`].
+    pub(crate) until: Field,
     /// [`Row`].
     pub(crate) row: Field,
 }
@@ -123,7 +138,9 @@ pub(crate) fn schema() -> (Schema, Fields) {
         language: builder.add_text_field(LANGUAGE, counted.clone()),
         collection_of: builder.add_text_field(COLLECTION_OF, counted),
         digest: builder.add_u64_field(DIGEST, number.clone()),
-        date: builder.add_u64_field(DATE, number),
+        date: builder.add_u64_field(DATE, number.clone()),
+        since: builder.add_u64_field("since", number.clone()),
+        until: builder.add_u64_field(UNTIL, number),
         row: builder.add_bytes_field("row", STORED),
     };
     (builder.build(), fields)
@@ -151,7 +168,7 @@ impl Fields {
         let primary = primary_language(&language);
         let rules = Rules::of(primary);
         let mut encoded = TantivyDocument::new();
-        encoded.add_text(self.key, key_text(&document.url_key));
+        encoded.add_text(self.key, identity(&document.url_key, &document.version));
         encoded.add_u64(self.hash, keys::hash(&document.url_key));
         for _ in 0..TITLE_COPIES {
             // Three values, not one of three times the length: no phrase may run from one copy into the next.
@@ -188,8 +205,41 @@ impl Fields {
             encoded.add_u64(self.digest, keys::hash(digest));
         }
         encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));
+        let version = &document.version;
+        encoded.add_u64(self.since, dates::digits_of_ms(version.since_ms));
+        encoded.add_u64(self.until, version.until_ms.map_or(CURRENT, dates::digits_of_ms));
         encoded.add_bytes(self.row, &Row::encode(document));
         encoded
+    }
+}
+
+/// What a document is held under: the key, and of a past version when it began. Those of a key follow it in order, before every
+/// longer key.
+pub(crate) fn identity(url_key: &str, version: &Version) -> String {
+    match version.until_ms {
+        None => key_text(url_key).into_owned(),
+        Some(_) => past_identity(url_key, version.since_ms),
+    }
+}
+
+/// The same of a past version that began at a time.
+pub(crate) fn past_identity(url_key: &str, since_ms: i64) -> String {
+    // The sign bit turned, so that times before 1970 stand first.
+    let since = (since_ms as u64) ^ (1 << 63);
+    format!("{}{PAST}{since:016x}", key_text(url_key))
+}
+
+/// The key in the identity of a past version; `None` of the current one.
+pub(crate) fn key_of_past(identity: &[u8]) -> Option<&[u8]> {
+    let (key, past) = identity.split_at_checked(identity.len().checked_sub(PAST_BYTES)?)?;
+    past.starts_with(PAST.as_bytes()).then_some(key)
+}
+
+/// A bound between keys as one between identities: what is behind a key alone is behind its past versions, too.
+pub(crate) fn bound(key: &str) -> std::borrow::Cow<'_, str> {
+    match key.strip_suffix('\0') {
+        Some(key) => format!("{key}\u{2}").into(),
+        None => key.into(),
     }
 }
 
@@ -287,6 +337,32 @@ mod tests {
         assert_eq!(sites("[::1]"), ["::1"]);
         assert_eq!(sites("").len(), 0);
         assert!(sites(&"a.".repeat(100)).len() <= 10);
+    }
+
+    #[test]
+    fn past_versions_stand_behind_their_key_and_before_longer_ones() {
+        let since = |since_ms| past_identity("org,a)/", since_ms);
+        let ordered = [
+            "org,a)/".to_owned(),
+            since(i64::MIN),
+            since(-1),
+            since(0),
+            since(7),
+            "org,a)/ ".to_owned(),
+        ];
+        assert!(ordered.is_sorted(), "{ordered:?}");
+        for identity in &ordered[1..5] {
+            assert_eq!(key_of_past(identity.as_bytes()), Some(&b"org,a)/"[..]));
+            let bound = bound("org,a)/\0");
+            assert!(identity.as_str() < &*bound && &*bound < ordered[5].as_str());
+        }
+        assert_eq!(key_of_past(b"org,a)/"), None);
+        let long = "k".repeat(70_000);
+        assert_eq!(key_of_past(key_text(&long).as_bytes()), None);
+        assert_eq!(
+            key_of_past(past_identity(&long, 5).as_bytes()),
+            Some(key_text(&long).as_bytes())
+        );
     }
 
     #[test]

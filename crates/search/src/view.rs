@@ -11,7 +11,7 @@ use crate::buckets::Buckets;
 use crate::live::Live;
 use crate::rows::Rows;
 use crate::schema::Fields;
-use crate::visible::{Visible, VisibleBits};
+use crate::visible::{Versions, Visible, VisibleBits};
 
 /// Statistics of what somebody sees that are kept for a view.
 const STATISTICS_MAX: usize = 100;
@@ -21,6 +21,7 @@ pub(crate) struct View {
     pub(crate) searcher: Searcher,
     /// Epoch the searcher covers.
     pub(crate) epoch: u64,
+    /// Of current documents, as all statistics.
     pub(crate) live: Arc<Live>,
     /// Shared by all views of the index.
     pub(crate) rows: Arc<Rows>,
@@ -34,8 +35,7 @@ pub(crate) struct View {
 
 /// What of a view somebody sees, and what scores are made from.
 pub(crate) struct Seen {
-    /// The documents; all if absent.
-    pub(crate) visible: Option<Visible>,
+    pub(crate) visible: Visible,
     pub(crate) live: Arc<Live>,
     /// In-links of hidden pages count too, so there are none where nothing hidden may show.
     pub(crate) buckets: Arc<Buckets>,
@@ -49,13 +49,15 @@ impl View {
         before: Option<&View>,
         buckets: Buckets,
     ) -> tantivy::Result<View> {
-        let live = Live::new(&searcher, fields.body, None, before.map(|view| &*view.live))?;
+        let visible = before.map_or_else(|| Arc::new(VisibleBits::new()), |view| Arc::clone(&view.visible));
+        let current = visible.of(&searcher, &Sight::everything(), Versions::Current)?;
+        let live = Live::new(&searcher, fields.body, current, before.map(|view| &*view.live))?;
         Ok(View {
             searcher,
             epoch,
             live: Arc::new(live),
             rows: before.map_or_else(|| Arc::new(Rows::new()), |view| Arc::clone(&view.rows)),
-            visible: before.map_or_else(|| Arc::new(VisibleBits::new()), |view| Arc::clone(&view.visible)),
+            visible,
             statistics: Mutex::default(),
             buckets: Arc::new(buckets),
             fields,
@@ -63,14 +65,11 @@ impl View {
     }
 
     /// What somebody sees of it.
-    pub(crate) fn seen(&self, sight: &Sight) -> tantivy::Result<Seen> {
-        let visible = match sight.sees_everything() {
-            true => None,
-            false => Some(self.visible.of(&self.searcher, sight)?),
-        };
-        let (live, buckets) = match &visible {
-            Some(visible) if sight.is_strict() => (self.statistics(sight, visible)?, Arc::default()),
-            _ => (Arc::clone(&self.live), Arc::clone(&self.buckets)),
+    pub(crate) fn seen(&self, sight: &Sight, versions: Versions) -> tantivy::Result<Seen> {
+        let visible = self.visible.of(&self.searcher, sight, versions)?;
+        let (live, buckets) = match sight.is_strict() && !sight.sees_everything() {
+            true => (self.statistics(sight)?, Arc::default()),
+            false => (Arc::clone(&self.live), Arc::clone(&self.buckets)),
         };
         Ok(Seen {
             visible,
@@ -79,12 +78,13 @@ impl View {
         })
     }
 
-    fn statistics(&self, sight: &Sight, visible: &Visible) -> tantivy::Result<Arc<Live>> {
+    fn statistics(&self, sight: &Sight) -> tantivy::Result<Arc<Live>> {
         if let Some(live) = self.statistics.lock().get(&sight.id()) {
             return Ok(Arc::clone(live));
         }
         // Made without the lock: two may make the same, but none who needs another waits.
-        let live = Live::new(&self.searcher, self.fields.body, Some(visible.clone()), None)?;
+        let visible = self.visible.of(&self.searcher, sight, Versions::Current)?;
+        let live = Live::new(&self.searcher, self.fields.body, visible, None)?;
         let live = Arc::new(live);
         let mut statistics = self.statistics.lock();
         if statistics.len() >= STATISTICS_MAX {

@@ -3,7 +3,8 @@
 //! A document carries what rules ask of its capture (columns for key, media type, collection, digest and time), and not what
 //! they say: that lies outside the index, so that a changed rule holds for the next query and nothing is indexed again. Bits are made
 //! in one pass over the columns of a segment when somebody with a new sight asks first. A segment never changes, so they hold
-//! for as long as it and the sight do.
+//! for as long as it and the sight do. Bits of current documents alone leave out the past versions of pages, unless a query asks for
+//! these.
 //!
 //! Invariant: a document is seen only if its capture is, and the capture of its text if that is another one.
 
@@ -51,28 +52,46 @@ impl Bits {
 /// What somebody sees of the segments of a searcher.
 #[derive(Debug, Clone)]
 pub(crate) struct Visible {
-    /// As the searcher's segments.
-    segments: Vec<Bits>,
+    /// As the searcher's segments; `None` where everything is seen.
+    segments: Vec<Option<Bits>>,
 }
 
 impl Visible {
-    /// Those of the segment with this number.
+    /// Those of the segment with this number; `None` where all of its documents are seen.
     pub(crate) fn of_segment(&self, segment: usize) -> Option<&Bits> {
-        self.segments.get(segment)
+        self.segments.get(segment)?.as_ref()
     }
+}
+
+/// Which versions are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Versions {
+    /// The current ones: the rule.
+    Current,
+    /// Past ones, too: where a query says of which time.
+    All,
 }
 
 /// Bits made lately.
 pub(crate) struct VisibleBits {
-    kept: Cache<(SegmentId, SightId), Bits, ByBytes>,
+    kept: Cache<Name, Option<Bits>, ByBytes>,
+}
+
+/// What bits are for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Name {
+    segment: SegmentId,
+    /// `None` for who sees everything.
+    sight: Option<SightId>,
+    versions: Versions,
 }
 
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<(SegmentId, SightId), Bits> for ByBytes {
-    fn weight(&self, _: &(SegmentId, SightId), bits: &Bits) -> u64 {
-        ENTRY_BYTES + 8 * bits.0.len() as u64
+impl Weighter<Name, Option<Bits>> for ByBytes {
+    fn weight(&self, _: &Name, bits: &Option<Bits>) -> u64 {
+        ENTRY_BYTES + bits.as_ref().map_or(0, |bits| 8 * bits.0.len() as u64)
     }
 }
 
@@ -84,11 +103,22 @@ impl VisibleBits {
     }
 
     /// What somebody sees of the segments of a searcher.
-    pub(crate) fn of(&self, searcher: &Searcher, sight: &Sight) -> tantivy::Result<Visible> {
+    pub(crate) fn of(
+        &self,
+        searcher: &Searcher,
+        sight: &Sight,
+        versions: Versions,
+    ) -> tantivy::Result<Visible> {
+        let sight = (!sight.sees_everything()).then_some(sight);
         let bits = |reader: &SegmentReader| {
+            let name = Name {
+                segment: reader.segment_id(),
+                sight: sight.map(Sight::id),
+                versions,
+            };
             // Of many who ask at once one makes them, and the others wait for that.
-            let name = (reader.segment_id(), sight.id());
-            self.kept.get_or_insert_with(&name, || bits_of(reader, sight))
+            self.kept
+                .get_or_insert_with(&name, || bits_of(reader, sight, versions))
         };
         let segments = searcher.segment_readers().iter().map(bits);
         Ok(Visible {
@@ -97,8 +127,35 @@ impl VisibleBits {
     }
 }
 
+/// Bits of a segment; `None` where all would be set.
+fn bits_of(
+    reader: &SegmentReader,
+    sight: Option<&Sight>,
+    versions: Versions,
+) -> tantivy::Result<Option<Bits>> {
+    let until = match versions {
+        Versions::Current => Some(reader.fast_fields().u64(schema::UNTIL)?),
+        Versions::All => None,
+    };
+    // Most segments have none that are past.
+    let until = until.filter(|until| until.min_value() < schema::CURRENT);
+    let is_current = |document| {
+        let until = until.as_ref().map(|until| until.first(document));
+        until.is_none_or(|until| until == Some(schema::CURRENT))
+    };
+    match sight {
+        None if until.is_none() => Ok(None),
+        None => Ok(Some(Bits::of(reader.max_doc(), is_current))),
+        Some(sight) => bits_of_sight(reader, sight, &is_current).map(Some),
+    }
+}
+
 /// One pass over a segment.
-fn bits_of(reader: &SegmentReader, sight: &Sight) -> tantivy::Result<Bits> {
+fn bits_of_sight(
+    reader: &SegmentReader,
+    sight: &Sight,
+    is_wanted: &dyn Fn(DocId) -> bool,
+) -> tantivy::Result<Bits> {
     let columns = Columns::of(reader)?;
     let tests = |clauses: &[Clause]| -> tantivy::Result<Vec<Test>> {
         clauses.iter().map(|clause| Test::new(clause, &columns)).collect()
@@ -110,7 +167,7 @@ fn bits_of(reader: &SegmentReader, sight: &Sight) -> tantivy::Result<Bits> {
             && (is_open || allow.iter().any(|test| test.holds(subject)))
     };
     Ok(Bits::of(reader.max_doc(), |document| {
-        columns.all_of(document, &sees)
+        is_wanted(document) && columns.all_of(document, &sees)
     }))
 }
 
@@ -271,7 +328,10 @@ fn bits_of_keys(ranges: &KeyRanges, column: &StrColumn) -> tantivy::Result<Bits>
     };
     let mut spans = Vec::with_capacity(ranges.ranges().len());
     for range in ranges.ranges() {
-        let (from, to) = (ordinal(&range.start)?, ordinal(&range.end)?);
+        let (from, to) = (
+            ordinal(&schema::bound(&range.start))?,
+            ordinal(&schema::bound(&range.end))?,
+        );
         if from < to {
             spans.push((from, to));
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rights::Sight;
-use search::{Document, NoteKind, Query, SearchIndex};
+use search::{Document, NoteKind, Query, SearchIndex, TextSought, Version};
 
 use crate::support::{ALL, ask, names, open, page, upsert};
 
@@ -30,7 +30,15 @@ fn library(dir: &std::path::Path) -> SearchIndex {
             ..page("bare", "", "")
         },
     ];
-    index.apply(1, pages.map(upsert)).unwrap();
+    let began = pages.map(|page| {
+        let since_ms = page.fetch_time_ms;
+        let version = Version {
+            since_ms,
+            ..page.version
+        };
+        upsert(Document { version, ..page })
+    });
+    index.apply(1, began).unwrap();
     assert_eq!(index.flush().unwrap(), 1);
     index
 }
@@ -213,8 +221,8 @@ fn snippets_come_from_the_text_of_the_results_shown() {
         limit: 2,
         ..Query::default()
     };
-    let text_of = |key: &str| {
-        asked.borrow_mut().push(key.to_owned());
+    let text_of = |sought: &TextSought<'_>| {
+        asked.borrow_mut().push(sought.url_key.to_owned());
         Some(Arc::<str>::from("a <root> text"))
     };
     let results = index.search(&query, &Sight::everything(), &text_of).unwrap();

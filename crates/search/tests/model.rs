@@ -3,11 +3,76 @@
 use std::collections::BTreeMap;
 
 use rights::Sight;
-use search::{Change, Document, Query, Results, SearchIndex};
+use search::{Change, Document, Gone, Held, Query, Results, SearchIndex, Version};
 
 use crate::support::{ALL, Dice, ask, open, page, upsert};
 
-pub(crate) type Model = BTreeMap<String, Document>;
+/// What the index is to hold, by key.
+#[derive(Clone, Default)]
+pub(crate) struct Model {
+    keys: BTreeMap<String, OfKey>,
+}
+
+#[derive(Clone, Default)]
+struct OfKey {
+    current: Option<Document>,
+    /// By when they began.
+    past: BTreeMap<i64, Document>,
+    /// The last that was told.
+    inlink_bucket: u8,
+}
+
+impl Model {
+    pub(crate) fn new() -> Model {
+        Model::default()
+    }
+
+    /// Current documents.
+    pub(crate) fn len(&self) -> usize {
+        self.keys
+            .values()
+            .filter(|of_key| of_key.current.is_some())
+            .count()
+    }
+
+    /// Whether there is a page, or a bucket of one.
+    fn has_been_told_of(&self, url_key: &str) -> bool {
+        let of_key = self.keys.get(url_key);
+        of_key.is_some_and(|of_key| of_key.current.is_some() || of_key.inlink_bucket > 0)
+    }
+
+    fn page_keys(&self) -> Vec<String> {
+        let pages = self.keys.iter().filter(|(_, of_key)| of_key.current.is_some());
+        pages.map(|(url_key, _)| url_key.clone()).collect()
+    }
+
+    /// All that there is, a change for each key.
+    pub(crate) fn inserts(&self) -> Vec<Change> {
+        let change = |(url_key, of_key): (&String, &OfKey)| {
+            let current = match of_key.current.clone() {
+                Some(document) => Change::Insert(Box::new(document)),
+                None => Change::Bucket(url_key.clone(), of_key.inlink_bucket),
+            };
+            Change::Past {
+                url_key: url_key.clone(),
+                current: Box::new(current),
+                gone: Gone::Since(Vec::new()),
+                put: of_key.past.values().cloned().collect(),
+            }
+        };
+        self.keys.iter().map(change).collect()
+    }
+
+    fn held(&self) -> impl Iterator<Item = Result<Held, std::convert::Infallible>> {
+        self.keys.iter().map(|(url_key, of_key)| {
+            Ok(Held {
+                url_key: url_key.clone(),
+                current: of_key.current.is_some(),
+                past: of_key.past.keys().copied().collect(),
+            })
+        })
+    }
+}
 
 /// Words of the made-up pages.
 const WORDS: [&str; 12] = [
@@ -34,6 +99,46 @@ fn random_page(dice: &mut Dice, keys: usize) -> Document {
 }
 
 pub(crate) fn random_change(dice: &mut Dice, keys: usize) -> Change {
+    match dice.below(3) {
+        0 => random_past(dice, keys),
+        _ => random_current(dice, keys),
+    }
+}
+
+/// Past versions that come and go, mostly with a change of the page.
+fn random_past(dice: &mut Dice, keys: usize) -> Change {
+    let current = random_current(dice, keys);
+    let times = |dice: &mut Dice| -> Vec<i64> { (0..dice.below(3)).map(|_| dice.below(4) as i64).collect() };
+    let url_key = current.url_key().to_owned();
+    let mut put: BTreeMap<i64, Document> = BTreeMap::new();
+    for time in times(dice) {
+        let version = Version {
+            since_ms: (time - 1) * 1_000_000_000_000,
+            until_ms: Some((time + dice.below(3) as i64) * 1_000_000_000_000),
+            ..Version::default()
+        };
+        let mut document = random_page(dice, keys);
+        document.url_key.clone_from(&url_key);
+        document.version = version;
+        put.insert(version.since_ms, document);
+    }
+    Change::Past {
+        url_key,
+        current: Box::new(current),
+        gone: match dice.below(4) {
+            0 => Gone::All,
+            _ => Gone::Since(
+                times(dice)
+                    .into_iter()
+                    .map(|time| (time - 1) * 1_000_000_000_000)
+                    .collect(),
+            ),
+        },
+        put: put.into_values().collect(),
+    }
+}
+
+fn random_current(dice: &mut Dice, keys: usize) -> Change {
     let document = random_page(dice, keys);
     match dice.below(5) {
         0 => Change::Delete(document.url_key),
@@ -42,17 +147,33 @@ pub(crate) fn random_change(dice: &mut Dice, keys: usize) -> Change {
     }
 }
 
-/// The same changes, with inserts where there is no page, and buckets only where there is one.
+fn inserted(model: &Model, change: &Change) -> Change {
+    match change {
+        Change::Upsert(document) if !model.has_been_told_of(&document.url_key) => {
+            Change::Insert(document.clone())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The same changes, with inserts where there is no page.
 pub(crate) fn inserting(model: &Model, changes: &[Change]) -> Vec<Change> {
     let mut model = model.clone();
     let mut inserting = Vec::new();
     for change in changes {
         match change {
-            Change::Upsert(document) if !model.contains_key(&document.url_key) => {
-                inserting.push(Change::Insert(document.clone()));
-            }
-            Change::Bucket(url_key, _) if !model.contains_key(url_key) => {}
-            other => inserting.push(other.clone()),
+            Change::Past {
+                url_key,
+                current,
+                gone,
+                put,
+            } => inserting.push(Change::Past {
+                url_key: url_key.clone(),
+                current: Box::new(inserted(&model, current)),
+                gone: gone.clone(),
+                put: put.clone(),
+            }),
+            other => inserting.push(inserted(&model, other)),
         }
         apply_to(&mut model, std::slice::from_ref(change));
     }
@@ -63,16 +184,80 @@ pub(crate) fn apply_to(model: &mut Model, changes: &[Change]) {
     for change in changes {
         match change {
             Change::Insert(document) | Change::Upsert(document) => {
-                model.insert(document.url_key.clone(), (**document).clone());
+                let of_key = model.keys.entry(document.url_key.clone()).or_default();
+                of_key.inlink_bucket = document.inlink_bucket;
+                of_key.current = Some((**document).clone());
             }
-            Change::Delete(key) => drop(model.remove(key)),
+            Change::Delete(key) => {
+                let of_key = model.keys.entry(key.clone()).or_default();
+                (of_key.current, of_key.inlink_bucket) = (None, 0);
+            }
             Change::Bucket(key, bucket) => {
-                if let Some(document) = model.get_mut(key) {
+                let of_key = model.keys.entry(key.clone()).or_default();
+                of_key.inlink_bucket = *bucket;
+                if let Some(document) = &mut of_key.current {
                     document.inlink_bucket = *bucket;
                 }
             }
+            Change::Past {
+                url_key,
+                current,
+                gone,
+                put,
+            } => {
+                apply_to(model, std::slice::from_ref(current));
+                let past = &mut model.keys.entry(url_key.clone()).or_default().past;
+                past.retain(|since_ms, _| !matches!(gone, Gone::Since(times) if times.contains(since_ms)));
+                if *gone == Gone::All {
+                    past.clear();
+                }
+                past.extend(
+                    put.iter()
+                        .map(|document| (document.version.since_ms, document.clone())),
+                );
+            }
         }
     }
+}
+
+/// The versions that hold at a time, or from and to one, among pages without a certain word: all.
+fn check_time(index: &SearchIndex, model: &Model) {
+    let all_versions = || {
+        let keys = model.keys.values();
+        keys.flat_map(|of_key| of_key.past.values().chain(&of_key.current))
+    };
+    let until = |document: &Document| document.version.until_ms.unwrap_or(i64::MAX);
+    for (year, end_ms) in [
+        (1969, -1000),
+        (1985, 504_921_599_000),
+        (2001, 1_009_843_199_000),
+        (2040, 2_240_524_799_000),
+    ] {
+        let expected =
+            all_versions().filter(|document| document.version.since_ms <= end_ms && until(document) > end_ms);
+        let mut expected: Vec<_> = expected.map(|d| (d.url_key.clone(), d.version)).collect();
+        let found = all(index, &format!("{ALL} at:{year}"));
+        let mut found: Vec<_> = found
+            .hits
+            .into_iter()
+            .map(|hit| (hit.url_key, hit.version))
+            .collect();
+        found.sort_by_key(|(key, version)| (key.clone(), version.since_ms, version.until_ms));
+        expected.sort_by_key(|(key, version)| (key.clone(), version.since_ms, version.until_ms));
+        assert!(
+            found == expected,
+            "at:{year}: {} found, {} expected",
+            found.len(),
+            expected.len()
+        );
+    }
+    let found = all(index, "root from:2005 to:2010 -nopagehasthisword");
+    let (from_ms, to_ms) = (1_104_537_600_000, 1_293_839_999_000);
+    let expected = all_versions().filter(|document| {
+        let has_root = format!("{} {}", document.title, document.text).contains("root");
+        has_root && document.fetch_time_ms >= from_ms && document.version.since_ms <= to_ms
+    });
+    assert_eq!(found.total, expected.count() as u64);
 }
 
 /// All answers to a query, page by page, without what may differ between two runs.
@@ -98,8 +283,10 @@ fn all(index: &SearchIndex, text: &str) -> Results {
     all
 }
 
-const QUERIES: [&str; 11] = [
+const QUERIES: [&str; 13] = [
     ALL,
+    "root from:0001",
+    "name zone at:2001",
     "roots",
     "archiving servers links",
     "\"servers\" OR mapped",
@@ -117,7 +304,7 @@ pub(crate) fn check(index: &SearchIndex, model: &Model) {
     assert_eq!(index.documents(), model.len() as u64);
     let found = all(index, ALL);
     for hit in &found.hits {
-        let expected = &model[&hit.url_key];
+        let expected = model.keys[&hit.url_key].current.as_ref().unwrap();
         assert_eq!(
             (&hit.title, hit.fetch_time_ms),
             (&expected.title, expected.fetch_time_ms)
@@ -125,8 +312,10 @@ pub(crate) fn check(index: &SearchIndex, model: &Model) {
     }
     let fresh_dir = tempfile::tempdir().unwrap();
     let fresh = open(fresh_dir.path());
-    fresh.apply(1, model.values().cloned().map(upsert)).unwrap();
+    fresh.apply_after(0, 1, model.inserts()).unwrap();
     fresh.flush().unwrap();
+    check_time(index, model);
+    assert_eq!(index.check(model.held()), Ok(Vec::new()));
     for query in QUERIES {
         assert_eq!(all(index, query), all(&fresh, query), "{query}");
     }
@@ -221,7 +410,7 @@ fn buckets_move_without_their_documents() {
             let pages = names[from..from + 250].iter();
             changes.extend(pages.map(|name| Change::Insert(Box::new(page(name, "root", "root zone")))));
         }
-        let keys: Vec<String> = model.keys().cloned().collect();
+        let keys = model.page_keys();
         let moved = keys
             .into_iter()
             .map(|key| Change::Bucket(key, dice.below(30) as u8));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use search::{ApplyError, Change, Document, SearchIndex};
+use search::{ApplyError, Change, SearchIndex};
 
 use crate::model::{Model, apply_to, check, random_change};
 use crate::support::{ALL, Dice, ask, names, open, page, upsert};
@@ -25,13 +25,13 @@ fn models() -> (Model, Model) {
 /// An index that holds `model`, and pages that are in no model.
 fn filled(dir: &Path, model: &Model) -> SearchIndex {
     let index = open(dir);
-    index.apply(1, model.values().cloned().map(upsert)).unwrap();
+    index.apply_after(0, 1, model.inserts()).unwrap();
     index.flush().unwrap();
     index
 }
 
-fn all(model: &Model) -> impl Iterator<Item = Result<Document, ApplyError>> {
-    model.values().cloned().map(Ok)
+fn all(model: &Model) -> impl Iterator<Item = Result<Change, ApplyError>> {
+    model.inserts().into_iter().map(Ok)
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn searches_see_what_was_there_until_all_is_replaced() {
     let mut seen = Vec::new();
     let documents = all(&after).inspect(|_| seen.push((index.covered_epoch(), index.documents())));
     index.replace_all(4, documents).unwrap();
-    assert_eq!(seen.len(), after.len());
+    assert_eq!(seen.len(), after.inserts().len());
     assert!(
         seen.iter().all(|seen| *seen == (1, before.len() as u64)),
         "{seen:?}"

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rights::Sight;
-use search::{Change, Document, Query, Results, SearchIndex, Settings};
+use search::{Change, Document, Query, Results, SearchIndex, Settings, Version};
 
 /// An index with the least memory.
 pub(crate) fn open(dir: &Path) -> SearchIndex {
@@ -33,6 +33,7 @@ pub(crate) fn page(name: &str, title: &str, text: &str) -> Document {
         mime: "text/html".to_owned(),
         language: "en".to_owned(),
         inlink_bucket: 0,
+        version: Version::default(),
     }
 }
 

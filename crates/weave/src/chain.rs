@@ -21,6 +21,7 @@ use crate::page_changes::page_changes;
 use crate::progress::LedgerMoves;
 use crate::tables::{Table, Tables};
 use crate::takedown::{Register, Takedown};
+use crate::views::captures::Place;
 use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
@@ -45,7 +46,7 @@ pub(crate) struct Chain<'t, 'w> {
 #[derive(Default)]
 pub(crate) struct Leaving {
     pub(crate) rows: Vec<Vec<u8>>,
-    pub(crate) anew: Vec<Anew>,
+    pub(crate) anew: Vec<(Anew, Vec<Place>)>,
     pub(crate) quarantined: Vec<Vec<u8>>,
     /// Least and greatest fetch time of the captures that stay.
     pub(crate) fetch_time_ms: Option<(i64, i64)>,
@@ -269,7 +270,9 @@ impl<'t> Step<'t> {
         if self.write.len() > 0 {
             self.totals.epoch = self.totals.epoch.next();
             self.report.epoch = self.totals.epoch;
-            (self.report.page_changes, self.report.pages) = page_changes(versions, uris, inputs);
+            let changes = page_changes(versions, uris, inputs);
+            (self.report.page_changes, self.report.pages) = (changes.changes, changes.pages);
+            self.report.past = changes.past;
             changes::apply(&mut self.write, self.totals.epoch, &self.report.page_changes);
             self.write.put(Table::Meta, totals::ROW, self.totals.encode());
             write = Some(self.write);

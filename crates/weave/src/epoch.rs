@@ -6,7 +6,7 @@ use extract::Capture;
 
 use crate::ids::{Epoch, InputId};
 use crate::ledger::InputProgress;
-use crate::rows::TextCapture;
+use crate::rows::{PastVersion, TextCapture};
 
 /// Everything of one epoch.
 #[derive(Debug, Default)]
@@ -24,6 +24,8 @@ pub enum PageChange {
     Upsert(String),
     /// No longer a page.
     Delete(String),
+    /// As it was, page or not, but its past versions are others.
+    Past(String),
     /// As it was, but the bucket of its external in-links ([`crate::inlinks_bucket`]) is another: this one.
     Bucket(String, u8),
 }
@@ -32,9 +34,10 @@ impl PageChange {
     /// Key of the page.
     pub fn url_key(&self) -> &str {
         match self {
-            PageChange::Upsert(url_key) | PageChange::Delete(url_key) | PageChange::Bucket(url_key, _) => {
-                url_key
-            }
+            PageChange::Upsert(url_key)
+            | PageChange::Delete(url_key)
+            | PageChange::Past(url_key)
+            | PageChange::Bucket(url_key, _) => url_key,
         }
     }
 }
@@ -62,6 +65,10 @@ pub struct ChangedPage {
     pub text_capture: Option<TextCapture>,
     /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
+    /// Fetch time of the first capture of this version without another between.
+    pub since_ms: i64,
+    /// How many past versions the page has.
+    pub past_versions: u32,
     /// Bucket of its external in-links; `None` where the epoch did not look at them, because none came or went.
     pub inlinks_bucket: Option<u8>,
     /// Text; `None` where it is the one before, which is in the view.
@@ -74,6 +81,17 @@ impl ChangedPage {
         let text = self.text.as_ref().map_or(0, String::len);
         (self.url_key.len() + self.url.len() + self.title.len() + text) as u64
     }
+}
+
+/// What an epoch did to the past versions of a key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangedPast {
+    /// The key.
+    pub url_key: String,
+    /// Those that are no past versions any more, by when they began.
+    pub gone: Vec<i64>,
+    /// Those that are new or have changed.
+    pub put: Vec<PastVersion>,
 }
 
 /// What an epoch did.
@@ -101,6 +119,8 @@ pub struct EpochReport {
     pub page_changes: Vec<PageChange>,
     /// The page of each upsert in `page_changes`, in the same order.
     pub pages: Vec<ChangedPage>,
+    /// Keys whose past versions are others, sorted; each is in `page_changes`, too.
+    pub past: Vec<ChangedPast>,
     /// How long each step of the chain took, in order.
     pub step_times: Vec<(&'static str, Duration)>,
 }

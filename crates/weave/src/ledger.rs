@@ -220,8 +220,16 @@ impl<'a> Names<'a> {
 
     /// Name of an input; empty for one that is not there (a batch is checked before it is woven).
     pub(crate) fn get(self, id: InputId) -> &'a str {
-        let index = (id.0 as usize).wrapping_sub(1);
-        self.0.get(index).map_or("", |entry| entry.input.as_str())
+        self.entry(id).map_or("", |entry| entry.input.as_str())
+    }
+
+    /// Its label, likewise.
+    pub(crate) fn collection(self, id: InputId) -> &'a str {
+        self.entry(id).map_or("", |entry| entry.collection.as_str())
+    }
+
+    fn entry(self, id: InputId) -> Option<&'a LedgerEntry> {
+        self.0.get((id.0 as usize).wrapping_sub(1))
     }
 }
 

@@ -55,7 +55,7 @@ pub use bucket::inlinks_bucket;
 pub use check::{Checked, Damage};
 pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
 pub use dump::{Details, DumpFormat, DumpRange, View};
-pub use epoch::{Batch, ChangedPage, EpochReport, PageChange};
+pub use epoch::{Batch, ChangedPage, ChangedPast, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use ids::{Epoch, InputId};
@@ -66,7 +66,9 @@ pub use ledger::{
 pub use name::{name_bytes, name_text};
 pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
-pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, TopRow, Totals, UriRow};
+pub use rows::{
+    CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, PastVersion, TextCapture, TopRow, Totals, UriRow,
+};
 pub use settings::Settings;
 pub use shown::ShownPage;
 pub use snapshot::{Captures, Snapshot};

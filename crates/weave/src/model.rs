@@ -14,9 +14,9 @@ use crate::epoch::Batch;
 use crate::error::DumpError;
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, QuarantineEntry};
-use crate::rows::{CaptureRow, TopRow};
+use crate::rows::{CaptureRow, PastVersion, TextCapture, TopRow};
 use crate::takedown::Selector;
-use crate::views::captures::{KEY_BYTES_MAX, is_usable_key};
+use crate::views::captures::{KEY_BYTES_MAX, is_usable_key, text_hash};
 use crate::weave::TakeBack;
 
 /// Everything that was ever applied.
@@ -196,8 +196,14 @@ impl Model {
 
     /// Text of a page.
     pub fn text(&self, url_key: &str) -> Option<String> {
+        self.versions().get(url_key).filter(|c| is_page(c))?;
+        self.text_kept(url_key)
+    }
+
+    /// The text that comes with the version of a key, page or not.
+    pub fn text_kept(&self, url_key: &str) -> Option<String> {
         let versions = self.versions();
-        let version = versions.get(url_key).filter(|c| is_page(c))?;
+        let version = versions.get(url_key)?;
         let same_time = self
             .eligible()
             .filter(|(_, c)| c.url_key == url_key && c.fetch_time_ms == version.fetch_time_ms && is_page(c));
@@ -206,6 +212,107 @@ impl Model {
         with_text
             .max_by_key(|(input, c)| self.order(*input, c))
             .map(|(_, c)| text(c))
+    }
+
+    /// When the current version of a key began, and what the key was before it.
+    pub fn history(&self, url_key: &str) -> (i64, Vec<PastVersion>) {
+        let Some(current) = self.versions().get(url_key).copied() else {
+            return (0, Vec::new());
+        };
+        let of_key = self.eligible().filter(|(_, c)| c.url_key == url_key);
+        let mut moments: BTreeMap<i64, Vec<(InputId, &Capture)>> = BTreeMap::new();
+        for (input, c) in of_key.filter(|(_, c)| c.fetch_time_ms <= current.fetch_time_ms) {
+            moments.entry(c.fetch_time_ms).or_default().push((input, c));
+        }
+        // Of every moment its page, if it is one, and its digest.
+        let mut runs: Vec<(Option<PastVersion>, String, i64)> = Vec::new();
+        for (time, captures) in moments {
+            let (input, c) = *captures
+                .iter()
+                .max_by_key(|(i, c)| self.content_order(*i, c))
+                .expect("one");
+            let version = is_page(c).then(|| self.past_version(input, c, &captures));
+            match runs.last_mut() {
+                Some((last, digest, _)) if *digest == c.digest && last.is_some() == version.is_some() => {
+                    let since_ms = last.as_ref().map_or(time, |last| last.since_ms);
+                    *last = version.map(|version| PastVersion { since_ms, ..version });
+                }
+                _ => {
+                    if let Some((Some(last), ..)) = runs.last_mut() {
+                        last.until_ms = time;
+                    }
+                    runs.push((version, c.digest.clone(), time));
+                }
+            }
+        }
+        let since_ms = runs.pop().map_or(0, |(_, _, since_ms)| since_ms);
+        (
+            since_ms,
+            runs.into_iter().filter_map(|(version, ..)| version).collect(),
+        )
+    }
+
+    fn past_version(&self, input: InputId, c: &Capture, moment: &[(InputId, &Capture)]) -> PastVersion {
+        let label = |input: InputId| self.ledger[input.0 as usize - 1].collection.clone();
+        let text = |c: &Capture| c.page.as_ref().map_or("", |p| &p.text).to_owned();
+        let with_text = moment.iter().filter(|(_, c)| is_page(c) && !text(c).is_empty());
+        let source = with_text.max_by_key(|(i, c)| self.content_order(*i, c));
+        let page = c.page.clone().unwrap_or_default();
+        let other_language = source
+            .and_then(|(_, s)| s.page.as_ref())
+            .map(|page| page.language.clone());
+        PastVersion {
+            since_ms: c.fetch_time_ms,
+            until_ms: i64::MAX,
+            fetch_time_ms: c.fetch_time_ms,
+            url: c.url.clone(),
+            title: page.title,
+            mime: c.mime.clone(),
+            language: match page.language.as_str() {
+                "" => other_language.unwrap_or_default(),
+                own => own.to_owned(),
+            },
+            digest: c.digest.clone(),
+            collection: label(input),
+            text: source.map(|(_, s)| text_hash(&text(s))),
+            text_capture: source
+                .filter(|(i, s)| (*i, &s.digest) != (input, &c.digest))
+                .map(|(i, s)| TextCapture {
+                    digest: s.digest.clone(),
+                    collection: label(*i),
+                }),
+        }
+    }
+
+    /// The order of captures of one moment where names of inputs do not count.
+    fn content_order(&self, input: InputId, c: &Capture) -> impl Ord + use<> {
+        let page = c.page.as_ref().filter(|_| is_page(c));
+        let page = page.map(|page| {
+            let text = (!page.text.is_empty()).then(|| text_hash(&page.text));
+            (page.title.clone(), page.language.clone(), text)
+        });
+        let collection = self.ledger[input.0 as usize - 1].collection.clone();
+        let (_, rank, digest, ..) = self.order(input, c);
+        (
+            rank,
+            digest.to_owned(),
+            collection,
+            c.url.clone(),
+            c.mime.clone(),
+            page,
+        )
+    }
+
+    /// The different texts of a key that are not that of its current version.
+    pub fn past_texts(&self, url_key: &str) -> BTreeSet<String> {
+        let pages = self
+            .eligible()
+            .filter(|(_, c)| c.url_key == url_key && is_page(c));
+        let texts = pages.filter_map(|(_, c)| c.page.as_ref().map(|page| page.text.clone()));
+        let current = self.text_kept(url_key);
+        texts
+            .filter(|text| !text.is_empty() && Some(text) != current.as_ref())
+            .collect()
     }
 
     /// URL key and title of every page.

@@ -1,10 +1,11 @@
 //! What an epoch's chain has to say to search: which pages changed, and what they are now.
 
 use crate::bucket::inlinks_bucket;
-use crate::epoch::{ChangedPage, PageChange};
+use crate::epoch::{ChangedPage, ChangedPast, PageChange};
 use crate::ids::InputId;
-use crate::ledger::LedgerEntry;
+use crate::ledger::{LedgerEntry, Names};
 use crate::rows::TextCapture;
+use crate::views::past::PastChange;
 use crate::views::uris::{Counts, UriChange};
 use crate::views::version_change::{PageNow, VersionChange};
 
@@ -14,30 +15,52 @@ pub(crate) fn page_changes(
     versions: Vec<VersionChange>,
     uris: &[UriChange],
     inputs: &[LedgerEntry],
-) -> (Vec<PageChange>, Vec<ChangedPage>) {
+) -> PageChanges {
     debug_assert!(
         uris.is_sorted_by(|a, b| a.url_key < b.url_key),
         "URIs are folded in order, once each"
     );
-    let (mut changes, mut pages) = (Vec::new(), Vec::new());
+    let (mut changes, mut pages, mut past) = (Vec::new(), Vec::new(), Vec::new());
+    let names = Names::new(inputs);
     let mut uris = uris.iter().peekable();
-    for version in versions.into_iter().filter(|version| version.page_changed) {
+    let is_told = |version: &VersionChange| version.page_changed || version.past.is_change();
+    for mut version in versions.into_iter().filter(is_told) {
         while let Some(uri) = uris.next_if(|uri| uri.url_key < version.url_key) {
             changes.extend(moved(uri));
         }
         let uri = uris.next_if(|uri| uri.url_key == version.url_key);
-        let is_new = !version.was_page;
-        match version.page {
-            Some(page) => {
-                changes.push(PageChange::Upsert(version.url_key.clone()));
-                let bucket = uri.map(|uri| bucket(uri.after));
-                pages.push(changed_page(version.url_key, *page, is_new, bucket, inputs));
-            }
-            None => changes.push(PageChange::Delete(version.url_key)),
+        if version.past.is_change() {
+            past.push(changed_past(&version.url_key, &mut version.past, names));
+        }
+        let bucket = uri.map(|uri| bucket(uri.after));
+        if let Some(page) = version.page.take() {
+            changes.push(PageChange::Upsert(version.url_key.clone()));
+            pages.push(changed_page(version, *page, bucket, names));
+        } else {
+            changes.push(match version.was_page {
+                true => PageChange::Delete(version.url_key),
+                false => PageChange::Past(version.url_key),
+            });
         }
     }
     changes.extend(uris.filter_map(moved));
-    (changes, pages)
+    PageChanges { changes, pages, past }
+}
+
+/// What [`page_changes`] gives: see [`crate::EpochReport`].
+pub(crate) struct PageChanges {
+    pub(crate) changes: Vec<PageChange>,
+    pub(crate) pages: Vec<ChangedPage>,
+    pub(crate) past: Vec<ChangedPast>,
+}
+
+fn changed_past(url_key: &str, past: &mut PastChange, names: Names<'_>) -> ChangedPast {
+    let put = std::mem::take(&mut past.put).into_iter();
+    ChangedPast {
+        url_key: url_key.to_owned(),
+        gone: std::mem::take(&mut past.gone),
+        put: put.map(|past| past.shown(&names)).collect(),
+    }
 }
 
 fn bucket(counts: Option<Counts>) -> u8 {
@@ -51,17 +74,13 @@ fn moved(uri: &UriChange) -> Option<PageChange> {
 }
 
 fn changed_page(
-    url_key: String,
+    version: VersionChange,
     page: PageNow,
-    is_new: bool,
     inlinks_bucket: Option<u8>,
-    inputs: &[LedgerEntry],
+    names: Names<'_>,
 ) -> ChangedPage {
     let PageNow { row, text } = page;
-    let collection = |InputId(number): InputId| {
-        let input = inputs.get((number as usize).wrapping_sub(1));
-        input.map(|input| input.collection.clone()).unwrap_or_default()
-    };
+    let collection = |input: InputId| names.collection(input).to_owned();
     let other = row
         .text
         .as_ref()
@@ -71,8 +90,10 @@ fn changed_page(
             digest: text.digest.clone(),
             collection: collection(text.input),
         }),
-        url_key,
-        is_new,
+        url_key: version.url_key,
+        is_new: !version.was_page,
+        since_ms: version.past.since_ms,
+        past_versions: version.past.count,
         language: row.page_language().to_owned(),
         url: row.url,
         title: row.title,

@@ -26,8 +26,11 @@ use crate::write::Write;
 
 /// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
 /// Since 3, rows of links may be packed. Since 4, URIs name their sources by number. Since 5, takedowns keep captures out,
-/// which an older program would let in again.
-const FORMAT: u64 = 5;
+/// which an older program would let in again. Since 6, captures say what the page was, so that past versions can be found.
+const FORMAT: u64 = 6;
+
+/// Older rows do not say what the page was.
+const FORMAT_WITH_PAST: u64 = 6;
 
 /// Rows of older ones name sources by key.
 const FORMAT_WITH_NUMBERS: u64 = 4;
@@ -75,6 +78,13 @@ pub(crate) fn open(
             dir = %dir.display(),
             "loaded in part by an older version: pages whose address redirects to itself may be missing until their \
              inputs are loaded into a new archive"
+        );
+    }
+    if format.oldest < FORMAT_WITH_PAST {
+        tracing::info!(
+            dir = %dir.display(),
+            "loaded in part by an older version: past versions of these pages cannot be searched until their inputs are \
+             loaded into a new archive"
         );
     }
     let stored = format.links;
@@ -242,8 +252,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 6,
-                    supported: 5,
+                    found: 7,
+                    supported: 6,
                     ..
                 }
             ),

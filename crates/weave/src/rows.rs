@@ -98,6 +98,33 @@ pub struct TextCapture {
     pub collection: String,
 }
 
+/// What a page was before its current version: captures of one digest that follow each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PastVersion {
+    /// Fetch time of its first capture.
+    pub since_ms: i64,
+    /// Fetch time of the first capture of what came after it.
+    pub until_ms: i64,
+    /// Fetch time of its last capture, which the rest is of.
+    pub fetch_time_ms: i64,
+    /// As archived.
+    pub url: String,
+    /// Title; empty if none.
+    pub title: String,
+    /// Declared type.
+    pub mime: String,
+    /// BCP 47; empty if unknown.
+    pub language: String,
+    /// Payload digest.
+    pub digest: String,
+    /// Label of its input.
+    pub collection: String,
+    /// Name of its text ([`crate::Snapshot::past_text`]); `None` where it has none.
+    pub text: Option<[u8; 16]>,
+    /// The capture that its text is of, where it is another one.
+    pub text_capture: Option<TextCapture>,
+}
+
 /// A URL key that is captured or linked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriRow {

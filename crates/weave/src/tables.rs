@@ -38,6 +38,8 @@ pub(crate) enum Table {
     Rankings,
     /// URL key -> text.
     Texts,
+    /// URL key, hash -> text of captures that are not current.
+    PastTexts,
     /// URL key, input, offset -> capture that may become current when inputs change their names.
     Ties,
     /// Input number -> ledger entry.
@@ -53,7 +55,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 15] = [
+    pub(crate) const ALL: [Table; 16] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
@@ -63,6 +65,7 @@ impl Table {
         Table::Domains,
         Table::Rankings,
         Table::Texts,
+        Table::PastTexts,
         Table::Ties,
         Table::Inputs,
         Table::Quarantine,
@@ -82,6 +85,7 @@ impl Table {
             Table::Domains => "domains",
             Table::Rankings => "rankings",
             Table::Texts => "texts",
+            Table::PastTexts => "past_texts",
             Table::Ties => "ties",
             Table::Inputs => "inputs",
             Table::Quarantine => "quarantine",
@@ -94,7 +98,7 @@ impl Table {
     /// Share of [`Settings::memtable_size_bytes`], in 64ths (they add up to 64).
     fn memtable_share(self) -> u64 {
         match self {
-            Table::Uris => 17,
+            Table::Uris => 16,
             Table::Links => 12,
             Table::Texts | Table::Inlinks => 8,
             Table::Captures | Table::Versions => 4,
@@ -112,7 +116,7 @@ impl Table {
             .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
         match self {
             // Texts are compressed already and large: the tree holds where they are.
-            Table::Texts | Table::Changes => options
+            Table::Texts | Table::PastTexts | Table::Changes => options
                 .data_block_compression_policy(CompressionPolicy::all(CompressionType::None))
                 .with_kv_separation(Some(
                     KvSeparationOptions::default()

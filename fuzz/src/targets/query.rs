@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use rights::Sight;
-use search::{Change, Document, NoteKind, Query, Results, SearchIndex, Settings};
+use search::{Change, Document, NoteKind, Query, Results, SearchIndex, Settings, TextSought};
 use tempfile::TempDir;
 
 use super::Target;
@@ -118,7 +118,8 @@ pub fn run(bytes: &[u8]) {
 }
 
 fn ask(query: &Query) -> Results {
-    let text_of = |url_key: &str| {
+    let text_of = |sought: &TextSought<'_>| {
+        let url_key = sought.url_key;
         let text = format!("Some text of {url_key} about an archive of the web, by e-mail.");
         Some(Arc::<str>::from(text))
     };
@@ -134,6 +135,7 @@ fn seeds() -> Vec<Vec<u8>> {
         "\"web archive\" -mail",
         "archiv* OR library",
         "title:web url:example site:example1.org",
+        "web at:2012-05 from:2010 to:2014",
         "type:text/html lang:de year:2018-2020 from:2017 to:20200102",
         "collection:\"a b\" filetype:html NOT Köln",
         "中文 e-mail",

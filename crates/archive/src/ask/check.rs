@@ -1,6 +1,7 @@
 //! Checks that index and search index are as they were written and agree with each other.
 
-use weave::{DumpError, Fingerprints, Snapshot};
+use search::Held;
+use weave::{DumpError, Fingerprints, Snapshot, SnapshotError};
 
 use super::basis::Basis;
 use crate::AskError;
@@ -98,7 +99,16 @@ fn check_search(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
         ));
         return;
     }
-    match open.search.check(snapshot.page_keys()) {
+    let held = snapshot.version_keys().map(|key| {
+        let (url_key, current) = key?;
+        let (_, past) = snapshot.history(&url_key)?;
+        Ok(Held {
+            url_key,
+            current,
+            past: past.into_iter().map(|past| past.since_ms).collect(),
+        })
+    });
+    match open.search.check::<SnapshotError>(held) {
         Ok(wrong) if wrong.is_empty() => {}
         Ok(wrong) => body.damages.push(DamageRow {
             part: "search index".to_owned(),

@@ -4,7 +4,7 @@ use super::basis::Basis;
 use super::seen::Seen;
 use super::{cdx, key, record};
 use crate::AskError;
-use crate::question::{CdxRow, Page, PageBody};
+use crate::question::{CdxRow, Page, PageBody, PastVersionRow};
 
 /// Most captures listed for a page, newest first.
 const CAPTURES_MAX: usize = 1000;
@@ -36,6 +36,7 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
         body.inlinks_external = uri.inlinks_external;
     }
     if body.captured {
+        add_history(&seen, &url_key, &mut body)?;
         add_version(&seen, &url_key, &mut body)?;
     } else {
         // It was never captured: use the URL as the first page that links to it writes it.
@@ -46,9 +47,31 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
     Ok(body)
 }
 
+/// Adds what the page was.
+fn add_history(seen: &Seen<'_>, url_key: &str, body: &mut PageBody) -> Result<(), AskError> {
+    let (since_ms, past) = seen.history(url_key)?;
+    body.since = Some(civil::iso(since_ms));
+    let newest = past.into_iter().rev().take(CAPTURES_MAX);
+    body.past_versions = newest
+        .map(|past| PastVersionRow {
+            since: civil::iso(past.since_ms),
+            until: civil::iso(past.until_ms),
+            fetch_time: civil::iso(past.fetch_time_ms),
+            url: past.url,
+            title: past.title,
+            mime: past.mime,
+            language: past.language,
+            digest: past.digest,
+            collection: past.collection,
+        })
+        .collect();
+    Ok(())
+}
+
 /// Adds the current version, if there is one. A URL with captures of errors only has none.
 fn add_version(seen: &Seen<'_>, url_key: &str, body: &mut PageBody) -> Result<(), AskError> {
     let Some(version) = seen.version(url_key)? else {
+        body.since = None;
         return Ok(());
     };
     body.is_page = version.is_page;

@@ -1,6 +1,8 @@
 //! Full-text search, with in-link counts from the views.
 
-use search::{Hit, Query};
+use std::sync::Arc;
+
+use search::{Hit, Query, TextSought};
 
 use super::basis::Basis;
 use super::cursor;
@@ -27,7 +29,14 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         facets: question.facets,
         ..Query::default()
     };
-    let text_of = |url_key: &str| seen.shown(url_key).ok().and_then(|page| page.text);
+    let text_of = |sought: &TextSought<'_>| match sought.past {
+        None => seen.shown(sought.url_key).ok().and_then(|page| page.text),
+        Some(name) => seen
+            .past_text(sought.url_key, name?)
+            .ok()
+            .flatten()
+            .map(Arc::from),
+    };
     let results = open.search.search(&query, sight, &text_of).map_err(|error| {
         AskError::internal(format!(
             "{error}; {} may be damaged (`weft verify` says): {}",
@@ -51,7 +60,11 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
 
 fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
     let page = seen.shown(&hit.url_key)?;
+    let version = seen.version_shown(&hit.url_key, hit.version)?;
     Ok(SearchHit {
+        since: civil::iso(version.since_ms),
+        until: version.until_ms.map(civil::iso),
+        past_versions: u64::from(version.past_versions),
         domain: urlkey::domain_of_key(&hit.url_key).to_string(),
         url_key: hit.url_key,
         url: hit.url,

@@ -16,7 +16,8 @@ use std::cell::RefCell;
 
 use rights::{Sight, Subject};
 use rustc_hash::FxHashMap;
-use weave::{CaptureRow, KeyRange, PageRow, ShownPage, Snapshot, SnapshotError, UriRow};
+use search::Version;
+use weave::{CaptureRow, KeyRange, PageRow, PastVersion, ShownPage, Snapshot, SnapshotError, UriRow};
 
 use crate::seen_counts::SeenCounts;
 
@@ -138,6 +139,36 @@ impl<'a> Seen<'a> {
             inlinks_external: counts.1,
             text,
         })
+    }
+
+    /// When a page was what a result shows, as far as captures that are seen tell it.
+    pub(super) fn version_shown(&self, url_key: &str, version: Version) -> Result<Version, SnapshotError> {
+        if self.sees_everything || self.sight.sees_key(url_key) == Some(true) {
+            return Ok(version);
+        }
+        let (since_ms, past) = self.history(url_key)?;
+        Ok(Version {
+            since_ms,
+            past_versions: u32::try_from(past.len()).unwrap_or(u32::MAX),
+            ..version
+        })
+    }
+
+    /// What a URL key was before its current version, oldest first, and when that began.
+    pub(super) fn history(&self, url_key: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
+        if self.sees_everything || self.sight.sees_key(url_key) == Some(true) {
+            return self.snapshot.history(url_key);
+        }
+        self.snapshot
+            .history_seen(url_key, &mut |capture| self.sees(capture))
+    }
+
+    /// Text of a past version by its name, for those who see all captures of the key.
+    pub(super) fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
+        match self.sees_everything || self.sight.sees_key(url_key) == Some(true) {
+            true => self.snapshot.past_text(url_key, text),
+            false => Ok(None),
+        }
     }
 
     /// Whether a URL key is captured, and how much is linked to it.

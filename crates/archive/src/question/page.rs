@@ -33,6 +33,9 @@ pub struct PageBody {
     /// When the current version was captured (ISO 8601); absent if there is none.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time: Option<String>,
+    /// When the current version was captured first, without another version between (ISO 8601).
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
+    pub since: Option<String>,
     /// When the current version was last seen unchanged (ISO 8601).
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub last_seen: Option<String>,
@@ -70,4 +73,35 @@ pub struct PageBody {
     pub current: Option<CdxRow>,
     /// Captures of the URL, newest first, at most 1,000.
     pub captures: Vec<CdxRow>,
+    /// What the page was before the current version, newest first, at most 1,000.
+    pub past_versions: Vec<PastVersionRow>,
+}
+
+/// A past version of a page: captures of one digest that follow each other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PastVersionRow {
+    /// When it was captured first (ISO 8601).
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
+    pub since: String,
+    /// When what came after it was captured first (ISO 8601).
+    #[schemars(example = &"2014-06-01T00:00:00.000Z")]
+    pub until: String,
+    /// When it was captured last (ISO 8601).
+    #[schemars(example = &"2014-02-01T00:00:00.000Z")]
+    pub fetch_time: String,
+    /// URL of that capture.
+    #[schemars(example = &"http://example.com/")]
+    pub url: String,
+    /// Its title.
+    #[schemars(example = &"Example")]
+    pub title: String,
+    /// Its media type.
+    #[schemars(example = &"text/html")]
+    pub mime: String,
+    /// Its BCP 47 language; empty if unknown.
+    pub language: String,
+    /// Its payload digest.
+    pub digest: String,
+    /// Label of its input; empty if it has none.
+    pub collection: String,
 }

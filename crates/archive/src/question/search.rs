@@ -57,8 +57,14 @@ pub struct SearchHit {
     pub domain: String,
     /// Title of the page.
     pub title: String,
-    /// When the page's current version was captured (ISO 8601).
+    /// When this version of the page was captured last (ISO 8601).
     pub fetch_time: String,
+    /// When it was captured first, without another version between (ISO 8601).
+    pub since: String,
+    /// When the version after it was captured first (ISO 8601); absent where this is the current version.
+    pub until: Option<String>,
+    /// Of the current version: how many versions the page had before.
+    pub past_versions: u64,
     /// Media type of the page.
     pub mime: String,
     /// BCP 47 language of the page; empty if unknown.

@@ -386,7 +386,10 @@ fn searches() -> Vec<Question> {
         let mut text = String::new();
         for _ in 0..1 + numbers.below(4) {
             let word = *numbers.of(&words);
-            let part = match numbers.below(12) {
+            let part = match numbers.below(15) {
+                9 => format!("at:{}", numbers.of(&["2010", "2004-06", "2020", "2022"])),
+                10 => format!("from:{}", numbers.of(&["2003", "2012", "2020-03"])),
+                11 => format!("to:{}", numbers.of(&["2005", "2012", "2021-04"])),
                 0 => format!("\"{word} {}\"", numbers.of(&words)),
                 1 => format!("-{word}"),
                 2 => format!("{}*", &word[..4]),

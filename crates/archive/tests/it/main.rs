@@ -19,3 +19,4 @@ mod read_once;
 mod records;
 mod recount;
 mod same_result;
+mod versions;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shared::{Shared, State};
-use crate::document::{Change, Document};
+use crate::document::{Change, Document, Gone};
 use crate::error::ApplyError;
-use crate::keys::{self, Keys};
+use crate::keys::{self, Keys, OfKey};
 use crate::queue::Queued;
 
 /// How long to wait for room in the queue before asking whether the writer is alive.
@@ -26,7 +26,7 @@ const BYTES_MAX: usize = 8 << 20;
 /// twice, so their order does not matter.
 #[derive(Default)]
 struct Portion {
-    deleted: FxHashMap<u64, String>,
+    deleted: FxHashMap<u64, OfKey>,
     added: Vec<Document>,
     /// Hashes of the keys of both.
     hashes: FxHashSet<u64>,
@@ -39,10 +39,27 @@ impl Portion {
         self.hashes.len() >= DOCUMENTS_MAX || self.bytes >= BYTES_MAX || self.hashes.contains(&hash)
     }
 
+    /// The current document of a key goes.
     fn delete(&mut self, hash: u64, url_key: String) {
-        self.bytes += url_key.len();
+        self.deleted(hash, url_key).current = true;
+    }
+
+    /// Past documents of a key go.
+    fn delete_past(&mut self, hash: u64, url_key: String, gone: Gone) {
+        self.deleted(hash, url_key).past = gone;
+    }
+
+    fn deleted(&mut self, hash: u64, url_key: String) -> &mut OfKey {
         self.hashes.insert(hash);
-        self.deleted.insert(hash, url_key);
+        let bytes = &mut self.bytes;
+        self.deleted.entry(hash).or_insert_with(|| {
+            *bytes += url_key.len();
+            OfKey {
+                url_key,
+                current: false,
+                past: Gone::Since(Vec::new()),
+            }
+        })
     }
 
     fn add(&mut self, hash: u64, document: Document) {
@@ -100,11 +117,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Puts documents in place of all that are there, to be committed together.
+    /// Puts the documents of some pages in place of all that are there, to be committed together.
     pub(super) fn replace_all(
         &self,
         state: &mut State,
-        documents: &mut dyn Iterator<Item = Document>,
+        pages: &mut dyn Iterator<Item = Change>,
     ) -> Result<(), ApplyError> {
         let replaced = self.writer(state).and_then(|writer| writer.delete_each());
         let written = replaced.and_then(|()| {
@@ -113,8 +130,7 @@ impl Shared {
             state.unseen.clear();
             state.log = state.log.next();
             state.view_follows = false;
-            let mut inserts = documents.map(|document| Change::Insert(Box::new(document)));
-            self.write_all(state, Before::Exact, &mut inserts)
+            self.write_all(state, Before::Empty, pages)
         });
         written.map_err(|error| self.fail(state, error))
     }
@@ -127,14 +143,27 @@ impl Shared {
     ) -> tantivy::Result<()> {
         let mut portion = Portion::default();
         for change in changes {
-            let url_key = match &change {
-                Change::Insert(document) | Change::Upsert(document) => &document.url_key,
-                Change::Delete(url_key) | Change::Bucket(url_key, _) => url_key,
-            };
-            let hash = keys::hash(url_key);
+            let hash = keys::hash(change.url_key());
             if portion.is_full_for(hash) {
                 self.write(state, std::mem::take(&mut portion))?;
             }
+            let change = match change {
+                Change::Past {
+                    url_key,
+                    current,
+                    gone,
+                    put,
+                } => {
+                    if before != Before::Empty || state.documents_waiting > 0 {
+                        portion.delete_past(hash, url_key, replaced(gone, &put));
+                    }
+                    for document in put {
+                        portion.add(hash, document);
+                    }
+                    *current
+                }
+                change => change,
+            };
             match change {
                 Change::Insert(document) if before != Before::Unknown => {
                     // Without in-links nothing is kept, unless an earlier page of this key left something.
@@ -157,6 +186,8 @@ impl Shared {
                 Change::Bucket(_, bucket) => {
                     state.told.insert(hash, bucket);
                 }
+                // One is never within another.
+                Change::Past { .. } => {}
             }
         }
         self.write(state, portion)
@@ -191,6 +222,17 @@ impl Shared {
             // An indexing thread that failed (full disk) frees nothing until the writer is dropped, and
             // only an operation tells of it.
             writer.probe(self.fields.nobody())?;
+        }
+    }
+}
+
+/// What goes where some go and some come.
+fn replaced(gone: Gone, put: &[Document]) -> Gone {
+    match gone {
+        Gone::All => Gone::All,
+        Gone::Since(mut times) => {
+            times.extend(put.iter().map(|document| document.version.since_ms));
+            Gone::Since(times)
         }
     }
 }

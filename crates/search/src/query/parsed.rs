@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::pieces::{is_quote, reads_as_value};
 use crate::note::Note;
+use crate::visible::Versions;
 use crate::words::{self, Word};
 
 /// A query as understood.
@@ -43,6 +44,8 @@ pub(crate) enum Leaf {
         first: u64,
         last: u64,
     },
+    /// What was current at a time: the last 14-digit date of it, and how it was written.
+    At { value: String, last: u64 },
     /// A collection.
     Collection(String),
 }
@@ -88,6 +91,24 @@ impl Phrase {
 }
 
 impl Parsed {
+    /// Which versions are looked at: past ones where the query says of which time.
+    pub(crate) fn versions(&self) -> Versions {
+        let is_of_a_time = |leaf: &Leaf| match leaf {
+            Leaf::At { .. } => true,
+            Leaf::Date { name, .. } => *name != "year",
+            _ => false,
+        };
+        match self
+            .clauses
+            .iter()
+            .flat_map(|clause| &clause.any)
+            .any(is_of_a_time)
+        {
+            true => Versions::All,
+            false => Versions::Current,
+        }
+    }
+
     /// What matches are ranked and marked by: the words of all clauses that are not negated, and how
     /// often each counts.
     pub(crate) fn phrases(&self) -> impl Iterator<Item = (&Phrase, u32)> {
@@ -160,6 +181,7 @@ impl fmt::Display for Leaf {
             Leaf::Type(value) => write_value(f, "type", value),
             Leaf::Language(value) => write_value(f, "lang", value),
             Leaf::Date { name, value, .. } => write_value(f, name, value),
+            Leaf::At { value, .. } => write_value(f, "at", value),
             Leaf::Collection(value) => write_value(f, "collection", value),
         }
     }

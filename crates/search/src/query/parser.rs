@@ -227,6 +227,7 @@ impl Parser {
             "year" => self.date("year", value),
             "from" => self.date("from", value),
             "to" => self.date("to", value),
+            "at" => self.at(value),
             _ => Some(Leaf::Collection(value.to_owned())),
         }
     }
@@ -255,6 +256,15 @@ impl Parser {
             first: if name == "to" { 0 } else { first },
             last: if name == "from" { u64::MAX } else { last },
         })
+    }
+
+    fn at(&mut self, value: &str) -> Option<Leaf> {
+        let Some((_, last)) = dates::range_of(value) else {
+            self.note(NoteKind::NotADate, format!("at:{value}"));
+            return None;
+        };
+        let value = value.to_owned();
+        Some(Leaf::At { value, last })
     }
 
     pub(super) fn finish(mut self, pieces: &[Piece]) -> Parsed {

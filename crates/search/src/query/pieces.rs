@@ -3,7 +3,7 @@
 use crate::note;
 
 /// Names before a colon.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "title",
     "url",
     "site",
@@ -13,6 +13,7 @@ const FIELDS: [&str; 11] = [
     "year",
     "from",
     "to",
+    "at",
     "collection",
     "filetype",
 ];

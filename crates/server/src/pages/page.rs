@@ -105,6 +105,7 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
                     div.main-column {
                         (reading(page))
                         (captures(page))
+                        (past_versions(page))
                     }
                     aside aria-label="Links" {
                         (link_list("In-links", "inlinks", &page.url, inlinks, links::Side::Source))
@@ -222,6 +223,28 @@ fn captures(page: &PageBody) -> Markup {
                 (calendar::strip(&page.url, &page.captures, page.fetch_time.as_deref()))
                 (parts::captures(&page.captures, CAPTURES, dated::is_part(page), false))
                 @if page.captures.len() > CAPTURES { p { a.more href=(all) { "All captures" } } }
+            }
+        }
+    }
+}
+
+/// What the page was before.
+fn past_versions(page: &PageBody) -> Markup {
+    html! {
+        @if !page.past_versions.is_empty() {
+            section aria-labelledby="versions" {
+                h2 #versions { "Past versions" span.amount { (present::count(page.past_versions.len() as u64)) } }
+                ol.lines {
+                    @for version in page.past_versions.iter().take(CAPTURES) {
+                        li {
+                            (parts::dated_link(&page.url, &version.fetch_time, &version.title))
+                            span.amount { (parts::date(&version.since)) " to " (parts::date(&version.until)) }
+                        }
+                    }
+                }
+                @if page.past_versions.len() > CAPTURES {
+                    p.soft { "The newest " (CAPTURES) "; a search with " code { "from:" } " finds each of them by its words." }
+                }
             }
         }
     }

@@ -50,9 +50,22 @@ pub(super) fn url_link(url: &str) -> Markup {
 
 /// A link to a page with its title, or with its URL if it has no title.
 pub(super) fn page_link(url: &str, title: &str) -> Markup {
+    named_link(link::page(url), url, title)
+}
+
+/// The same to the page as it was at a time.
+pub(super) fn dated_link(url: &str, time: &str, title: &str) -> Markup {
+    let address = match present::Moment::parse(time) {
+        Some(moment) => link::page_at(url, &link::At::time(&moment.digits())),
+        None => link::page(url),
+    };
+    named_link(address, url, title)
+}
+
+fn named_link(address: String, url: &str, title: &str) -> Markup {
     let shown = html! { @if title.trim().is_empty() { (url_text(url)) } @else { (text(title)) } };
     html! {
-        @match link::if_short(link::page(url)) {
+        @match link::if_short(address) {
             Some(address) => a href=(address) { (shown) },
             None => { (shown) " " span.soft { "(an address too long for a link)" } },
         }

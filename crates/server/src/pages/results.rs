@@ -91,14 +91,14 @@ fn prompt(context: &State) -> Markup {
     ))
 }
 
-/// Says that only newest versions are searched.
+/// Says which versions are searched.
 pub(super) fn newest_only() -> &'static str {
-    "Searched is the newest version of each page; older captures are listed with the page."
+    "Searched is the current version of each page; with at:, from: or to: its past versions, too."
 }
 
 /// The query syntax, with an example of each form.
 pub(super) fn syntax() -> Markup {
-    const FORMS: [(&str, &str); 10] = [
+    const FORMS: [(&str, &str); 12] = [
         (
             "web archive",
             "all words must match, anywhere in title, text or address",
@@ -113,7 +113,9 @@ pub(super) fn syntax() -> Markup {
         ),
         ("site:example.org", "only of this domain"),
         ("type:text/html lang:en", "only of this type, in this language"),
-        ("year:2014, from:2012 to:2014", "only captured then"),
+        ("year:2014", "only pages whose current version was captured then"),
+        ("at:2012-05", "pages as they were at the end of that month"),
+        ("from:2012 to:2014", "versions of pages that were captured then"),
         ("collection:news", "only of this collection"),
     ];
     html! {
@@ -207,7 +209,7 @@ fn no_hits(asked: &Asked) -> Markup {
 
 /// One result. Its explanation, if there is one, is unfolded if `open`.
 fn hit_item(hit: &SearchHit, open: bool) -> Markup {
-    let mut facts = vec![parts::date(&hit.fetch_time)];
+    let mut facts = vec![version(hit)];
     if hit.inlinks > 0 {
         let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
         facts.push(html! { a href=(address) { (present::counted(hit.inlinks, "in-link", "in-links")) } });
@@ -224,7 +226,13 @@ fn hit_item(hit: &SearchHit, open: bool) -> Markup {
     html! {
         article.hit {
             p.where { (parts::url_text(&hit.url)) }
-            h2 { (parts::page_link(&hit.url, &hit.title)) }
+            h2 {
+                @if hit.until.is_some() {
+                    (parts::dated_link(&hit.url, &hit.fetch_time, &hit.title))
+                } @else {
+                    (parts::page_link(&hit.url, &hit.title))
+                }
+            }
             @if !hit.snippet.parts.is_empty() { p.snippet dir="auto" { (snippet(hit)) } }
             (parts::facts(&facts))
             @if let Some(explanation) = &hit.explanation {
@@ -233,6 +241,23 @@ fn hit_item(hit: &SearchHit, open: bool) -> Markup {
                     (explained(explanation, EXPLANATION_DEPTH))
                 }
             }
+        }
+    }
+}
+
+/// When the page was this, and whether it still is.
+fn version(hit: &SearchHit) -> Markup {
+    html! {
+        @match &hit.until {
+            Some(until) => { (parts::date(&hit.since)) " to " (parts::date(until)) ", past version" },
+            None => {
+                (parts::date(&hit.fetch_time))
+                @if hit.past_versions > 0 {
+                    ", " a href=(format!("{}#versions", link::page(&hit.url))) {
+                        "newest of " (present::counted(hit.past_versions + 1, "version", "versions"))
+                    }
+                }
+            },
         }
     }
 }

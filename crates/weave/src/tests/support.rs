@@ -1,14 +1,18 @@
 //! An index and the model side by side, and captures in few words.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use extract::{Capture, CaptureKind, Link, Page};
 
 use crate::model::Model;
+use crate::tables::Table;
+use crate::views::captures::text_hash;
 use crate::{
     Batch, CaptureRow, DumpFormat, EpochReport, Fingerprints, InputId, InputProgress, InputState,
-    LedgerEntry, Recount, Selector, Settings, Snapshot, TakeBack, TakeDown, TookDown, View, Weave,
+    LedgerEntry, PageChange, PastVersion, Recount, Selector, Settings, Snapshot, TakeBack, TakeDown,
+    TookDown, View, Weave,
 };
 
 /// An index in a temporary directory, and the model that has seen the same.
@@ -16,6 +20,77 @@ pub(crate) struct Pair {
     home: tempfile::TempDir,
     weave: Option<Weave>,
     pub(crate) model: Model,
+    /// What somebody knows who follows what the epochs say.
+    told: Told,
+}
+
+/// Past versions as the reports of epochs give them, and of current ones when they began and how many are past.
+#[derive(Default)]
+struct Told {
+    past: BTreeMap<(String, i64), PastVersion>,
+    pages: BTreeMap<String, (i64, u32)>,
+}
+
+impl Told {
+    fn follow(&mut self, report: &EpochReport) {
+        let mut pages = report.pages.iter();
+        for change in &report.page_changes {
+            match change {
+                PageChange::Upsert(url_key) => {
+                    let page = pages.next().expect("a page of each upsert");
+                    assert_eq!(page.url_key, *url_key);
+                    let known = self
+                        .pages
+                        .insert(url_key.clone(), (page.since_ms, page.past_versions));
+                    assert_eq!(page.is_new, known.is_none(), "{url_key}");
+                }
+                PageChange::Delete(url_key) => assert!(self.pages.remove(url_key).is_some(), "{url_key}"),
+                PageChange::Bucket(..) => {}
+                PageChange::Past(url_key) => assert!(!self.pages.contains_key(url_key), "{url_key}"),
+            }
+        }
+        for changed in &report.past {
+            let is_told = report
+                .page_changes
+                .iter()
+                .any(|change| change.url_key() == changed.url_key);
+            assert!(is_told, "{}", changed.url_key);
+            for since_ms in &changed.gone {
+                let gone = self.past.remove(&(changed.url_key.clone(), *since_ms));
+                assert!(gone.is_some(), "{} since {since_ms}", changed.url_key);
+            }
+            for put in &changed.put {
+                self.past
+                    .insert((changed.url_key.clone(), put.since_ms), put.clone());
+            }
+        }
+    }
+
+    fn check(&self, snapshot: &Snapshot, model: &Model) {
+        let mut past = BTreeMap::new();
+        let mut texts = 0;
+        for url_key in model.url_keys() {
+            let history = snapshot.history(&url_key).unwrap();
+            assert_eq!(history, model.history(&url_key), "history of {url_key}");
+            let is_page = snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page);
+            let expected = is_page.then(|| (history.0, history.1.len() as u32));
+            assert_eq!(self.pages.get(&url_key).copied(), expected, "told of {url_key}");
+            let kept = model.past_texts(&url_key);
+            texts += kept.len();
+            for version in history.1 {
+                if let Some(hash) = version.text {
+                    let text = snapshot.past_text(&url_key, hash).unwrap().expect("a text");
+                    assert_eq!(text_hash(&text), hash);
+                    let is_current = model.text_kept(&url_key).as_ref() == Some(&text);
+                    assert!(kept.contains(&text) || is_current, "{text} of {url_key}");
+                }
+                past.insert((url_key.clone(), version.since_ms), version);
+            }
+        }
+        assert_eq!(self.past, past, "past versions as told");
+        let rows = snapshot.cut().iter(Table::PastTexts).count();
+        assert_eq!(rows, texts, "texts that are kept");
+    }
 }
 
 /// Small memory, and rankings of a few rows so that their floors move.
@@ -36,6 +111,7 @@ impl Pair {
             home,
             weave: Some(weave),
             model: Model::default(),
+            told: Told::default(),
         }
     }
 
@@ -105,7 +181,9 @@ impl Pair {
             progress: progress.clone(),
         };
         self.model.apply(batch());
-        self.weave().apply(batch()).unwrap()
+        let report = self.weave().apply(batch()).unwrap();
+        self.told.follow(&report);
+        report
     }
 
     /// Takes an input back to a position before which there are no records.
@@ -122,6 +200,7 @@ impl Pair {
         };
         let report = self.weave().take_back(input, &to, &mut reread, None).unwrap();
         self.model.take_back(input, &to);
+        self.told.follow(&report);
         report
     }
 
@@ -134,6 +213,7 @@ impl Pair {
         };
         let asked = take_down(selector);
         let took_down = self.weave().take_down(&asked, &mut reread, None).unwrap();
+        self.told.follow(&took_down.report);
         let expected = self.model.take_down(selector);
         if took_down.is_new {
             assert_eq!(took_down.takedown.captures, expected);
@@ -163,6 +243,7 @@ impl Pair {
             );
         }
         self.check_reads(&snapshot);
+        self.told.check(&snapshot, &self.model);
         self.check_totals(&snapshot);
         let checked = snapshot.check().unwrap();
         assert_eq!(checked.damages, [], "what follows from other tables");

@@ -4,7 +4,7 @@
 //! offset; so captures of a key stand together in time order, and a known one is found by its own key.
 
 use data_encoding::BASE32;
-use extract::{Capture, CaptureKind};
+use extract::{Capture, CaptureKind, Page};
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
@@ -12,15 +12,18 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
 use crate::url_code;
+use crate::views::order::page_of;
 use crate::write::Write;
 
 /// Longest URL key that is woven, in bytes: the engine's keys end at 65,535, and rows add theirs.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 
-/// Written; version 1 has no flags.
-const ROW_VERSION: u8 = 2;
+/// Written; version 1 has no flags, version 2 nothing of pages.
+const ROW_VERSION: u8 = 3;
 
 const REDIRECTS_TO_ITSELF: u8 = 1;
+const IS_PAGE: u8 = 2;
+const HAS_TEXT: u8 = 4;
 
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
@@ -51,9 +54,66 @@ pub(crate) struct Stored {
     pub(crate) kind: CaptureKind,
     /// See [`Capture::redirects_to_itself`]; unknown of rows of version 1, so false.
     pub(crate) redirects_to_itself: bool,
+    /// What the page that it is says; `None` of what is no page, and of all rows before version 3.
+    pub(crate) page: Option<StoredPage>,
+}
+
+/// First bytes of the BLAKE3 hash of a text: pages come from strangers, who could make texts of one hash for a simpler one.
+pub(crate) type TextHash = [u8; 16];
+
+/// What is kept of the page that a capture is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct StoredPage {
+    pub(crate) title: String,
+    pub(crate) language: String,
+    /// `None` where it has no text.
+    pub(crate) text: Option<TextHash>,
+}
+
+impl StoredPage {
+    fn of(page: &Page) -> StoredPage {
+        StoredPage {
+            title: page.title.clone(),
+            language: page.language.clone(),
+            text: (!page.text.is_empty()).then(|| text_hash(&page.text)),
+        }
+    }
+}
+
+/// The name of a text among those of its key.
+pub(crate) fn text_hash(text: &str) -> TextHash {
+    let mut hash = TextHash::default();
+    hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
+    hash
 }
 
 impl Stored {
+    /// As it is stored of a capture.
+    pub(crate) fn of(input: InputId, capture: &Capture) -> Stored {
+        Stored {
+            url_key: capture.url_key.clone(),
+            fetch_time_ms: capture.fetch_time_ms,
+            input,
+            offset: capture.offset,
+            url: capture.url.clone(),
+            mime: capture.mime.clone(),
+            status: capture.status,
+            digest: capture.digest.clone(),
+            length: capture.length,
+            kind: capture.kind,
+            redirects_to_itself: capture.redirects_to_itself,
+            page: page_of(capture).map(StoredPage::of),
+        }
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            fetch_time_ms: self.fetch_time_ms,
+            input: self.input,
+            offset: self.offset,
+        }
+    }
+
     /// Whether it says that the current version was still there, without being a version itself.
     pub(crate) fn confirms(&self) -> bool {
         self.kind == CaptureKind::Revisit || self.redirects_to_itself
@@ -134,17 +194,26 @@ fn encode(capture: &Capture) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.push(ROW_VERSION);
     out.push(kind_code(capture.kind));
-    let flags = if capture.redirects_to_itself {
-        REDIRECTS_TO_ITSELF
-    } else {
-        0
-    };
+    let page = page_of(capture).map(StoredPage::of);
+    let mut flags = 0;
+    for (flag, is_set) in [
+        (REDIRECTS_TO_ITSELF, capture.redirects_to_itself),
+        (IS_PAGE, page.is_some()),
+        (HAS_TEXT, page.as_ref().is_some_and(|page| page.text.is_some())),
+    ] {
+        flags |= if is_set { flag } else { 0 };
+    }
     out.push(flags);
     codec::put_varint(&mut out, u64::from(capture.status));
     codec::put_varint(&mut out, capture.length);
     url_code::put(&mut out, &capture.url_key, &capture.url, 0);
     put_digest(&mut out, &capture.digest);
     codec::put_bytes(&mut out, capture.mime.as_bytes());
+    if let Some(page) = page {
+        codec::put_bytes(&mut out, page.title.as_bytes());
+        codec::put_bytes(&mut out, page.language.as_bytes());
+        out.extend_from_slice(page.text.as_ref().map_or(&[][..], |hash| &hash[..]));
+    }
     out
 }
 
@@ -189,6 +258,17 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     let (url, _) = url_code::get(&mut r, &url_key)?;
     let digest = get_digest(&mut r)?;
     let mime = r.str()?.to_owned();
+    let page = match flags & IS_PAGE != 0 {
+        true => Some(StoredPage {
+            title: r.str()?.to_owned(),
+            language: r.str()?.to_owned(),
+            text: match flags & HAS_TEXT != 0 {
+                true => Some(*r.take(16)?.first_chunk().ok_or(Corrupt("row ends early"))?),
+                false => None,
+            },
+        }),
+        false => None,
+    };
     Ok(Stored {
         fetch_time_ms: place.fetch_time_ms,
         input: place.input,
@@ -201,6 +281,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         length,
         kind,
         redirects_to_itself: flags & REDIRECTS_TO_ITSELF != 0,
+        page,
     })
 }
 
@@ -285,6 +366,7 @@ mod tests {
                 length: 77,
                 kind: CaptureKind::Arc,
                 redirects_to_itself,
+                page: None,
             }
         );
     }
@@ -299,7 +381,7 @@ mod tests {
         let row = decode(&key, &value).unwrap();
         assert_eq!((row.status, row.length, row.digest.as_str()), (200, 77, "sha"));
         assert_eq!((row.mime.as_str(), row.redirects_to_itself), ("text/html", false));
-        value[0] = 3;
+        value[0] = 4;
         assert_eq!(decode(&key, &value), Err(Corrupt("unknown row version")));
     }
 

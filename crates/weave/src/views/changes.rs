@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 1 | version: 2; 1, of older programs, is not packed |
 //! | n | a frame of zstd of the rest: |
-//! | for each change: 1 | 0 delete, 1 upsert, 2 bucket |
+//! | for each change: 1 | 0 delete, 1 upsert, 2 bucket, 3 past versions alone |
 //! | varint, varint, n | URL key, front-coded |
 //! | 1, if a bucket | the bucket |
 
@@ -113,6 +113,7 @@ fn encode(changes: &[PageChange]) -> Vec<u8> {
             PageChange::Delete(_) => (0, None),
             PageChange::Upsert(_) => (1, None),
             PageChange::Bucket(_, bucket) => (2, Some(*bucket)),
+            PageChange::Past(_) => (3, None),
         };
         let url_key = change.url_key();
         out.push(code);
@@ -151,6 +152,7 @@ fn decode(row: &[u8]) -> Result<Vec<PageChange>, Corrupt> {
             0 => PageChange::Delete(url_key),
             1 => PageChange::Upsert(url_key),
             2 => PageChange::Bucket(url_key, r.u8()?),
+            3 => PageChange::Past(url_key),
             _ => return Err(Corrupt("unknown page change")),
         });
     }
@@ -167,6 +169,7 @@ mod tests {
             PageChange::Upsert("a".into()),
             PageChange::Bucket("aa".into(), 7),
             PageChange::Delete("ab".into()),
+            PageChange::Past("ac".into()),
         ];
         let row = encode(&changes);
         assert_eq!(decode(&row), Ok(changes.clone()));

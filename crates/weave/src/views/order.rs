@@ -2,6 +2,8 @@
 
 use extract::{Capture, CaptureKind, Page};
 
+use crate::views::captures::Stored;
+
 /// Place of a capture among those of its key: the greatest is current. Names, not numbers, of inputs count,
 /// because numbers depend on the order of loading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +52,12 @@ pub(crate) fn may_be_eligible(kind: CaptureKind, status: u16) -> bool {
         CaptureKind::Resource | CaptureKind::Wet => true,
         _ => (200..400).contains(&status),
     }
+}
+
+/// The same of a capture as it is stored.
+pub(crate) fn is_eligible_row(row: &Stored) -> bool {
+    let may_redirect = !matches!(row.kind, CaptureKind::Resource | CaptureKind::Wet);
+    may_be_eligible(row.kind, row.status) && !(may_redirect && row.redirects_to_itself)
 }
 
 /// What makes the capture a page, if it is one.

@@ -21,7 +21,7 @@ impl Compressor {
 
     /// First byte 1: length of the text and zstd follow; 0: the text itself (where compression fails for want
     /// of memory).
-    fn compress(&mut self, text: &str) -> Vec<u8> {
+    pub(crate) fn compress(&mut self, text: &str) -> Vec<u8> {
         if self.0.is_none() {
             self.0 = zstd::bulk::Compressor::new(1).ok();
         }
@@ -58,7 +58,7 @@ pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<String>, SnapshotE
         .map(Some)
 }
 
-fn decode(value: &[u8]) -> Result<String, Corrupt> {
+pub(crate) fn decode(value: &[u8]) -> Result<String, Corrupt> {
     let mut r = Reader::new(value);
     let bytes = match r.u8()? {
         0 => r.rest().to_vec(),

@@ -3,6 +3,7 @@
 use extract::{Capture, Link};
 
 use crate::ids::InputId;
+use crate::views::past::PastChange;
 use crate::views::version_row::VersionRow;
 
 /// What an epoch did to one URL key with new captures.
@@ -23,9 +24,22 @@ pub(crate) struct VersionChange {
     pub(crate) is_uncaptured: bool,
     /// The version now, where it is a page and `page_changed`.
     pub(crate) page: Option<Box<PageNow>>,
+    /// What became of the versions before it.
+    pub(crate) past: PastChange,
 }
 
 impl VersionChange {
+    /// The past versions are others now; a page shows how many there are, and when it began.
+    pub(crate) fn follows(&mut self, past: PastChange, row: Option<&VersionRow>) {
+        if (past.is_change() || past.is_other)
+            && !self.page_changed
+            && let Some(row) = row.filter(|row| row.is_page)
+        {
+            self.turns_to(row.clone(), None);
+        }
+        self.past = past;
+    }
+
     /// The version is another now, or has another text (`text`, if one came).
     pub(crate) fn turns_to(&mut self, row: VersionRow, text: Option<String>) {
         self.is_page = row.is_page;
@@ -46,12 +60,12 @@ pub(crate) struct PageNow {
     pub(crate) text: Option<String>,
 }
 
-/// A key whose version is decided without regard to what it was, because captures have left.
+/// A key that captures have left, so that its version is decided without regard to what it was, or at least its past.
 #[derive(Debug)]
 pub(crate) struct Anew {
     pub(crate) url_key: String,
-    /// All that may be current or give the text: the eligible ones of the latest time.
-    pub(crate) captures: Vec<(InputId, Capture)>,
+    /// All that may be current or give the text: the eligible ones of the latest time. `None` where the version stays.
+    pub(crate) captures: Option<Vec<(InputId, Capture)>>,
     /// Whether any capture of the key is left, current or not.
     pub(crate) captured: bool,
 }

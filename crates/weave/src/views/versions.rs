@@ -15,7 +15,9 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::tables::Table;
+use crate::views::captures::{Place, Stored};
 use crate::views::order::{Order, is_eligible, page_of};
+use crate::views::past::{Moved, PastChange};
 use crate::views::version_change::{Anew, VersionChange};
 use crate::views::version_row::{self, TextOrigin, VersionRow};
 use crate::views::{captures, texts, ties};
@@ -62,12 +64,12 @@ pub(crate) fn apply(
     Ok(changes)
 }
 
-/// Decides the versions of keys (sorted) from the captures given alone.
+/// Decides the versions of keys (sorted) that captures leave, where they are `anew` from the captures given alone.
 pub(crate) fn apply_anew(
     cut: &Cut,
     write: &mut Write<'_>,
     names: Names<'_>,
-    keys: Vec<Anew>,
+    keys: Vec<(Anew, Vec<Place>)>,
 ) -> Result<Vec<VersionChange>, SnapshotError> {
     let mut step = Step {
         cut,
@@ -75,7 +77,9 @@ pub(crate) fn apply_anew(
         names,
         compressor: texts::Compressor::new(),
     };
-    keys.into_iter().map(|key| step.decide_anew(key)).collect()
+    keys.into_iter()
+        .map(|(key, leaving)| step.decide_anew(key, &leaving))
+        .collect()
 }
 
 /// The current version of a key.
@@ -89,6 +93,25 @@ pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<VersionRow>, Snaps
         )
     })
     .transpose()
+}
+
+/// New captures of a key as they are stored, with their texts; `None` where all that there is of the key is of one moment, as
+/// of most: then nothing is past, and no text is to be kept.
+fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec<Stored>> {
+    let is_one_moment = |group: &[(InputId, Capture)]| {
+        group
+            .windows(2)
+            .all(|pair| pair[0].1.fetch_time_ms == pair[1].1.fetch_time_ms)
+    };
+    let has_text = |(_, capture): &&(InputId, Capture)| {
+        capture.page.as_ref().is_some_and(|page| !page.text.is_empty())
+    };
+    // Where several have a text, one is current, and the others are kept.
+    if before.is_none() && is_one_moment(group) && group.iter().filter(has_text).nth(1).is_none() {
+        return None;
+    }
+    let stored = group.iter().map(|(input, capture)| Stored::of(*input, capture));
+    Some(stored.collect())
 }
 
 struct Step<'s, 'w> {
@@ -116,6 +139,7 @@ impl Step<'_, '_> {
             maybe_first_capture: before.is_none(),
             is_uncaptured: false,
             page: None,
+            past: PastChange::default(),
             url_key,
         };
         let Some(best) = self.best(group, is_eligible) else {
@@ -128,6 +152,7 @@ impl Step<'_, '_> {
             Some(row) if !replaces => row.fetch_time_ms,
             _ => capture.fetch_time_ms,
         };
+        let came = came(before.as_ref(), group);
         let has_ties = ties::keep(self.cut, self.write, before.as_ref(), group, fetch_time_ms)?;
         let mut row = match &before {
             Some(row) if !replaces => row.clone(),
@@ -150,21 +175,27 @@ impl Step<'_, '_> {
             let bytes = version_row::encode(&change.url_key, &row);
             self.write.put(Table::Versions, change.url_key.as_str(), bytes);
         }
+        let past = self.past(&change.url_key, before.as_ref(), Some(&row), (group, came), &[])?;
         if is_changed {
-            change.turns_to(row, text);
+            change.turns_to(row.clone(), text);
         }
+        change.follows(past, Some(&row));
         Ok(change)
     }
 
     /// One key without what it was; its row, links and text before are replaced or go.
-    fn decide_anew(&mut self, anew: Anew) -> Result<VersionChange, SnapshotError> {
+    fn decide_anew(&mut self, anew: Anew, leaving: &[Place]) -> Result<VersionChange, SnapshotError> {
         let Anew {
             url_key,
-            captures: mut group,
+            captures: group,
             captured,
         } = anew;
         let before = read(self.cut, &url_key)?;
+        let Some(mut group) = group else {
+            return self.stay(url_key, before, leaving);
+        };
         let was_page = before.as_ref().is_some_and(|row| row.is_page);
+        let came = came(before.as_ref(), &group);
         let has_ties = ties::keep_anew(self.cut, self.write, &url_key, &group)?;
         let mut change = VersionChange {
             links: Some(Vec::new()),
@@ -175,9 +206,12 @@ impl Step<'_, '_> {
             maybe_first_capture: false,
             is_uncaptured: !captured,
             page: None,
+            past: PastChange::default(),
             url_key,
         };
         let Some(best) = self.best(&group, is_eligible) else {
+            let past = self.past(&change.url_key, before.as_ref(), None, (&group, came), leaving)?;
+            change.follows(past, None);
             if before.as_ref().is_some_and(|row| row.text.is_some()) {
                 texts::remove(self.write, &change.url_key);
             }
@@ -194,8 +228,71 @@ impl Step<'_, '_> {
         change.links = Some(links);
         let bytes = version_row::encode(&change.url_key, &row);
         self.write.put(Table::Versions, change.url_key.as_str(), bytes);
-        change.turns_to(row, text);
+        let past = self.past(
+            &change.url_key,
+            before.as_ref(),
+            Some(&row),
+            (&group, came),
+            leaving,
+        )?;
+        change.turns_to(row.clone(), text);
+        change.follows(past, Some(&row));
         Ok(change)
+    }
+
+    /// One key whose version stays as it is, while other captures leave.
+    fn stay(
+        &mut self,
+        url_key: String,
+        row: Option<VersionRow>,
+        leaving: &[Place],
+    ) -> Result<VersionChange, SnapshotError> {
+        let is_page = row.as_ref().is_some_and(|row| row.is_page);
+        let mut change = VersionChange {
+            links: None,
+            links_before: row.as_ref().map_or(0, |row| row.links),
+            was_page: is_page,
+            is_page,
+            page_changed: false,
+            maybe_first_capture: false,
+            is_uncaptured: false,
+            page: None,
+            past: PastChange::default(),
+            url_key,
+        };
+        let past = self.past(
+            &change.url_key,
+            row.as_ref(),
+            row.as_ref(),
+            (&[], Some(Vec::new())),
+            leaving,
+        )?;
+        change.follows(past, row.as_ref());
+        Ok(change)
+    }
+
+    /// What becomes of the past versions of a key.
+    fn past(
+        &mut self,
+        url_key: &str,
+        before: Option<&VersionRow>,
+        now: Option<&VersionRow>,
+        (group, came): (&[(InputId, Capture)], Option<Vec<Stored>>),
+        leaving: &[Place],
+    ) -> Result<PastChange, SnapshotError> {
+        let Some(came) = came else {
+            let since_ms = group.first().map_or(0, |(_, capture)| capture.fetch_time_ms);
+            return Ok(PastChange::of_one_moment(since_ms));
+        };
+        let moved = Moved {
+            url_key,
+            before,
+            now,
+            group,
+            came,
+            leaving,
+        };
+        moved.apply(self.cut, self.write, self.names, &mut self.compressor)
     }
 
     /// The greatest of the captures for which `wanted` holds.

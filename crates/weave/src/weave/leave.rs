@@ -43,7 +43,7 @@ pub(super) struct Gone {
     pub(super) rows: Vec<Vec<u8>>,
     /// Input, offset and length of each, in the same order.
     pub(super) places: Vec<(InputId, u64, u64)>,
-    pub(super) anew: Vec<Anew>,
+    pub(super) anew: Vec<(Anew, Vec<Place>)>,
     /// Least and greatest fetch time of the captures that stay.
     pub(super) fetch_time_ms: Option<(i64, i64)>,
     /// Captures that would be current and cannot be read again, and why.
@@ -54,7 +54,7 @@ impl Leave<'_> {
     pub(super) fn gather(&self, reread: &mut Reread<'_>) -> Result<Gone, TakeBackError> {
         let cut = self.snapshot.cut();
         let mut gone = Gone::default();
-        let mut keys: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        let mut keys: BTreeMap<String, Vec<Place>> = BTreeMap::new();
         let mut times: Option<(i64, i64)> = None;
         for row in self.rows(cut) {
             let (key, value) = row?;
@@ -67,12 +67,12 @@ impl Leave<'_> {
             times = widened(times, stored.fetch_time_ms);
             gone.places.push((stored.input, stored.offset, stored.length));
             gone.rows.push(key.to_vec());
-            keys.entry(stored.url_key).or_default().push(stored.fetch_time_ms);
+            keys.entry(stored.url_key).or_default().push(place);
         }
         gone.fetch_time_ms = self.times_left(cut, times)?;
-        for (url_key, times) in keys {
-            let anew = self.anew(url_key, &times, reread, &mut gone.unreadable)?;
-            gone.anew.extend(anew);
+        for (url_key, places) in keys {
+            let anew = self.anew(url_key, &places, reread, &mut gone.unreadable)?;
+            gone.anew.push((anew, places));
         }
         Ok(gone)
     }
@@ -103,23 +103,29 @@ impl Leave<'_> {
         Ok(left)
     }
 
-    /// What becomes of a key of which captures fetched at `times` leave; `None` where its version stays.
+    /// What becomes of a key of which captures leave.
     fn anew(
         &self,
         url_key: String,
-        times: &[i64],
+        leaving: &[Place],
         reread: &mut Reread<'_>,
         unreadable: &mut Vec<(CaptureRow, String)>,
-    ) -> Result<Option<Anew>, TakeBackError> {
+    ) -> Result<Anew, TakeBackError> {
         let left = self.left(&url_key)?;
         let version = versions::read(self.snapshot.cut(), &url_key)?;
-        let is_touched = version
-            .as_ref()
-            .is_some_and(|version| times.contains(&version.fetch_time_ms));
-        if !is_touched && !left.is_empty() {
-            return Ok(None);
-        }
+        let is_touched = version.as_ref().is_some_and(|version| {
+            leaving
+                .iter()
+                .any(|place| place.fetch_time_ms == version.fetch_time_ms)
+        });
         let captured = !left.is_empty();
+        if !is_touched && captured {
+            return Ok(Anew {
+                url_key,
+                captures: None,
+                captured,
+            });
+        }
         // Whatever was fetched later cannot be current, or it would be.
         let newest = version.map_or(i64::MIN, |version| version.fetch_time_ms);
         let mut captures: Vec<(InputId, Capture)> = Vec::new();
@@ -152,11 +158,11 @@ impl Leave<'_> {
                 }
             }
         }
-        Ok(Some(Anew {
+        Ok(Anew {
             url_key,
-            captures,
+            captures: Some(captures),
             captured,
-        }))
+        })
     }
 
     /// Captures of a key that stay, oldest first.

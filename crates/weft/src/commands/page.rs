@@ -27,6 +27,9 @@ pub(crate) struct Args {
 /// Number of captures shown; `weft cdx` shows all.
 const CAPTURES_SHOWN: usize = 10;
 
+/// Number of past versions shown; `--json` has more.
+const VERSIONS_SHOWN: usize = 10;
+
 /// Number of lines of text shown; `weft record --payload` has the whole page.
 const TEXT_CHARS_SHOWN: usize = 600;
 
@@ -39,6 +42,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     head(page, answer.epoch, context)?;
     facts(page, context)?;
     captures(page, context)?;
+    past_versions(page, context)?;
     text(page, context)?;
     Ok(Outcome::Done)
 }
@@ -86,6 +90,7 @@ fn facts(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
         "fetched",
         page.fetch_time.as_deref().map(time).unwrap_or_default(),
     )?;
+    line("since", page.since.as_deref().map(time).unwrap_or_default())?;
     line(
         "last seen",
         page.last_seen.as_deref().map(time).unwrap_or_default(),
@@ -132,6 +137,29 @@ fn links(page: &PageBody) -> String {
             count(dropped)
         ),
     }
+}
+
+fn past_versions(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
+    if page.past_versions.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        ("since", Column::Left),
+        ("until", Column::Left),
+        ("past version", Column::Flexible),
+    ]);
+    for version in page.past_versions.iter().take(VERSIONS_SHOWN) {
+        table.row([time(&version.since), time(&version.until), clean(&version.title)]);
+    }
+    writeln!(context.out)?;
+    table.print(&mut context.out)?;
+    let hidden = page.past_versions.len().saturating_sub(VERSIONS_SHOWN);
+    if hidden > 0 {
+        let line = format!("{} more: --json", counted(hidden as u64, "version", "versions"));
+        let line = context.out.style.dim(&line);
+        writeln!(context.out, "{line}")?;
+    }
+    Ok(())
 }
 
 fn captures(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {

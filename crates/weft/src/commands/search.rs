@@ -18,13 +18,15 @@ Examples:
   weft search root zone                       both words
   weft search '\"root zone\" -dnssec'           a phrase, without a word
   weft search domain site:iana.org year:2014
-  weft search history type:html lang:en from:2008 to:2010 collection:crawl-a
+  weft search history type:html lang:en collection:crawl-a
+  weft search root zone at:2012-05            pages as they were at the end of that month
+  weft search root zone from:2008 to:2010     versions of pages that were captured then
   weft search 'title:archive OR url:museum'   in the title, or in the address
   weft search 'archiv*'                       words that begin so (three letters or more)
   weft search domain --explain                how each score came about
 
-Searched are the newest versions of pages; older captures are found by their address (weft cdx). What cannot
-be used of a query is said in a note, never refused. Without a result the exit code is 0 too.
+Searched are the current versions of pages; with at:, from: or to: their past versions too, as they were then. What
+cannot be used of a query is said in a note, never refused. Without a result the exit code is 0 too.
 
 A query that begins with a minus sign goes after --:  weft search -- -draft report";
 
@@ -32,7 +34,7 @@ A query that begins with a minus sign goes after --:  weft search -- -draft repo
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, from:, to:, collection:
+    /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, at:, from:, to:, collection:
     #[arg(required = true)]
     query: Vec<String>,
     /// Show how each score came about
@@ -104,7 +106,7 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         &hit.title
     };
     let facts = [
-        day(&hit.fetch_time),
+        version(hit),
         hit.mime.clone(),
         hit.language.clone(),
         counted(hit.inlinks, "in-link", "in-links"),
@@ -126,6 +128,15 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         explanation_text(explanation, 1, out)?;
     }
     Ok(())
+}
+
+/// When the page was this, and whether it still is.
+fn version(hit: &SearchHit) -> String {
+    match (&hit.until, hit.past_versions) {
+        (Some(until), _) => format!("past version, {} to {}", day(&hit.since), day(until)),
+        (None, 0) => day(&hit.fetch_time),
+        (None, past) => format!("{}, newest of {} versions", day(&hit.fetch_time), count(past + 1)),
+    }
 }
 
 /// Returns the snippet with its matches in bold.

@@ -1,0 +1,243 @@
+//! Versions of pages: what a page was before is found as it was, and by nobody who may not see it.
+
+use std::path::Path;
+
+use archive::Archive;
+use archive::question::{
+    Check, LoadInput, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown, Takedowns, Takes,
+    UndoTakedown,
+};
+use rights::Groups;
+
+use crate::data::{load, open, own};
+
+const URL: &str = "http://example.org/";
+
+/// A page that has changed twice, and is a form by now.
+const CAPTURES: [(&str, &str, &str); 5] = [
+    (
+        "a",
+        "2010-01-01T00:00:00Z",
+        "<title>First</title>the kestrel came back",
+    ),
+    (
+        "b",
+        "2011-01-01T00:00:00Z",
+        "<title>First</title>the kestrel came back",
+    ),
+    (
+        "c",
+        "2012-06-01T00:00:00Z",
+        "<title>Second</title>an osprey was seen",
+    ),
+    (
+        "d",
+        "2013-01-01T00:00:00Z",
+        "<title>First</title>the kestrel came back",
+    ),
+    (
+        "e",
+        "2014-01-01T00:00:00Z",
+        "<title>Sign in</title>please enter a password",
+    ),
+];
+
+fn write(dir: &Path, (name, date, body): (&str, &str, &str)) -> LoadInput {
+    let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
+    let record = format!(
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {URL}\r\nWARC-Date: {date}\r\n\
+         WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\nContent-Type: application/http; msgtype=response\r\n\
+         Content-Length: {}\r\n\r\n{http}\r\n\r\n",
+        http.len()
+    );
+    let path = dir.join(format!("{name}.warc"));
+    std::fs::write(&path, record).unwrap();
+    LoadInput {
+        name: format!("{name}.warc"),
+        path: archive::path_text(&path),
+    }
+}
+
+/// Loads some of the captures, each by itself.
+fn load_all(archive: &Archive, dir: &Path, captures: &[usize]) {
+    for &number in captures {
+        let request = LoadRequest {
+            inputs: vec![write(dir, CAPTURES[number])],
+            ..LoadRequest::default()
+        };
+        load(archive, &request);
+    }
+}
+
+fn search(archive: &Archive, query: &str) -> Vec<SearchHit> {
+    let question = SearchQuestion {
+        query: query.into(),
+        limit: 100,
+        ..SearchQuestion::default()
+    };
+    let body = archive.ask(question).unwrap().body;
+    assert_eq!(body.hits.len() as u64, body.total);
+    body.hits
+}
+
+/// What is found, as `SINCE-UNTIL` in years, in order of time.
+#[track_caller]
+fn check(archive: &Archive, query: &str, expected: &[&str]) {
+    let year = |time: &str| time[..4].to_owned();
+    let span = |hit: SearchHit| {
+        let until = hit.until.as_deref().map_or_else(|| "now".to_owned(), year);
+        format!("{}-{until}", year(&hit.since))
+    };
+    let mut found: Vec<String> = search(archive, query).into_iter().map(span).collect();
+    found.sort();
+    assert_eq!(found, expected, "{query}");
+}
+
+/// All that is known of the history of the page, and that nothing is wrong with the archive.
+fn check_whole(archive: &Archive) {
+    check(archive, "kestrel", &[]);
+    check(archive, "osprey", &[]);
+    check(archive, "password", &["2014-now"]);
+    check(archive, "password at:2014", &["2014-now"]);
+    check(archive, "password at:2013", &[]);
+    check(archive, "kestrel at:2009", &[]);
+    check(archive, "kestrel at:2010-01", &["2010-2012"]);
+    check(archive, "kestrel at:2012-05", &["2010-2012"]);
+    check(archive, "kestrel at:2012-06", &[]);
+    check(archive, "osprey at:2012-06", &["2012-2013"]);
+    check(archive, "osprey at:2012", &["2012-2013"]);
+    check(archive, "kestrel at:2013-12", &["2013-2014"]);
+    check(archive, "kestrel from:1990", &["2010-2012", "2013-2014"]);
+    check(archive, "kestrel from:2012", &["2013-2014"]);
+    check(
+        archive,
+        "kestrel OR osprey from:2011-06 to:2012-12",
+        &["2012-2013"],
+    );
+    check(archive, "title:first to:2010", &["2010-2012"]);
+    let current = search(archive, "password").pop().unwrap();
+    assert_eq!((current.past_versions, current.until), (3, None));
+    let past = search(archive, "osprey at:2012").pop().unwrap();
+    let snippet: String = past.snippet.parts.iter().map(|part| &*part.text).collect();
+    assert_eq!(
+        (past.title.as_str(), snippet.as_str()),
+        ("Second", "an osprey was seen")
+    );
+    let page = archive.ask(Page { url: URL.into() }).unwrap().body;
+    let titles: Vec<&str> = page
+        .past_versions
+        .iter()
+        .map(|past| past.title.as_str())
+        .collect();
+    assert_eq!(titles, ["First", "Second", "First"]);
+    assert_eq!(page.past_versions[2].fetch_time, "2011-01-01T00:00:00.000Z");
+    assert_sound(archive);
+}
+
+fn assert_sound(archive: &Archive) {
+    let checked = archive.ask(Check::default()).unwrap().body;
+    assert_eq!(checked.damages, []);
+}
+
+#[test]
+fn a_page_is_found_as_it_was_whatever_the_order_of_loading() {
+    for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [4, 0, 2, 3, 1], [2, 4, 1, 0, 3]] {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("archive");
+        let archive = own(&root);
+        load_all(&archive, dir.path(), &order);
+        check_whole(&archive);
+        drop(archive);
+        // Opened again, and with search made anew.
+        let archive = open(&root);
+        check_whole(&archive);
+        drop(archive);
+        std::fs::remove_dir_all(root.join("search")).unwrap();
+        check_whole(&open(&root));
+    }
+}
+
+#[test]
+fn what_is_taken_down_leaves_the_past_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = own(&dir.path().join("archive"));
+    load_all(&archive, dir.path(), &[0, 1, 2, 3, 4]);
+    let take_down = |input: &str| {
+        let takes = Takes::Inputs(vec![input.into()]);
+        let (reason, who) = (String::new(), String::new());
+        let question = TakeDown {
+            takes,
+            reason,
+            who,
+            dry_run: false,
+            limit: 0,
+        };
+        archive.ask(question).unwrap();
+    };
+    take_down("c.warc");
+    // What stood around it is one version now.
+    check(&archive, "osprey from:1990", &[]);
+    check(&archive, "kestrel from:1990", &["2010-2014"]);
+    assert_sound(&archive);
+    take_down("d.warc");
+    check(&archive, "kestrel from:1990", &["2010-2014"]);
+    take_down("e.warc");
+    check(&archive, "kestrel", &["2010-now"]);
+    check(&archive, "password from:1990", &[]);
+    assert_sound(&archive);
+    archive.ask(Purge::default()).unwrap();
+    check(&archive, "kestrel", &["2010-now"]);
+    for takedown in archive.ask(Takedowns {}).unwrap().body.rows {
+        archive
+            .ask(UndoTakedown {
+                id: takedown.id,
+                ..UndoTakedown::default()
+            })
+            .unwrap();
+    }
+    load_all(&archive, dir.path(), &[2, 3, 4]);
+    check_whole(&archive);
+}
+
+/// Rules by URL hide all versions of a page, or none; others hide captures of one URL from each other, so that nobody can be
+/// told when what they see came to its end.
+#[test]
+fn who_may_not_see_a_page_does_not_see_what_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = own(&dir.path().join("archive"));
+    load_all(&archive, dir.path(), &[0, 1, 2, 3, 4]);
+    let public = archive.seen_by(Groups::public());
+    let asked = |rule: &str, query: &str| {
+        std::fs::write(
+            archive.rights_path(),
+            format!("[[rule]]\naccess = \"deny\"\n{rule}\n"),
+        )
+        .unwrap();
+        let question = SearchQuestion {
+            query: query.into(),
+            limit: 100,
+            facets: true,
+            ..SearchQuestion::default()
+        };
+        public.ask(question).unwrap().body
+    };
+    for rule in [
+        "url = \"org,example)/\"",
+        "prefix = \"org,example)/\"",
+        "domain = \"example.org\"",
+    ] {
+        let found = asked(rule, "kestrel OR osprey OR password from:1990");
+        assert_eq!(
+            (found.total, found.hits.len(), found.notes.len()),
+            (0, 0, 0),
+            "{rule}"
+        );
+    }
+    let found = asked("prefix = \"org,elsewhere)/\"", "kestrel OR osprey from:1990");
+    assert_eq!((found.total, found.notes.len()), (3, 0));
+    let found = asked("from = \"2014\"", "kestrel OR osprey from:1990");
+    assert_eq!((found.total, found.notes.len()), (0, 1), "{:?}", found.notes);
+    let found = asked("to = \"2011\"", "password from:1990");
+    assert_eq!((found.total, found.hits[0].past_versions), (1, 2));
+    assert_eq!(found.hits[0].since, "2014-01-01T00:00:00.000Z");
+}

@@ -1,0 +1,332 @@
+//! Past versions: what a page was before its current version.
+//!
+//! Definition: a *moment* of a URL key is a time at which it has captures that may be current; what it was then is decided
+//! between these as for the current version, and its text likewise. Moments that follow each other and are the same page (same digest)
+//! are one *version*, which began with the first of them and was seen last with the last of them, whose title, URL and text it has.
+//! The version that the current one belongs to is not past; every other that is a page is, until the moment after it.
+//!
+//! Where two captures of a moment are alike in source and digest, their content decides and not the names of their inputs: names can
+//! change, and past versions must not change with them.
+//!
+//! Invariant: `past_texts` has the text of each page capture that may be current, once for each different text of a key, but for the one
+//! that is the text of the current version.
+
+use std::collections::BTreeSet;
+
+use extract::Capture;
+
+use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
+use crate::ledger::Names;
+use crate::rows::{PastVersion, TextCapture};
+use crate::tables::Table;
+use crate::views::captures::{self, Place, Stored, TextHash};
+use crate::views::order::{is_eligible_row, source_rank};
+use crate::views::texts;
+use crate::views::version_row::VersionRow;
+use crate::write::Write;
+
+/// A version that is not current, as far as it is read from captures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Past {
+    pub(crate) since_ms: i64,
+    pub(crate) until_ms: i64,
+    /// The last capture of it.
+    pub(crate) capture: Stored,
+    pub(crate) title: String,
+    pub(crate) language: String,
+    /// Its text, and the capture that it is of.
+    pub(crate) text: Option<(TextHash, InputId, String)>,
+}
+
+impl Past {
+    /// As it is shown.
+    pub(crate) fn shown(self, names: &dyn Collections) -> PastVersion {
+        let other = self
+            .text
+            .as_ref()
+            .filter(|(_, input, digest)| (*input, digest) != (self.capture.input, &self.capture.digest));
+        PastVersion {
+            text_capture: other.map(|(_, input, digest)| TextCapture {
+                digest: digest.clone(),
+                collection: names.collection_of(*input),
+            }),
+            since_ms: self.since_ms,
+            until_ms: self.until_ms,
+            fetch_time_ms: self.capture.fetch_time_ms,
+            collection: names.collection_of(self.capture.input),
+            url: self.capture.url,
+            title: self.title,
+            mime: self.capture.mime,
+            language: self.language,
+            digest: self.capture.digest,
+            text: self.text.map(|(hash, ..)| hash),
+        }
+    }
+}
+
+/// What a key was, from its captures.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct History {
+    /// When the current version began; of a key without one, 0.
+    pub(crate) since_ms: i64,
+    /// Oldest first.
+    pub(crate) past: Vec<Past>,
+}
+
+/// What an epoch did to the history of a key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PastChange {
+    /// When the current version began, and how many past ones there are.
+    pub(crate) since_ms: i64,
+    pub(crate) count: u32,
+    /// Whether one of these is another than before.
+    pub(crate) is_other: bool,
+    /// Past versions that are none any more, by when they began.
+    pub(crate) gone: Vec<i64>,
+    /// Past versions that are new or have changed.
+    pub(crate) put: Vec<Past>,
+}
+
+impl PastChange {
+    /// Of a key whose captures are all of one moment.
+    pub(crate) fn of_one_moment(since_ms: i64) -> PastChange {
+        PastChange {
+            since_ms,
+            ..PastChange::default()
+        }
+    }
+
+    /// Whether past versions are others now.
+    pub(crate) fn is_change(&self) -> bool {
+        !self.gone.is_empty() || !self.put.is_empty()
+    }
+}
+
+/// The captures of a key in order of time.
+pub(crate) fn rows(cut: &Cut, url_key: &str) -> Result<Vec<Stored>, SnapshotError> {
+    let mut rows = Vec::new();
+    for row in cut.prefix(Table::Captures, &captures::key_prefix(url_key)) {
+        let (key, value) = row?;
+        if captures::is_of_key(&key, url_key) {
+            let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
+            if stored.url_key == url_key {
+                rows.push(stored);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// What a key was. `current_ms` is the time of its current version: what came later could not be read when it was decided.
+pub(crate) fn history(rows: &[Stored], current_ms: Option<i64>, names: &dyn Collections) -> History {
+    let mut history = History::default();
+    let Some(current_ms) = current_ms else {
+        return history;
+    };
+    let eligible: Vec<&Stored> = rows
+        .iter()
+        .filter(|row| is_eligible_row(row) && row.fetch_time_ms <= current_ms)
+        .collect();
+    let mut run: Option<Past> = None;
+    for moment in eligible.chunk_by(|a, b| a.fetch_time_ms == b.fetch_time_ms) {
+        let Some(now) = version_of(moment, names) else {
+            continue;
+        };
+        let begins = now.capture.fetch_time_ms;
+        match &mut run {
+            Some(run) if is_same(run, &now) => {
+                let since_ms = run.since_ms;
+                *run = Past { since_ms, ..now };
+            }
+            _ => {
+                if let Some(mut ended) = run.replace(now).filter(|run| run.capture.page.is_some()) {
+                    ended.until_ms = begins;
+                    history.past.push(ended);
+                }
+            }
+        }
+    }
+    history.since_ms = run.map_or(0, |run| run.since_ms);
+    history
+}
+
+fn is_same(a: &Past, b: &Past) -> bool {
+    a.capture.digest == b.capture.digest && a.capture.page.is_some() == b.capture.page.is_some()
+}
+
+/// What was captured in a moment.
+fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
+    let order = |row: &&&Stored| {
+        let row: &Stored = row;
+        let page = row.page.clone();
+        let collection = names.collection_of(row.input);
+        (
+            source_rank(row.kind),
+            row.digest.clone(),
+            (collection, row.url.clone(), row.mime.clone(), page),
+        )
+    };
+    let capture = moment.iter().max_by_key(order)?;
+    let with_text = moment
+        .iter()
+        .filter(|row| row.page.as_ref().is_some_and(|page| page.text.is_some()));
+    let text_row = with_text.max_by_key(order);
+    let page = capture.page.clone().unwrap_or_default();
+    let text = text_row.and_then(|row| {
+        let hash = row.page.as_ref()?.text?;
+        Some((hash, row.input, row.digest.clone()))
+    });
+    let other_language = text_row.and_then(|row| row.page.as_ref().map(|page| page.language.clone()));
+    Some(Past {
+        since_ms: capture.fetch_time_ms,
+        until_ms: i64::MAX,
+        capture: Stored::clone(capture),
+        title: page.title,
+        language: match page.language.is_empty() {
+            true => other_language.unwrap_or_default(),
+            false => page.language,
+        },
+        text,
+    })
+}
+
+/// Labels of inputs.
+pub(crate) trait Collections {
+    fn collection_of(&self, input: InputId) -> String;
+}
+
+impl Collections for Names<'_> {
+    fn collection_of(&self, input: InputId) -> String {
+        self.collection(input).to_owned()
+    }
+}
+
+/// A key whose captures have come or gone.
+pub(crate) struct Moved<'a> {
+    pub(crate) url_key: &'a str,
+    /// Its version before and now.
+    pub(crate) before: Option<&'a VersionRow>,
+    pub(crate) now: Option<&'a VersionRow>,
+    /// Captures that came, or were read again, but for the text of the version now.
+    pub(crate) group: &'a [(InputId, Capture)],
+    /// The same as they are stored.
+    pub(crate) came: Vec<Stored>,
+    /// Captures that leave.
+    pub(crate) leaving: &'a [Place],
+}
+
+impl Moved<'_> {
+    /// Keeps the texts of what is past now, and says what has changed.
+    pub(crate) fn apply(
+        &self,
+        cut: &Cut,
+        write: &mut Write<'_>,
+        names: Names<'_>,
+        compressor: &mut texts::Compressor,
+    ) -> Result<PastChange, SnapshotError> {
+        let before = rows(cut, self.url_key)?;
+        let after = self.rows_after(&before);
+        let (had, has) = (texts_of(&before, self.before), texts_of(&after, self.now));
+        for hash in has.difference(&had) {
+            match self.text(cut, &before, *hash)? {
+                Some(text) => put_text(write, compressor, self.url_key, *hash, &text),
+                None => tracing::debug!(
+                    url_key = self.url_key,
+                    "the text of a past version is not at hand"
+                ),
+            }
+        }
+        for hash in had.difference(&has) {
+            write.remove(Table::PastTexts, text_key(self.url_key, *hash));
+        }
+        let time = |row: Option<&VersionRow>| row.map(|row| row.fetch_time_ms);
+        let was = history(&before, time(self.before), &names);
+        let is = history(&after, time(self.now), &names);
+        let gone = was
+            .past
+            .iter()
+            .filter(|past| !is.past.iter().any(|now| now.since_ms == past.since_ms));
+        let put = is.past.iter().filter(|past| !was.past.contains(past));
+        Ok(PastChange {
+            since_ms: is.since_ms,
+            count: u32::try_from(is.past.len()).unwrap_or(u32::MAX),
+            is_other: (is.since_ms, is.past.len()) != (was.since_ms, was.past.len()),
+            gone: gone.map(|past| past.since_ms).collect(),
+            put: put.cloned().collect(),
+        })
+    }
+
+    fn rows_after(&self, before: &[Stored]) -> Vec<Stored> {
+        let mut rows = before.to_vec();
+        rows.extend(self.came.iter().cloned());
+        rows.sort_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
+        // What was read again is there already, with all that it had.
+        rows.dedup_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
+        rows.retain(|row| !self.leaving.contains(&row.place()));
+        rows
+    }
+
+    /// The text of this hash: one that came, or that of the version before.
+    fn text(&self, cut: &Cut, before: &[Stored], hash: TextHash) -> Result<Option<String>, SnapshotError> {
+        let pages = self.group.iter().filter_map(|(_, capture)| capture.page.as_ref());
+        for page in pages.filter(|page| !page.text.is_empty()) {
+            if captures::text_hash(&page.text) == hash {
+                return Ok(Some(page.text.clone()));
+            }
+        }
+        match current_text(before, self.before) {
+            Some(current) if current == hash => texts::read(cut, self.url_key),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Texts that `past_texts` has of a key with these captures and this version.
+fn texts_of(rows: &[Stored], version: Option<&VersionRow>) -> BTreeSet<TextHash> {
+    let eligible = rows.iter().filter(|row| is_eligible_row(row));
+    let mut texts: BTreeSet<TextHash> = eligible.filter_map(|row| row.page.as_ref()?.text).collect();
+    if let Some(current) = current_text(rows, version) {
+        texts.remove(&current);
+    }
+    texts
+}
+
+/// The text of a version, by the capture that it is of.
+fn current_text(rows: &[Stored], version: Option<&VersionRow>) -> Option<TextHash> {
+    let version = version?;
+    let text = version.text.as_ref()?;
+    let is_origin = |row: &&Stored| {
+        (row.fetch_time_ms, row.input, row.offset) == (version.fetch_time_ms, text.input, text.offset)
+    };
+    rows.iter().find(is_origin)?.page.as_ref()?.text
+}
+
+fn text_key(url_key: &str, hash: TextHash) -> Vec<u8> {
+    [url_key.as_bytes(), &[0], &hash].concat()
+}
+
+fn put_text(
+    write: &mut Write<'_>,
+    compressor: &mut texts::Compressor,
+    url_key: &str,
+    hash: TextHash,
+    text: &str,
+) {
+    write.put(
+        Table::PastTexts,
+        text_key(url_key, hash),
+        compressor.compress(text),
+    );
+}
+
+/// A text of a past version of a key.
+pub(crate) fn read_text(cut: &Cut, url_key: &str, hash: TextHash) -> Result<Option<String>, SnapshotError> {
+    let key = text_key(url_key, hash);
+    let Some(value) = cut.get(Table::PastTexts, &key)? else {
+        return Ok(None);
+    };
+    cut.decode(Table::PastTexts, &key, texts::decode(&value))
+        .map(Some)
+}
