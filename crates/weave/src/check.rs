@@ -34,7 +34,7 @@ pub struct Checked {
 
 impl Snapshot {
     /// Compares every file of every table with its checksum, from end to end; then the tables that follow from others
-    /// (in-links, page marks, domains, rankings) with what they follow from. Memory is bounded; of each such table the
+    /// (in-links, page marks, domains, rankings, past texts) with what they follow from. Memory is bounded; of each such table the
     /// first difference is told.
     ///
     /// # Errors
@@ -71,6 +71,10 @@ impl Snapshot {
         }
         damages.add_all(uris.as_ref().and_then(|uris| uris.stray.clone()));
         damages.add_all(match derived::rankings(self) {
+            Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
+            other => other?,
+        });
+        damages.add_all(match derived::past_texts(self) {
             Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
             other => other?,
         });

@@ -4,15 +4,17 @@ use rustc_hash::FxHashMap;
 
 use super::damage::Damage;
 use crate::codec::{self, Corrupt};
+use crate::cut::{Cut, Rows};
 use crate::domain_of::DomainOf;
 use crate::error::{DumpError, SnapshotError};
 use crate::snapshot::Snapshot;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
+use crate::views::captures::{self, Stored};
 use crate::views::rankings::{RankingState, Recomputed, Scope};
 use crate::views::sources::SourceKeys;
 use crate::views::uris::{self, Counts};
-use crate::views::{domains, inlinks, links, totals};
+use crate::views::{domains, inlinks, links, past, texts, totals, versions};
 
 /// The in-links of every URI, and their numbers, against the links.
 pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
@@ -105,6 +107,53 @@ pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
         }
     }
     Ok(next.and_then(|page| difference(Table::Uris, format!("page {page} is not there"))))
+}
+
+/// Whether `past_texts` has what captures and versions say, each under the name that is its own.
+pub(super) fn past_texts(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
+    let cut = snapshot.cut();
+    let mut kept = cut.iter(Table::PastTexts);
+    let mut group: Vec<Stored> = Vec::new();
+    for row in cut.iter(Table::Captures) {
+        let (key, value) = row?;
+        let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
+        if group.first().is_some_and(|first| first.url_key != stored.url_key) {
+            if let Some(damage) = past_texts_of(cut, &group, &mut kept)? {
+                return Ok(Some(damage));
+            }
+            group.clear();
+        }
+        group.push(stored);
+    }
+    if let Some(damage) = past_texts_of(cut, &group, &mut kept)? {
+        return Ok(Some(damage));
+    }
+    let stray = kept.next().transpose()?;
+    Ok(stray.and_then(|(key, _)| {
+        let key = key.escape_ascii();
+        difference(Table::PastTexts, format!("{key} is of no capture"))
+    }))
+}
+
+/// The same of the captures of one key; takes its texts from `kept`.
+fn past_texts_of(cut: &Cut, group: &[Stored], kept: &mut Rows) -> Result<Option<Damage>, DumpError> {
+    // The text of a page with one capture is current.
+    let [first, _, ..] = group else { return Ok(None) };
+    let version = versions::read(cut, &first.url_key)?;
+    for hash in past::texts_of(group, version.as_ref()) {
+        let expected = past::text_key(&first.url_key, hash);
+        let found = kept.next().transpose()?;
+        let is_there = found.as_ref().is_some_and(|(key, _)| **key == *expected);
+        let text = match found.filter(|_| is_there) {
+            Some((key, value)) => Some(cut.decode(Table::PastTexts, &key, texts::decode(&value))?),
+            None => None,
+        };
+        if text.is_none_or(|text| captures::text_hash(&text) != hash) {
+            let found = format!("a text of {} is not there, or another is", first.url_key);
+            return Ok(difference(Table::PastTexts, found));
+        }
+    }
+    Ok(None)
 }
 
 fn word(is_page: bool) -> &'static str {

@@ -22,6 +22,10 @@ fn pair() -> Pair {
         (input, page)
     });
     pair.apply(pages.collect());
+    // And a past version.
+    let mut newer = page("http://s.org/1", 50, &[]);
+    newer.page.as_mut().unwrap().text = noise(50);
+    pair.apply(vec![(input, newer)]);
     pair.check();
     pair
 }
@@ -70,6 +74,7 @@ fn a_damaged_file_is_found_and_its_table_named() {
         Table::Domains,
         Table::Rankings,
         Table::Texts,
+        Table::PastTexts,
         Table::Changes,
     ] {
         let name = table.name();
@@ -97,7 +102,7 @@ fn a_damaged_file_is_found_and_its_table_named() {
 /// Rows that an error of the program has left out, say: every file is as it was written.
 #[test]
 fn rows_that_do_not_follow_from_others_are_found() {
-    for table in [Table::Inlinks, Table::Rankings, Table::Domains] {
+    for table in [Table::Inlinks, Table::Rankings, Table::Domains, Table::PastTexts] {
         let pair = pair();
         let tables = tables(&pair);
         let (row, _) = pair.snapshot().cut().iter(table).next().unwrap().unwrap();

@@ -284,7 +284,7 @@ impl Moved<'_> {
 }
 
 /// Texts that `past_texts` has of a key with these captures and this version.
-fn texts_of(rows: &[Stored], version: Option<&VersionRow>) -> BTreeSet<TextHash> {
+pub(crate) fn texts_of(rows: &[Stored], version: Option<&VersionRow>) -> BTreeSet<TextHash> {
     let eligible = rows.iter().filter(|row| is_eligible_row(row));
     let mut texts: BTreeSet<TextHash> = eligible.filter_map(|row| row.page.as_ref()?.text).collect();
     if let Some(current) = current_text(rows, version) {
@@ -303,7 +303,7 @@ fn current_text(rows: &[Stored], version: Option<&VersionRow>) -> Option<TextHas
     rows.iter().find(is_origin)?.page.as_ref()?.text
 }
 
-fn text_key(url_key: &str, hash: TextHash) -> Vec<u8> {
+pub(crate) fn text_key(url_key: &str, hash: TextHash) -> Vec<u8> {
     [url_key.as_bytes(), &[0], &hash].concat()
 }
 

@@ -103,9 +103,8 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
             .windows(2)
             .all(|pair| pair[0].1.fetch_time_ms == pair[1].1.fetch_time_ms)
     };
-    let has_text = |(_, capture): &&(InputId, Capture)| {
-        capture.page.as_ref().is_some_and(|page| !page.text.is_empty())
-    };
+    let has_text =
+        |(_, capture): &&(InputId, Capture)| capture.page.as_ref().is_some_and(|page| !page.text.is_empty());
     // Where several have a text, one is current, and the others are kept.
     if before.is_none() && is_one_moment(group) && group.iter().filter(has_text).nth(1).is_none() {
         return None;
