@@ -9,11 +9,12 @@ use crate::compile::{self, Compiler, Mode};
 use crate::cursor::Cursor;
 use crate::document::Row;
 use crate::error::SearchError;
+use crate::grouped::{Grouped, Grouping};
 use crate::index::SearchIndex;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
 use crate::query::{self, Parsed};
-use crate::results::{Hit, Query, Results, TextOf, TextSought};
+use crate::results::{Hit, Order, Query, Results, TextOf, TextSought};
 use crate::snippet::{Snippet, Snippets};
 use crate::view::View;
 use crate::visible::Versions;
@@ -60,10 +61,14 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         None if query.ranking.any_word => Mode::Any,
         None => Mode::All,
     };
-    let versions = versions(&mut parsed, sight);
+    let versions = versions(&mut parsed, query, sight);
     let seen = view.seen(sight, versions)?;
     let compiler = Compiler::new(view, &seen.live, &parsed, versions, query.ranking);
     let near = compiler.near(&parsed)?;
+    let grouping = Grouping {
+        per_site: query.per_site,
+        distinct: query.distinct,
+    };
     let mut run = |mode| {
         let collect = Collect {
             buckets: &seen.buckets,
@@ -72,8 +77,9 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
             limit,
             after: cursor.take().map(|cursor| cursor.after),
             facets: query.facets,
+            order: query.order,
         };
-        collect_matches(view, &compiler, &parsed, mode, &collect)
+        collect_matches(view, &compiler, &parsed, mode, &collect, grouping)
     };
     let mut found = run(mode)?;
     // Fewer words only where all of them give nothing: a short list of right answers is better than a long
@@ -89,13 +95,18 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         parsed.notes.push(Note::new(NoteKind::MostOfTheWords, ""));
     }
     let understood = parsed.to_string();
-    let explained = query.explain.then_some(&compiler);
-    let hits = hits(view, &parsed, &found.best, explained, text_of)?;
-    let facets = if query.facets {
-        facets::facets(&found.counts, &understood)?
-    } else {
-        Vec::new()
-    };
+    let by_score = query.order == Order::Relevance;
+    let explained = (query.explain && by_score).then_some(&compiler);
+    let mut hits = hits(view, &parsed, &found.best, explained, text_of)?;
+    if !by_score {
+        hits.iter_mut().for_each(|hit| hit.score = 0.0);
+    }
+    let (mut facets, mut years) = (Vec::new(), Vec::new());
+    if query.facets {
+        facets = facets::facets(&found.counts, &understood)?;
+        let counts = facets::years(&found.counts);
+        years = view.years.beside(&view.searcher, &seen.visible, counts)?;
+    }
     let next = match (found.more, found.best.last(), hits.last()) {
         (true, Some(last), Some(hit)) => {
             let identity = schema::identity(&hit.url_key, &hit.version);
@@ -107,18 +118,23 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         understood,
         notes: parsed.notes,
         total: found.total,
+        shown_total: found.shown_total,
         epoch: view.epoch,
         took_ms: milliseconds(started),
         hits,
         facets,
+        years,
         next,
     })
 }
 
 /// Which versions are looked at. When a version ended is known from the capture after it: past versions are for those from whom no
 /// capture is hidden of a URL of which they see another.
-fn versions(parsed: &mut Parsed, sight: &Sight) -> Versions {
-    let versions = parsed.versions();
+fn versions(parsed: &mut Parsed, query: &Query, sight: &Sight) -> Versions {
+    let versions = match query.all_versions {
+        true => Versions::All,
+        false => parsed.versions(),
+    };
     if versions == Versions::All && !sight.goes_by_keys() {
         parsed.notes.push(Note::new(NoteKind::PastVersionsLeftOut, ""));
         return Versions::Current;
@@ -136,9 +152,13 @@ fn collect_matches(
     parsed: &Parsed,
     mode: Mode,
     collect: &Collect<'_>,
+    grouping: Grouping,
 ) -> Result<Collected, SearchError> {
     let compiled = compiler.compile(parsed, mode)?;
-    Ok(view.searcher.search(&compiled, collect)?)
+    Ok(match grouping.is_any() {
+        true => view.searcher.search(&compiled, &Grouped { collect, grouping })?,
+        false => view.searcher.search(&compiled, collect)?,
+    })
 }
 
 /// Whether "most of the words" is less than "all of them".
@@ -177,6 +197,7 @@ fn hits(
             language: row.language,
             collection: row.collection,
             version: row.version,
+            group: found.group,
         });
     }
     Ok(hits)

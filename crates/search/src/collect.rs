@@ -6,15 +6,16 @@
 use std::sync::Arc;
 
 use tantivy::collector::{Collector, SegmentCollector};
-use tantivy::columnar::StrColumn;
+use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
 use crate::buckets::Buckets;
 use crate::facets::{Counter, Counts};
 use crate::near::{Near, NearDocs};
 use crate::rank::{self, Units};
-use crate::schema;
+use crate::results::{Group, Order};
 use crate::visible::{Bits, Visible};
+use crate::{dates, schema};
 
 /// Where a page of results begins: behind the document of this score and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,20 +34,26 @@ pub(crate) struct Collect<'v> {
     pub(crate) limit: usize,
     pub(crate) after: Option<After>,
     pub(crate) facets: bool,
+    pub(crate) order: Order,
 }
 
 /// One of the best.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
+    /// Score, or place in an order by time.
     pub(crate) score: Units,
     pub(crate) bucket: u8,
     pub(crate) address: DocAddress,
+    /// Where results are grouped.
+    pub(crate) group: Option<Group>,
 }
 
 /// What was collected.
 #[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) total: u64,
+    /// Where results are grouped, the matches that are shown of all groups; else as `total`.
+    pub(crate) shown_total: u64,
     /// Best first, at most `limit`.
     pub(crate) best: Vec<Found>,
     /// Whether there are more behind.
@@ -92,19 +99,21 @@ impl Collector for Collect<'_> {
             visible: self.visible.of_segment(segment as usize).cloned(),
             after,
             near: self.near.open(reader)?,
+            times: Times::open(self.order, reader)?,
             total: 0,
             counter: self.facets.then(|| Counter::new(reader)).transpose()?,
         })
     }
 
     fn requires_scoring(&self) -> bool {
-        true
+        self.order == Order::Relevance
     }
 
     fn merge_fruits(&self, mut segments: Vec<SegmentFound>) -> tantivy::Result<Collected> {
         let mut all = Collected::default();
         for segment in &mut segments {
             all.total += segment.total;
+            all.shown_total += segment.total;
             all.counts.extend(segment.counts.take());
         }
         while let Some(next) = first_of(&mut segments)? {
@@ -155,6 +164,7 @@ impl SegmentFound {
             score,
             bucket: bucket_of(&self.buckets, document),
             address: DocAddress::new(self.segment, document),
+            group: None,
         })
     }
 
@@ -169,12 +179,43 @@ impl SegmentFound {
     }
 }
 
-fn bucket_of(buckets: &[u8], document: DocId) -> u8 {
+/// Places in an order that is not by score.
+pub(crate) enum Times {
+    /// By score.
+    None,
+    /// All are equal: keys decide.
+    Equal,
+    /// By date, and whether the newest comes first.
+    Dates(Column<u64>, bool),
+}
+
+impl Times {
+    pub(crate) fn open(order: Order, reader: &SegmentReader) -> tantivy::Result<Times> {
+        Ok(match order {
+            Order::Relevance => Times::None,
+            Order::Url => Times::Equal,
+            order => Times::Dates(reader.fast_fields().u64(schema::DATE)?, order == Order::Newest),
+        })
+    }
+
+    /// Place of a document: the greatest comes first.
+    pub(crate) fn place(&self, document: DocId) -> Option<Units> {
+        let (dates, newest_first) = match self {
+            Times::None => return None,
+            Times::Equal => return Some(0),
+            Times::Dates(dates, newest_first) => (dates, newest_first),
+        };
+        let order = dates::order_of(dates.first(document).unwrap_or(0));
+        Some(if *newest_first { order } else { u32::MAX - order })
+    }
+}
+
+pub(crate) fn bucket_of(buckets: &[u8], document: DocId) -> u8 {
     buckets.get(document as usize).copied().unwrap_or(0)
 }
 
 /// Ordinal of the first key that is greater than `key`.
-fn ordinal_behind(keys: &StrColumn, key: &str) -> tantivy::Result<u32> {
+pub(crate) fn ordinal_behind(keys: &StrColumn, key: &str) -> tantivy::Result<u32> {
     let dictionary = keys.dictionary();
     let ordinal = match dictionary.term_ord_or_next(key.as_bytes())? {
         tantivy::columnar::TermOrdHit::Exact(ordinal) => ordinal + 1,
@@ -194,6 +235,7 @@ pub(crate) struct SegmentCollect {
     /// Score and first key ordinal of what comes next.
     after: Option<(Units, u32)>,
     near: NearDocs,
+    times: Times,
     total: u64,
     counter: Option<Counter>,
 }
@@ -215,13 +257,18 @@ impl SegmentCollector for SegmentCollect {
         if let Some(counter) = &mut self.counter {
             counter.count(document);
         }
-        let score = rank::units(score) + rank::prior(bucket_of(&self.buckets, document));
-        // The cheap test first: positions and an ordinal cost reads, and most matches are not among the best.
-        let most = score + self.near.most();
-        if most < self.best.score_min || self.after.is_some_and(|(after, _)| score > after) {
-            return;
-        }
-        let score = score + self.near.gain(document);
+        let score = match self.times.place(document) {
+            Some(place) => place,
+            None => {
+                let score = rank::units(score) + rank::prior(bucket_of(&self.buckets, document));
+                // The cheap test first: positions and an ordinal cost reads, and most matches are not among the best.
+                let most = score + self.near.most();
+                if most < self.best.score_min || self.after.is_some_and(|(after, _)| score > after) {
+                    return;
+                }
+                score + self.near.gain(document)
+            }
+        };
         if score < self.best.score_min {
             return;
         }

@@ -23,6 +23,15 @@ pub(crate) fn range_of(text: &str) -> Option<(u64, u64)> {
     Some((first.parse().ok()?, last.parse().ok()?))
 }
 
+/// A number of 32 bits that is in the order of 14-digit numbers, to the second from 1980 to 2113; times before and after are one each.
+pub(crate) fn order_of(digits: u64) -> u32 {
+    let (date, time) = (digits / 1_000_000, digits % 1_000_000);
+    let days = (date / 10_000) * 372 + (date / 100 % 100) * 31 + date % 100;
+    let seconds = (time / 10_000) * 3600 + (time / 100 % 100) * 60 + time % 100;
+    let order = (days.saturating_sub(1980 * 372)) * 86_400 + seconds;
+    u32::try_from(order).unwrap_or(u32::MAX)
+}
+
 /// The year of a 14-digit number.
 pub(crate) fn year_of(digits: u64) -> u64 {
     digits / 10_000_000_000
@@ -41,6 +50,15 @@ mod tests {
         assert_eq!(digits_of_ms(1_716_239_107_000), 20_240_520_210_507);
         assert_eq!(digits_of_ms(i64::MAX), 99_991_231_235_959);
         assert_eq!(digits_of_ms(i64::MIN), 0);
+    }
+
+    #[test]
+    fn the_order_of_dates_is_kept() {
+        let days = (0..40_000).map(|day| 400_000_000_000 + day * 86_399_000);
+        let orders: Vec<u32> = days.map(|ms| order_of(digits_of_ms(ms))).collect();
+        assert!(orders.is_sorted_by(|a, b| a < b));
+        assert!(orders[39_999] < u32::MAX && order_of(digits_of_ms(0)) < orders[0]);
+        assert_eq!(order_of(99_991_231_235_959), u32::MAX);
     }
 
     #[test]

@@ -86,6 +86,17 @@ impl Counter {
     }
 }
 
+/// Matches by year.
+pub(crate) fn years(segments: &[Counts]) -> FxHashMap<u64, u64> {
+    let mut years: FxHashMap<u64, u64> = FxHashMap::default();
+    for segment in segments {
+        for (&year, &count) in &segment.years {
+            *years.entry(year).or_default() += count;
+        }
+    }
+    years
+}
+
 /// The most frequent values of each field; equal counts in the order of the values.
 pub(crate) fn facets(segments: &[Counts], understood: &str) -> tantivy::Result<Vec<Facet>> {
     let mut facets = Vec::with_capacity(FIELDS.len() + 1);
@@ -93,13 +104,9 @@ pub(crate) fn facets(segments: &[Counts], understood: &str) -> tantivy::Result<V
         let top = top_names(segments, index)?;
         facets.push(facet(field, filter, top, understood));
     }
-    let mut years: FxHashMap<u64, u64> = FxHashMap::default();
-    for segment in segments {
-        for (&year, &count) in &segment.years {
-            *years.entry(year).or_default() += count;
-        }
-    }
-    let years = years.into_iter().map(|(year, count)| (year.to_string(), count));
+    let years = years(segments)
+        .into_iter()
+        .map(|(year, count)| (year.to_string(), count));
     // The order that answers promise: domain, year, type, language.
     facets.insert(1, facet("year", "year", top(years.collect()), understood));
     Ok(facets)

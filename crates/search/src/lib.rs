@@ -31,6 +31,7 @@ mod explain;
 mod facets;
 mod fence;
 mod forms;
+mod grouped;
 mod index;
 mod keys;
 mod live;
@@ -51,6 +52,7 @@ mod visible;
 mod words;
 mod words_query;
 mod writer;
+mod years;
 
 pub use check::Held;
 pub use crash::CRASH_POINTS;
@@ -59,6 +61,8 @@ pub use document::{Change, Document, Gone, Version};
 pub use error::{ApplyError, OpenError, SearchError};
 pub use index::SearchIndex;
 pub use note::{Note, NoteKind};
-pub use results::{Facet, FacetValue, Hit, Query, Ranking, Results, TextOf, TextSought};
+pub use results::{
+    Facet, FacetValue, Group, Hit, Order, Query, Ranking, Results, TextOf, TextSought, YearCount,
+};
 pub use settings::Settings;
 pub use snippet::{SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};

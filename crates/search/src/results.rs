@@ -17,10 +17,34 @@ pub struct Query {
     pub after: Option<String>,
     /// Tell how each score came about.
     pub explain: bool,
-    /// Count domains, years, types and languages over all matches.
+    /// Count domains, years, types and languages over all matches, and by year over all that there are.
     pub facets: bool,
+    /// What comes first.
+    pub order: Order,
+    /// Past versions, too, also where the query does not say of which time.
+    pub all_versions: bool,
+    /// At most so many results of each registered domain; 0 for all.
+    pub per_site: usize,
+    /// Of results with the same payload digest the first alone.
+    pub distinct: bool,
     /// The parts of the ranking that are in use.
     pub ranking: Ranking,
+}
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// The best match.
+    #[default]
+    Relevance,
+    /// What was captured last.
+    Newest,
+    /// What was captured first.
+    Oldest,
+    /// The least URL key.
+    Url,
 }
 
 /// Parts of the ranking, which can be left out to measure what they give. People's queries have all of them.
@@ -59,8 +83,13 @@ pub struct Results {
     pub took_ms: f64,
     /// Best first; equal scores in the order of their keys.
     pub hits: Vec<Hit>,
+    /// Where results are grouped: how many matches are the first of their group, or among the first of their site, exactly; else
+    /// as `total`.
+    pub shown_total: u64,
     /// If asked for: domain, year, type, language.
     pub facets: Vec<Facet>,
+    /// If asked for: matches by year, among all that there are of it.
+    pub years: Vec<YearCount>,
     /// Where the next page begins, if there is one.
     pub next: Option<String>,
 }
@@ -86,8 +115,10 @@ pub struct Hit {
     pub version: Version,
     /// The best part of its text.
     pub snippet: Snippet,
-    /// Score in points: BM25 and prior.
+    /// Score in points: BM25 and prior; 0 in an order by time.
     pub score: f64,
+    /// Where results are grouped: matches of its registered domain, and with its digest, itself included.
+    pub group: Option<Group>,
     /// If asked for: the parts of the score.
     pub explanation: Option<serde_json::Value>,
 }
@@ -103,6 +134,26 @@ pub struct TextSought<'a> {
 
 /// Gives texts.
 pub type TextOf<'a> = dyn Fn(&TextSought<'_>) -> Option<Arc<str>> + 'a;
+
+/// How many matches a result stands for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Group {
+    /// Of its registered domain; 0 where sites are no groups.
+    pub of_site: u64,
+    /// With its digest; 0 where these are no groups.
+    pub of_digest: u64,
+}
+
+/// Versions captured last in a year.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct YearCount {
+    /// The year.
+    pub year: u64,
+    /// Matches.
+    pub count: u64,
+    /// All that are looked at, matches or not.
+    pub documents: u64,
+}
 
 /// Counts of one field over all matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

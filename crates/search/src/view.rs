@@ -12,6 +12,7 @@ use crate::live::Live;
 use crate::rows::Rows;
 use crate::schema::Fields;
 use crate::visible::{Versions, Visible, VisibleBits};
+use crate::years::Years;
 
 /// Statistics of what somebody sees that are kept for a view.
 const STATISTICS_MAX: usize = 100;
@@ -29,6 +30,8 @@ pub(crate) struct View {
     pub(crate) fields: Fields,
     /// Shared by all views of the index.
     visible: Arc<VisibleBits>,
+    /// Shared by all views of the index.
+    pub(crate) years: Arc<Years>,
     /// Statistics of what those see who may not know of more.
     statistics: Mutex<FxHashMap<SightId, Arc<Live>>>,
 }
@@ -58,6 +61,7 @@ impl View {
             live: Arc::new(live),
             rows: before.map_or_else(|| Arc::new(Rows::new()), |view| Arc::clone(&view.rows)),
             visible,
+            years: before.map_or_else(|| Arc::new(Years::new()), |view| Arc::clone(&view.years)),
             statistics: Mutex::default(),
             buckets: Arc::new(buckets),
             fields,

@@ -52,11 +52,20 @@ impl Bits {
 /// What somebody sees of the segments of a searcher.
 #[derive(Debug, Clone)]
 pub(crate) struct Visible {
+    name: VisibleName,
     /// As the searcher's segments; `None` where everything is seen.
     segments: Vec<Option<Bits>>,
 }
 
+/// Of whom, and of which versions.
+pub(crate) type VisibleName = (Option<SightId>, Versions);
+
 impl Visible {
+    /// What it is of.
+    pub(crate) fn name(&self) -> VisibleName {
+        self.name.clone()
+    }
+
     /// Those of the segment with this number; `None` where all of its documents are seen.
     pub(crate) fn of_segment(&self, segment: usize) -> Option<&Bits> {
         self.segments.get(segment)?.as_ref()
@@ -122,6 +131,7 @@ impl VisibleBits {
         };
         let segments = searcher.segment_readers().iter().map(bits);
         Ok(Visible {
+            name: (sight.map(Sight::id), versions),
             segments: segments.collect::<tantivy::Result<_>>()?,
         })
     }

@@ -1,9 +1,9 @@
 //! An ordered map beside the index: after any history they agree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rights::Sight;
-use search::{Change, Document, Gone, Held, Query, Results, SearchIndex, Version};
+use search::{Change, Document, Gone, Held, Hit, Order, Query, Results, SearchIndex, Version};
 
 use crate::support::{ALL, Dice, ask, open, page, upsert};
 
@@ -89,6 +89,7 @@ fn random_page(dice: &mut Dice, keys: usize) -> Document {
         fetch_time_ms: 1_000_000_000_000 + dice.below(1000) as i64 * 1_000_000_000,
         host: format!("www.{domain}"),
         domain,
+        digest: ["", "A", "B", "C", "D"][dice.below(5)].to_owned(),
         language: ["en", "de", ""][name % 3].to_owned(),
         ..page(
             &format!("{name:05}"),
@@ -220,6 +221,84 @@ pub(crate) fn apply_to(model: &mut Model, changes: &[Change]) {
     }
 }
 
+/// Results in groups and in orders of time are those of the plain list, gone through by hand.
+fn check_lists(index: &SearchIndex, model: &Model) {
+    let documents = || {
+        let keys = model.keys.values();
+        keys.flat_map(|of_key| of_key.past.values().chain(&of_key.current))
+    };
+    let name = |key: &str, version: Version| (key.to_owned(), version.since_ms, version.until_ms);
+    let by_name: BTreeMap<_, &Document> = documents().map(|d| (name(&d.url_key, d.version), d)).collect();
+    let document_of = |hit: &Hit| by_name[&name(&hit.url_key, hit.version)];
+    for (text, all_versions) in [("root", false), ("root OR zone", true), (ALL, true)] {
+        let query = |per_site, distinct, order| Query {
+            text: text.to_owned(),
+            limit: 90,
+            all_versions,
+            per_site,
+            distinct,
+            order,
+            ..Query::default()
+        };
+        for order in [Order::Relevance, Order::Newest, Order::Oldest, Order::Url] {
+            let plain = all_of(index, query(0, false, order));
+            assert_eq!(plain.shown_total, plain.total);
+            if order != Order::Relevance {
+                let times = plain.hits.iter().map(|hit| hit.fetch_time_ms / 1000);
+                assert!(match order {
+                    Order::Newest => times.is_sorted_by(|a, b| a >= b),
+                    Order::Url => plain.hits.is_sorted_by_key(|hit| &hit.url_key),
+                    _ => times.is_sorted(),
+                });
+                assert_eq!(
+                    plain.total,
+                    all_of(index, query(0, false, Order::Relevance)).total
+                );
+            }
+            let (mut of_site, mut of_digest) = (BTreeMap::<&str, u64>::new(), BTreeMap::<&str, u64>::new());
+            for document in plain.hits.iter().map(document_of) {
+                *of_site.entry(&document.domain).or_default() += 1;
+                *of_digest.entry(&document.digest).or_default() += 1;
+            }
+            for (per_site, distinct) in [(1, false), (3, false), (0, true), (2, true)] {
+                let found = all_of(index, query(per_site, distinct, order));
+                let (mut sites, mut digests) = (BTreeMap::new(), BTreeSet::new());
+                let expected = plain.hits.iter().filter(|hit| {
+                    let document = document_of(hit);
+                    if distinct && !document.digest.is_empty() && !digests.insert(&document.digest) {
+                        return false;
+                    }
+                    let of_site: &mut usize = sites.entry(&document.domain).or_default();
+                    *of_site += 1;
+                    per_site == 0 || *of_site <= per_site
+                });
+                let expected: Vec<&Hit> = expected.collect();
+                let what = format!("{text}, {order:?}, {per_site} per site, distinct {distinct}");
+                let keys = |hits: &[&Hit]| -> Vec<_> {
+                    hits.iter().map(|hit| name(&hit.url_key, hit.version)).collect()
+                };
+                let hits: Vec<&Hit> = found.hits.iter().collect();
+                assert!(
+                    keys(&hits) == keys(&expected),
+                    "{what}: {} and {}",
+                    hits.len(),
+                    expected.len()
+                );
+                assert_eq!(found.total, plain.total, "{what}");
+                for hit in hits {
+                    let (document, group) = (document_of(hit), hit.group.unwrap());
+                    let of_site = of_site[document.domain.as_str()];
+                    assert_eq!(group.of_site, if per_site > 0 { of_site } else { 0 }, "{what}");
+                    if !document.digest.is_empty() {
+                        let of_digest = of_digest[document.digest.as_str()];
+                        assert_eq!(group.of_digest, if distinct { of_digest } else { 0 }, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The versions that hold at a time, or from and to one, among pages without a certain word: all.
 fn check_time(index: &SearchIndex, model: &Model) {
     let all_versions = || {
@@ -262,22 +341,30 @@ fn check_time(index: &SearchIndex, model: &Model) {
 
 /// All answers to a query, page by page, without what may differ between two runs.
 fn all(index: &SearchIndex, text: &str) -> Results {
-    let mut query = Query {
-        text: text.to_owned(),
-        limit: 7,
-        facets: true,
-        ..Query::default()
-    };
+    all_of(
+        index,
+        Query {
+            text: text.to_owned(),
+            limit: 7,
+            facets: true,
+            ..Query::default()
+        },
+    )
+}
+
+fn all_of(index: &SearchIndex, query: Query) -> Results {
+    let text = query.text.clone();
+    let mut query = query;
     let mut all = index.search(&query, &Sight::everything(), &|_| None).unwrap();
     while let Some(next) = all.next.take() {
         query.after = Some(next);
         let page = index.search(&query, &Sight::everything(), &|_| None).unwrap();
-        assert_eq!(page.total, all.total);
+        assert_eq!((page.total, page.shown_total), (all.total, all.shown_total));
         assert!(!page.hits.is_empty());
         all.hits.extend(page.hits);
         all.next = page.next;
     }
-    assert_eq!(all.hits.len() as u64, all.total, "{text}");
+    assert_eq!(all.hits.len() as u64, all.shown_total, "{text}");
     all.took_ms = 0.0;
     all.epoch = 0;
     all
@@ -315,6 +402,7 @@ pub(crate) fn check(index: &SearchIndex, model: &Model) {
     fresh.apply_after(0, 1, model.inserts()).unwrap();
     fresh.flush().unwrap();
     check_time(index, model);
+    check_lists(index, model);
     assert_eq!(index.check(model.held()), Ok(Vec::new()));
     for query in QUERIES {
         assert_eq!(all(index, query), all(&fresh, query), "{query}");

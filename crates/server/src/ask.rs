@@ -75,6 +75,11 @@ impl Asker {
         }
     }
 
+    /// What is asked, for work that asks many questions one after the other ([`Asker::blocking`]).
+    pub(crate) fn source(&self) -> Arc<dyn Answers> {
+        Arc::clone(&self.source)
+    }
+
     /// Asks one question.
     pub(crate) async fn ask<Q: Ask>(&self, question: Q) -> Result<Answer<Q::Answer>, Failure> {
         let question = question.into();

@@ -34,10 +34,11 @@ const HEALTH_PATH: &str = "/healthz";
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 23] = [
+const OF_THE_ARCHIVE: [&str; 26] = [
     "/",
     "/search",
     "/page",
+    "/page/diff",
     "/page/inlinks",
     "/page/outlinks",
     "/domain",
@@ -47,7 +48,9 @@ const OF_THE_ARCHIVE: [&str; 23] = [
     "/about",
     "/sandbox/content",
     "/api/v1/search",
+    "/api/v1/search/export",
     "/api/v1/page",
+    "/api/v1/diff",
     "/api/v1/inlinks",
     "/api/v1/outlinks",
     "/api/v1/domain",

@@ -9,6 +9,7 @@ mod cdx;
 mod cdx_walk;
 mod check;
 mod cursor;
+mod diff;
 mod domain;
 mod domains;
 mod forget;

@@ -8,7 +8,7 @@ use super::basis::Basis;
 use super::cursor;
 use super::seen::Seen;
 use crate::AskError;
-use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
+use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion, YearCount};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
     let Basis { open, sight, .. } = basis;
@@ -27,6 +27,10 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         after: question.after.clone(),
         explain: question.explain,
         facets: question.facets,
+        order: question.order,
+        all_versions: question.all_versions,
+        per_site: question.per_site,
+        distinct: question.distinct,
         ..Query::default()
     };
     let text_of = |sought: &TextSought<'_>| match sought.past {
@@ -51,9 +55,11 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         understood: results.understood,
         notes: results.notes,
         total: results.total,
+        shown_total: results.shown_total,
         search_epoch: results.epoch,
         took_ms: results.took_ms,
         facets: results.facets.into_iter().map(facet).collect(),
+        years: results.years.into_iter().map(year).collect(),
         next: results.next,
     })
 }
@@ -77,8 +83,23 @@ fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
         inlinks: page.inlinks,
         inlinks_external: page.inlinks_external,
         score: hit.score,
+        of_site: group(hit.group.map(|group| group.of_site)),
+        of_digest: group(hit.group.map(|group| group.of_digest)),
         explanation: hit.explanation,
     })
+}
+
+/// The size of a group; results that are not in groups have none.
+fn group(count: Option<u64>) -> Option<u64> {
+    count.filter(|count| *count > 0)
+}
+
+fn year(count: search::YearCount) -> YearCount {
+    YearCount {
+        year: count.year,
+        count: count.count,
+        documents: count.documents,
+    }
 }
 
 fn facet(facet: search::Facet) -> Facet {

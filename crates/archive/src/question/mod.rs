@@ -6,6 +6,7 @@
 //! `--json` and `/api/v1` print [`Answer`] unchanged.
 
 mod cdx;
+mod diff;
 mod domains;
 mod dump;
 mod envelope;
@@ -24,8 +25,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*, search::*,
-    sight::*, status::*, takedown::*,
+    cdx::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*,
+    search::*, sight::*, status::*, takedown::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

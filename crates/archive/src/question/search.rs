@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use search::{Note as SearchNote, NoteKind as SearchNoteKind, Snippet, SnippetPart};
+pub use search::{
+    Note as SearchNote, NoteKind as SearchNoteKind, Order as SearchOrder, Snippet, SnippetPart,
+};
 
 /// Asks for pages that match a query.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -19,6 +21,14 @@ pub struct SearchQuestion {
     pub explain: bool,
     /// Whether to count all results by domain, year, type and language.
     pub facets: bool,
+    /// What comes first.
+    pub order: SearchOrder,
+    /// Whether past versions of pages are searched although the query does not say of which time.
+    pub all_versions: bool,
+    /// Most results of one registered domain; 0 for all.
+    pub per_site: usize,
+    /// Whether of results with the same content (payload digest) the first is shown alone.
+    pub distinct: bool,
 }
 
 /// Results of a search.
@@ -33,6 +43,8 @@ pub struct SearchBody {
     pub notes: Vec<SearchNote>,
     /// Number of all results, including those that are not in this answer.
     pub total: u64,
+    /// How many of these are shown, from the first answer to the last: fewer than all where the question sets `per_site` or `distinct`.
+    pub shown_total: u64,
     /// Epoch that the search index covers.
     pub search_epoch: u64,
     /// Duration of the search in milliseconds.
@@ -41,6 +53,8 @@ pub struct SearchBody {
     pub hits: Vec<SearchHit>,
     /// Counts by field; empty unless the question set `facets`.
     pub facets: Vec<Facet>,
+    /// Results by year, beside all that were searched of it; empty unless the question set `facets`.
+    pub years: Vec<YearCount>,
     /// Cursor for the next part; absent after the last result.
     pub next: Option<String>,
 }
@@ -80,10 +94,26 @@ pub struct SearchHit {
     pub inlinks: u64,
     /// Number of these pages that belong to another registered domain.
     pub inlinks_external: u64,
-    /// How well the page matches. Scores of different answers cannot be compared.
+    /// How well the page matches; 0 in an order by time. Scores of different answers cannot be compared.
     pub score: f64,
+    /// With `per_site`: how many results there are of its registered domain.
+    pub of_site: Option<u64>,
+    /// With `distinct`: how many results have the same content.
+    pub of_digest: Option<u64>,
     /// How the score was computed; absent unless the question set `explain`.
     pub explanation: Option<serde_json::Value>,
+}
+
+/// Versions of pages that were captured last in a year.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct YearCount {
+    /// The year.
+    #[schemars(example = &2014)]
+    pub year: u64,
+    /// Number of results.
+    pub count: u64,
+    /// Number of all that were searched, results or not.
+    pub documents: u64,
 }
 
 /// Counts of one field over all results.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use archive::cdx::{Collapse, Field, Order};
 use archive::question::{
-    Body, CdxBlocksQuestion, CdxQuestion, Domain, DomainOrder, Domains, Inlinks, LoadInput, LoadRequest,
-    MatchType, Outlinks, Page, Question, Record, SearchQuestion, Sight, Top,
+    Body, CdxBlocksQuestion, CdxQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, LoadInput,
+    LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight, Top,
 };
 use archive::{Archive, AskError, ErrorCode};
 use rights::Groups;
@@ -272,6 +272,16 @@ fn questions_about_urls() -> Vec<Question> {
             }
             .into(),
         );
+        for from in [None, Some("2004"), Some("2012")] {
+            questions.push(
+                Diff {
+                    url: url.clone(),
+                    from: from.map(str::to_owned),
+                    to: None,
+                }
+                .into(),
+            );
+        }
         for at in [None, Some("2004"), Some("20200311"), Some("2012")] {
             questions.push(
                 Record {
@@ -409,6 +419,10 @@ fn searches() -> Vec<Question> {
             after: None,
             explain: numbers.below(4) == 0,
             facets: numbers.below(2) == 0,
+            order: *numbers.of(&[SearchOrder::Relevance, SearchOrder::Newest, SearchOrder::Oldest]),
+            all_versions: numbers.below(4) == 0,
+            per_site: numbers.below(4).saturating_sub(1),
+            distinct: numbers.below(3) == 0,
         }
         .into()
     };

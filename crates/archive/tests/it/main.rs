@@ -4,6 +4,7 @@ mod addresses;
 mod cdx;
 mod changed;
 mod data;
+mod export;
 mod from_facts;
 mod full_disk;
 mod growing;

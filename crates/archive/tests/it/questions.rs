@@ -460,6 +460,7 @@ fn search_finds_what_was_loaded() {
             after,
             explain: true,
             facets: true,
+            ..SearchQuestion::default()
         })
     };
     let Body::Search(found) = data::ask(archive, ask("internet numbers authority", None)) else {

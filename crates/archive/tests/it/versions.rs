@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use archive::Archive;
 use archive::question::{
-    Check, LoadInput, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown, Takedowns, Takes,
-    UndoTakedown,
+    Check, Diff, DiffChange, LoadInput, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown,
+    Takedowns, Takes, UndoTakedown,
 };
+use archive::{Archive, ErrorCode};
 use rights::Groups;
 
 use crate::data::{load, open, own};
@@ -155,6 +155,57 @@ fn a_page_is_found_as_it_was_whatever_the_order_of_loading() {
         std::fs::remove_dir_all(root.join("search")).unwrap();
         check_whole(&open(&root));
     }
+}
+
+#[test]
+fn what_has_changed_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = own(&dir.path().join("archive"));
+    load_all(&archive, dir.path(), &[0, 1, 2, 3, 4]);
+    let ask = |from: Option<&str>, to: Option<&str>| {
+        let question = Diff {
+            url: URL.into(),
+            from: from.map(str::to_owned),
+            to: to.map(str::to_owned),
+        };
+        archive.ask(question).map(|answer| answer.body)
+    };
+    let check = |from: Option<&str>, to: Option<&str>, titles: [&str; 2], expected: &str| {
+        let found = ask(from, to).unwrap();
+        assert_eq!([found.from.title.as_str(), found.to.title.as_str()], titles);
+        let shown = found.parts.iter().map(|part| match part.change {
+            DiffChange::Same => part.text.clone(),
+            DiffChange::Gone => format!("[-{}-]", part.text),
+            DiffChange::New => format!("{{+{}+}}", part.text),
+        });
+        assert_eq!(shown.collect::<String>(), expected);
+    };
+    check(
+        Some("2011"),
+        Some("2013"),
+        ["First", "First"],
+        "the kestrel came back",
+    );
+    check(
+        None,
+        Some("2012"),
+        ["First", "Second"],
+        "[-the-]{+an+} [-kestrel-]{+osprey+} [-came-]{+was+} [-back-]{+seen+}",
+    );
+    assert_eq!(ask(None, None).unwrap().to.title, "Sign in");
+    for (from, to) in [(None, Some("2010")), (Some("2009"), None)] {
+        assert_eq!(ask(from, to).unwrap_err().code, ErrorCode::NotFound);
+    }
+    assert_eq!(ask(Some("2012-x"), None).unwrap_err().code, ErrorCode::BadRequest);
+    // Who may not see some captures of a page is told nothing of its past texts.
+    let rule = "[[rule]]\naccess = \"deny\"\nto = \"2011\"\n";
+    std::fs::write(archive.rights_path(), rule).unwrap();
+    let question = Diff {
+        url: URL.into(),
+        ..Diff::default()
+    };
+    let refused = archive.seen_by(Groups::public()).ask(question).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Forbidden);
 }
 
 #[test]

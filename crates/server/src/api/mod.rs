@@ -1,6 +1,7 @@
 //! The JSON API: each route asks its question and returns the answer unchanged.
 
 pub(crate) mod cdx;
+mod export;
 mod files;
 pub(crate) mod loads;
 mod openapi;
@@ -47,6 +48,11 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
             )
             .await
         }),
+        Serves::Export => get(
+            move |state: Context, path: RawPathParams, query: RawQuery| async move {
+                export::file(&state.asker, &arguments(query, path)?)
+            },
+        ),
         Serves::Record => get(
             move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
                 crate::record::download(&state.asker, &arguments(query, path)?, &asked).await

@@ -92,6 +92,11 @@ fn success(serves: &Serves) -> Value {
         Serves::Cdx(_) => return captures(),
         // As its input is stored.
         Serves::Record => ("A file with one record", &record_media[..], text),
+        Serves::Export => (
+            "All results",
+            &["application/jsonl", "text/csv", "text/x-cdxj"][..],
+            text,
+        ),
         Serves::Metrics => ("All metrics", &["text/plain"][..], text),
     };
     let content: Map<String, Value> = media

@@ -2,8 +2,9 @@
 
 use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
-    CdxQuestion, Domain, DomainOrder, Domains, Inlinks, Job, Jobs, Ledger, LedgerState, MatchType, Outlinks,
-    Page, Quarantine, Question, Record, SearchQuestion, Stages, Status, Takedowns, Top,
+    CdxQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs, Ledger, LedgerState, MatchType,
+    Outlinks, Page, Quarantine, Question, Record, SearchOrder, SearchQuestion, Stages, Status, Takedowns,
+    Top,
 };
 
 use super::cdx::LAST_MAX;
@@ -32,6 +33,8 @@ pub(crate) enum Serves {
     },
     /// Captures for the field's clients, streamed.
     Cdx(Dialect),
+    /// All results of a search, streamed.
+    Export,
     /// A record's bytes.
     Record,
     /// How the attached store is doing.
@@ -223,12 +226,12 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/search",
-        summary: "Full-text search in the newest versions of pages; older ones are not searched",
+        summary: "Full-text search in the current versions of pages, and with at:, from: or to: in their past ones",
         parameters: &[
             required(
                 "q",
                 "words, \"phrases\", -words, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, \
-                 from:, to:, collection:; what is not used of it is in `notes`",
+                 at:, from:, to:, collection:; what is not used of it is in `notes`",
             ),
             limit(20),
             AFTER,
@@ -242,11 +245,74 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::Flag,
                 "count the results by domain, year, type and language",
             ),
+            query(
+                "sort",
+                Kind::OneOf(&["relevance", "newest", "oldest", "url"]),
+                "what comes first: the best match, what was captured last or first, or the least address",
+            ),
+            query(
+                "all_versions",
+                Kind::Flag,
+                "search past versions of pages, too, also without at:, from: or to:",
+            ),
+            query(
+                "per_site",
+                Kind::Number,
+                "most results of one registered domain; 0 for all",
+            ),
+            query(
+                "distinct",
+                Kind::Flag,
+                "show the first alone of results with the same content (payload digest)",
+            ),
         ],
         serves: Serves::Answer {
             answer: "search",
             question: search,
         },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/diff",
+        summary: "What has changed on a page between two of its versions",
+        parameters: &[
+            URL,
+            query(
+                "from",
+                Kind::Time,
+                "the version of this time; the one before the other if absent",
+            ),
+            query("to", Kind::Time, "the version of this time; the newest if absent"),
+        ],
+        serves: Serves::Answer {
+            answer: "diff",
+            question: |a| {
+                Ok(Question::Diff(Diff {
+                    url: a.required("url"),
+                    from: a.owned("from"),
+                    to: a.owned("to"),
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/search/export",
+        summary: "All results of a search in the order of their URL keys, however many",
+        parameters: &[
+            required("q", "as for /api/v1/search"),
+            query(
+                "format",
+                Kind::OneOf(&super::export::FORMATS),
+                "JSON objects a line each (default), comma-separated values, or their captures as CDXJ",
+            ),
+            query(
+                "all_versions",
+                Kind::Flag,
+                "past versions of pages, too, also without at:, from: or to:",
+            ),
+        ],
+        serves: Serves::Export,
     },
     Endpoint {
         method: "get",
@@ -541,7 +607,21 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
         after: arguments.owned("after"),
         explain: arguments.flag("explain"),
         facets: arguments.flag("facets"),
+        order: order_named(arguments.text("sort")),
+        all_versions: arguments.flag("all_versions"),
+        per_site: usize::try_from(arguments.number("per_site")).unwrap_or(usize::MAX),
+        distinct: arguments.flag("distinct"),
     }))
+}
+
+/// The order of a name; another name is that of relevance.
+pub(crate) fn order_named(name: Option<&str>) -> SearchOrder {
+    match name {
+        Some("newest") => SearchOrder::Newest,
+        Some("oldest") => SearchOrder::Oldest,
+        Some("url") => SearchOrder::Url,
+        _ => SearchOrder::Relevance,
+    }
 }
 
 fn captures(arguments: &Arguments) -> Result<Question, Failure> {

@@ -8,6 +8,7 @@ mod assets;
 mod calendar;
 mod captures;
 mod dated;
+mod diff;
 mod domain;
 pub(crate) mod failure;
 mod files;
@@ -38,6 +39,7 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/", get(home::show))
         .route("/search", get(results::show))
         .route("/page", get(page::show))
+        .route("/page/diff", get(diff::show))
         .route("/page/inlinks", get(links::inlinks))
         .route("/page/outlinks", get(links::outlinks))
         .route("/domain", get(domain::show))

@@ -228,6 +228,12 @@ fn captures(page: &PageBody) -> Markup {
     }
 }
 
+/// The version of a time against the one before it.
+fn changes_since(url: &str, fetch_time: &str) -> String {
+    let digits: String = fetch_time.chars().filter(char::is_ascii_digit).take(14).collect();
+    link::with("/page/diff", &[("url", Some(url)), ("to", Some(&digits))])
+}
+
 /// What the page was before.
 fn past_versions(page: &PageBody) -> Markup {
     html! {
@@ -235,13 +241,19 @@ fn past_versions(page: &PageBody) -> Markup {
             section aria-labelledby="versions" {
                 h2 #versions { "Past versions" span.amount { (present::count(page.past_versions.len() as u64)) } }
                 ol.lines {
-                    @for version in page.past_versions.iter().take(CAPTURES) {
+                    @for (place, version) in page.past_versions.iter().take(CAPTURES).enumerate() {
                         li {
                             (parts::dated_link(&page.url, &version.fetch_time, &version.title))
-                            span.amount { (parts::date(&version.since)) " to " (parts::date(&version.until)) }
+                            span.amount {
+                                (parts::date(&version.since)) " to " (parts::date(&version.until))
+                                @if place + 1 < page.past_versions.len() {
+                                    " \u{b7} " a href=(changes_since(&page.url, &version.fetch_time)) { "what changed then" }
+                                }
+                            }
                         }
                     }
                 }
+                @if page.is_page { p { a.more href=(link::with("/page/diff", &[("url", Some(&page.url))])) { "What changed last" } } }
                 @if page.past_versions.len() > CAPTURES {
                     p.soft { "The newest " (CAPTURES) "; a search with " code { "from:" } " finds each of them by its words." }
                 }

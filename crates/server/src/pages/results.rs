@@ -1,15 +1,17 @@
 //! Results of a search.
 
-use archive::question::{Answer, Facet, SearchBody, SearchHit, SearchQuestion};
+use archive::question::{Answer, Facet, SearchBody, SearchHit, SearchOrder, SearchQuestion, YearCount};
 use archive::snippet_html;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::html::{Context, Html, Shown};
 use super::parts;
+use crate::api::table::order_named;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
+use look::chart::Bar;
 use look::{Frame, Section};
 
 /// Results on a page.
@@ -24,21 +26,62 @@ struct Asked {
     query: String,
     after: Option<String>,
     explain: bool,
+    list: List,
     /// Number of results on the pages before this one.
     before: u64,
 }
 
+/// Which results are listed, and in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct List {
+    order: SearchOrder,
+    all_versions: bool,
+    one_per_site: bool,
+    distinct: bool,
+}
+
 impl Asked {
     fn link(&self, after: Option<&str>, explain: bool, before: u64) -> String {
+        self.listed(self.list, after, explain, before)
+    }
+
+    /// All results as a file.
+    fn export(&self, format: &str) -> String {
+        link::with(
+            "/api/v1/search/export",
+            &[
+                ("q", Some(&self.query)),
+                ("format", Some(format)),
+                ("all_versions", self.list.all_versions.then_some("1")),
+            ],
+        )
+    }
+
+    /// The first results of another list.
+    fn first_of(&self, list: List) -> String {
+        self.listed(list, None, self.explain, 0)
+    }
+
+    fn listed(&self, list: List, after: Option<&str>, explain: bool, before: u64) -> String {
         let before = (before > 0).then(|| before.to_string());
-        let explain = explain.then_some("1");
+        let flag = |is_set: bool| is_set.then_some("1");
+        let sort = match list.order {
+            SearchOrder::Relevance => None,
+            SearchOrder::Newest => Some("newest"),
+            SearchOrder::Oldest => Some("oldest"),
+            SearchOrder::Url => Some("url"),
+        };
         link::with(
             "/search",
             &[
                 ("q", Some(&self.query)),
                 ("after", after),
                 ("before", before.as_deref()),
-                ("explain", explain),
+                ("explain", flag(explain)),
+                ("sort", sort),
+                ("all_versions", flag(list.all_versions)),
+                ("per_site", flag(list.one_per_site)),
+                ("distinct", flag(list.distinct)),
             ],
         )
     }
@@ -48,7 +91,13 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let asked = Asked {
         query: query.text("q"),
         after: query.owned("after"),
-        explain: query.get("explain").is_some_and(|value| value != "0"),
+        explain: is_set(&query, "explain"),
+        list: List {
+            order: order_named(query.get("sort")),
+            all_versions: is_set(&query, "all_versions"),
+            one_per_site: is_set(&query, "per_site"),
+            distinct: is_set(&query, "distinct"),
+        },
         // Only for the numbers beside the results: the cursor alone decides which results these are.
         before: query.get("before").and_then(|n| n.parse().ok()).unwrap_or(0),
     };
@@ -62,6 +111,10 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         explain: asked.explain,
         // Facets count all results, so they are the same on every page of a search.
         facets: true,
+        order: asked.list.order,
+        all_versions: asked.list.all_versions,
+        per_site: usize::from(asked.list.one_per_site),
+        distinct: asked.list.distinct,
     };
     let Answer { epoch, body: found } = context.asker.ask(question).await?;
     let frame = Frame {
@@ -72,6 +125,10 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         epoch: Some(epoch),
     };
     Ok(Html::ok(frame.around(content(&asked, &found, epoch))))
+}
+
+fn is_set(query: &Query, name: &str) -> bool {
+    query.get(name).is_some_and(|value| value != "0")
 }
 
 fn prompt(context: &State) -> Markup {
@@ -136,21 +193,79 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
                 @if found.search_epoch < epoch {
                     p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages are not found yet." }
                 }
+                (lists(asked))
                 (notes(found))
                 @if found.hits.is_empty() {
                     (no_hits(asked))
                 } @else {
                     ol.hits start=(asked.before + 1) {
-                        @for (i, hit) in found.hits.iter().enumerate() { li { (hit_item(hit, i == 0)) } }
+                        @for (i, hit) in found.hits.iter().enumerate() { li { (hit_item(asked, hit, i == 0)) } }
                     }
                     (parts::pager(
                         asked.after.as_ref().map(|_| asked.link(None, asked.explain, 0)),
                         next.map(|next| asked.link(Some(next), asked.explain, shown)),
                     ))
-                    p.soft.more { (newest_only()) }
+                    p.soft.more { (newest_only()) " All results as "
+                        @for (i, (format, name)) in [("csv", "CSV"), ("jsonl", "JSON lines"), ("cdxj", "CDXJ")].into_iter().enumerate() {
+                            @if i > 0 { ", " }
+                            a href=(asked.export(format)) rel="nofollow" download { (name) }
+                        }
+                        "."
+                    }
                 }
             }
-            (facets(&found.facets))
+            (facets(&found.facets, &found.years))
+        }
+    }
+}
+
+/// Leads to the same results in another order, or more or fewer of them.
+fn lists(asked: &Asked) -> Markup {
+    let list = asked.list;
+    let ordered = |order| List { order, ..list };
+    let choices = [
+        ("Best match", SearchOrder::Relevance),
+        ("Newest", SearchOrder::Newest),
+        ("Oldest", SearchOrder::Oldest),
+    ];
+    let flags = [
+        (
+            "All versions",
+            list.all_versions,
+            List {
+                all_versions: !list.all_versions,
+                ..list
+            },
+        ),
+        (
+            "One per site",
+            list.one_per_site,
+            List {
+                one_per_site: !list.one_per_site,
+                ..list
+            },
+        ),
+        (
+            "No duplicates",
+            list.distinct,
+            List {
+                distinct: !list.distinct,
+                ..list
+            },
+        ),
+    ];
+    html! {
+        nav.choices aria-label="Order and choice of results" {
+            span.choice {
+                @for (name, order) in choices {
+                    a href=(asked.first_of(ordered(order))) rel="nofollow" aria-current=[(list.order == order).then_some("true")] { (name) }
+                }
+            }
+            span.choice {
+                @for (name, is_set, other) in flags {
+                    a href=(asked.first_of(other)) rel="nofollow" aria-current=[is_set.then_some("true")] { (name) }
+                }
+            }
         }
     }
 }
@@ -161,6 +276,9 @@ fn summary(asked: &Asked, found: &SearchBody) -> Markup {
         strong { (present::counted(found.total, "result", "results")) }
         @if asked.before > 0 && !found.hits.is_empty() {
             ", " (present::count(asked.before + 1)) " to " (present::count(shown))
+        }
+        @if found.shown_total < found.total {
+            span.soft { ", " (present::count(found.shown_total)) " shown" }
         }
         // Never "0 ms", which reads as if nothing had been searched.
         span.soft { " \u{b7} " (format!("{:.0}", found.took_ms.max(1.0))) " ms" }
@@ -208,7 +326,7 @@ fn no_hits(asked: &Asked) -> Markup {
 }
 
 /// One result. Its explanation, if there is one, is unfolded if `open`.
-fn hit_item(hit: &SearchHit, open: bool) -> Markup {
+fn hit_item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
     let mut facts = vec![version(hit)];
     if hit.inlinks > 0 {
         let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
@@ -222,6 +340,25 @@ fn hit_item(hit: &SearchHit, open: bool) -> Markup {
     }
     if !hit.collection.is_empty() {
         facts.push(html! { span title="Collection" { (parts::text(&hit.collection)) } });
+    }
+    if let Some(of_site) = hit.of_site.filter(|of_site| *of_site > 1) {
+        let list = List {
+            one_per_site: false,
+            ..asked.list
+        };
+        let whole = Asked {
+            query: format!("{} site:{}", asked.query, hit.domain),
+            after: None,
+            explain: false,
+            list,
+            before: 0,
+        };
+        facts.push(
+            html! { a href=(whole.first_of(list)) { "all " (present::count(of_site)) " of this site" } },
+        );
+    }
+    if let Some(of_digest) = hit.of_digest.filter(|of_digest| *of_digest > 1) {
+        facts.push(html! { (present::counted(of_digest, "result", "results")) " with this content" });
     }
     html! {
         article.hit {
@@ -302,12 +439,43 @@ fn number_text(number: &serde_json::Number) -> String {
     }
 }
 
-fn facets(facets: &[Facet]) -> Markup {
+/// Results of each year, as a share of what was searched of it: without that, a year of many captures would always stand out.
+fn trend(years: &[YearCount]) -> Markup {
+    let shown: Vec<&YearCount> = years
+        .iter()
+        .filter(|year| year.documents > 0 && year.year > 0)
+        .collect();
+    let share = |year: &YearCount| year.count as f64 * 1000.0 / year.documents as f64;
+    let bars: Vec<Bar> = shown
+        .iter()
+        .map(|year| Bar {
+            name: format!(
+                "{}: {} of {}",
+                year.year,
+                present::count(year.count),
+                present::count(year.documents)
+            ),
+            value: (share(year) * 10.0).round() / 10.0,
+        })
+        .collect();
+    html! {
+        @if shown.len() > 1 {
+            section.trend {
+                h3 { "By year" }
+                (look::chart::columns("Results of each 1,000 of the year", &bars))
+                p.soft { (shown[0].year) " to " (shown[shown.len() - 1].year) }
+            }
+        }
+    }
+}
+
+fn facets(facets: &[Facet], years: &[YearCount]) -> Markup {
     let facets: Vec<&Facet> = facets.iter().filter(|facet| !facet.values.is_empty()).collect();
     html! {
         @if !facets.is_empty() {
             aside.facets aria-labelledby="narrow" {
                 h2 #narrow { "Narrow down" }
+                (trend(years))
                 @for facet in facets {
                     section {
                         h3 { (facet_name(&facet.field)) }

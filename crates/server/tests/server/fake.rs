@@ -47,6 +47,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Ledger(_) => "ledger",
         Question::Quarantine(_) => "quarantine",
         Question::Page(_) => "page",
+        Question::Diff(_) => "diff",
         Question::Inlinks(_) | Question::Outlinks(_) => "links",
         Question::Domain(_) => "domain",
         Question::Domains(_) => "domains",

@@ -241,17 +241,53 @@ async fn notes_on_a_query_are_shown_beside_its_results() {
     );
 }
 
-/// Until older versions can be asked for, pages that leave them out say so.
+/// Pages that leave older versions out say so.
 #[tokio::test]
 async fn what_comes_from_the_newest_version_alone_says_so() {
-    for path in [
-        "/search?q=example",
-        "/page/inlinks?url=http://example.com/",
-        "/about",
+    for (path, words) in [
+        ("/search?q=example", "current version"),
+        ("/page/inlinks?url=http://example.com/", "newest version"),
+        ("/about", "current version"),
     ] {
         let body = get(&router(sample), path).await.body;
-        assert!(body.contains("newest version"), "{path}: {body}");
+        assert!(body.contains(words), "{path}: {body}");
     }
+}
+
+#[tokio::test]
+async fn results_say_which_version_they_are_and_lead_to_it() {
+    let body = get(&router(sample), "/search?q=example").await.body;
+    for part in [
+        "/page?url=http%3A%2F%2Fexample.com%2Fold&amp;at=20120503102030",
+        "past version",
+        "/page?url=http%3A%2F%2Fexample.com%2F#versions",
+        "newest of 4 versions",
+        "all 2 of this site",
+        "2 results with this content",
+        ", 2 shown",
+        "2014: 2 of 5: 400",
+        "/search?q=example&amp;sort=newest",
+        "/search?q=example&amp;all_versions=1",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    // A choice is kept in the next, and can be taken back.
+    let body = get(&router(sample), "/search?q=example&distinct=1&sort=oldest")
+        .await
+        .body;
+    assert!(
+        body.contains("/search?q=example&amp;sort=oldest&amp;per_site=1&amp;distinct=1"),
+        "{body}"
+    );
+    assert!(
+        body.contains("href=\"/search?q=example&amp;sort=oldest\""),
+        "{body}"
+    );
+    let body = get(&router(sample), "/page?url=http://example.com/").await.body;
+    assert!(
+        body.contains("Example, as it was") && body.contains("id=\"versions\""),
+        "{body}"
+    );
 }
 
 /// The story: the pages said "200 found" of what had been answered, and "Words are all to be found".

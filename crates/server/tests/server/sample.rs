@@ -40,6 +40,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             }),
         ),
         ("page", Body::Page(page())),
+        ("diff", Body::Diff(diff())),
         (
             "links",
             Body::Links(LinksBody {
@@ -247,6 +248,36 @@ fn quarantine() -> QuarantineRow {
     }
 }
 
+fn diff() -> DiffBody {
+    let version = |since: &str, until: Option<&str>, title: &str| DiffVersion {
+        since: since.into(),
+        fetch_time: since.into(),
+        until: until.map(str::to_owned),
+        title: title.into(),
+        digest: "sha1:A".into(),
+    };
+    let part = |change, text: &str| DiffPart {
+        change,
+        text: text.into(),
+    };
+    DiffBody {
+        url_key: "com,example)/".into(),
+        from: version(
+            "2010-03-01T00:00:00.000Z",
+            Some("2014-01-26T20:06:24.000Z"),
+            "As it was",
+        ),
+        to: version("2014-01-26T20:06:24.000Z", None, "Example"),
+        parts: vec![
+            part(DiffChange::Same, "an "),
+            part(DiffChange::Gone, "old <b>"),
+            part(DiffChange::New, "example"),
+        ],
+        words_gone: 2,
+        words_new: 1,
+    }
+}
+
 fn page() -> PageBody {
     let time = || Some("2014-01-26T20:06:24.000Z".to_owned());
     PageBody {
@@ -255,7 +286,16 @@ fn page() -> PageBody {
         captured: true,
         is_page: true,
         fetch_time: time(),
+        since: time(),
         last_seen: time(),
+        past_versions: vec![PastVersionRow {
+            since: "2010-03-01T00:00:00.000Z".into(),
+            until: "2014-01-26T20:06:24.000Z".into(),
+            fetch_time: "2012-05-03T10:20:30.000Z".into(),
+            url: "http://example.com/".into(),
+            title: "Example, as it was".into(),
+            ..PastVersionRow::default()
+        }],
         status: 200,
         mime: "text/html".into(),
         title: "Example".into(),
@@ -330,20 +370,46 @@ fn search() -> SearchBody {
     SearchBody {
         query: "example".into(),
         notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
-        hits: vec![SearchHit {
-            url: "http://example.com/".into(),
-            snippet: Snippet {
-                parts: [("an ", false), ("example", true)]
-                    .map(|(text, matched)| SnippetPart {
-                        text: text.into(),
-                        matched,
-                    })
-                    .into(),
+        total: 3,
+        shown_total: 2,
+        years: [(2012, 1, 4), (2013, 0, 2), (2014, 2, 5)]
+            .map(|(year, count, documents)| YearCount {
+                year,
+                count,
+                documents,
+            })
+            .into(),
+        hits: vec![
+            SearchHit {
+                url: "http://example.com/old".into(),
+                title: "As it was".into(),
+                fetch_time: "2012-05-03T10:20:30.000Z".into(),
+                since: "2010-03-01T00:00:00.000Z".into(),
+                until: Some("2013-01-26T20:06:24.000Z".into()),
+                score: 8.5,
+                ..SearchHit::default()
             },
-            score: 7.5,
-            explanation: Some(serde_json::json!({ "value": 7.5 })),
-            ..SearchHit::default()
-        }],
+            SearchHit {
+                url: "http://example.com/".into(),
+                fetch_time: "2014-01-26T20:06:24.000Z".into(),
+                since: "2014-01-26T20:06:24.000Z".into(),
+                domain: "example.com".into(),
+                past_versions: 3,
+                of_site: Some(2),
+                of_digest: Some(2),
+                snippet: Snippet {
+                    parts: [("an ", false), ("example", true)]
+                        .map(|(text, matched)| SnippetPart {
+                            text: text.into(),
+                            matched,
+                        })
+                        .into(),
+                },
+                score: 7.5,
+                explanation: Some(serde_json::json!({ "value": 7.5 })),
+                ..SearchHit::default()
+            },
+        ],
         facets: vec![Facet {
             field: "year".into(),
             values: vec![FacetValue {

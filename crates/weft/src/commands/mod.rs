@@ -8,6 +8,7 @@ use crate::exit::{Outcome, WrongUse};
 mod cdx;
 mod completions;
 mod demo;
+mod diff;
 mod domain;
 mod dump;
 pub(crate) mod files;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Dump(dump::Args),
     /// Everything known of a URL
     Page(page::Args),
+    /// What has changed on a page between two of its versions
+    Diff(diff::Args),
     /// Pages that link to a URL
     Inlinks(links::InlinksArgs),
     /// Links of a page
@@ -92,6 +95,7 @@ impl Command {
             Command::Status(_)
             | Command::Dump(_)
             | Command::Page(_)
+            | Command::Diff(_)
             | Command::Inlinks(_)
             | Command::Outlinks(_)
             | Command::Domain(_)
@@ -119,6 +123,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Forget(args) => forget::run(&args, context),
         Command::Dump(args) => dump::run(&args, context),
         Command::Page(args) => page::run(args, context),
+        Command::Diff(args) => diff::run(args, context),
         Command::Inlinks(args) => links::run_inlinks(args, context),
         Command::Outlinks(args) => links::run_outlinks(args, context),
         Command::Domain(args) => domain::run(args, context),

@@ -1,8 +1,13 @@
 //! `weft search`: full-text search.
 
+mod export;
+
 use std::io::Write;
 
-use archive::question::{Answer, Facet, SearchBody, SearchHit, SearchQuestion, Snippet, SnippetPart};
+use archive::question::{
+    Answer, Facet, SearchBody, SearchHit, SearchOrder, SearchQuestion, Snippet, SnippetPart, YearCount,
+};
+use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::ask;
@@ -24,6 +29,12 @@ Examples:
   weft search 'title:archive OR url:museum'   in the title, or in the address
   weft search 'archiv*'                       words that begin so (three letters or more)
   weft search domain --explain                how each score came about
+  weft search domain --per-site 2 --distinct  no site and no content again and again
+  weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
+  weft search flood --all-versions --facets   how often in each year, of all that was captured then
+
+--export writes all results, in the order of their URLs, whatever --limit, --sort, --per-site and --distinct say. A result whose
+record cannot be had is named, and the exit code is 1.
 
 Searched are the current versions of pages; with at:, from: or to: their past versions too, as they were then. What
 cannot be used of a query is said in a note, never refused. Without a result the exit code is 0 too.
@@ -43,8 +54,42 @@ pub(crate) struct Args {
     /// Count results by domain, year, type and language
     #[arg(long)]
     facets: bool,
+    /// What comes first: the best match, or what was captured last or first, or the least address
+    #[arg(long, value_enum, default_value_t = Sort::Relevance, hide_default_value = true)]
+    sort: Sort,
+    /// Search past versions of pages, too, also without at:, from: or to:
+    #[arg(long)]
+    all_versions: bool,
+    /// Show at most N results of one registered domain
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    per_site: usize,
+    /// Show the first alone of results with the same content (payload digest)
+    #[arg(long)]
+    distinct: bool,
+    #[command(flatten)]
+    export: export::Args,
     #[command(flatten)]
     paging: Paging,
+}
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    Relevance,
+    Newest,
+    Oldest,
+    Url,
+}
+
+impl From<Sort> for SearchOrder {
+    fn from(sort: Sort) -> SearchOrder {
+        match sort {
+            Sort::Relevance => SearchOrder::Relevance,
+            Sort::Newest => SearchOrder::Newest,
+            Sort::Oldest => SearchOrder::Oldest,
+            Sort::Url => SearchOrder::Url,
+        }
+    }
 }
 
 /// Runs `weft search`.
@@ -56,15 +101,43 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         after: args.paging.after,
         explain: args.explain,
         facets: args.facets,
+        order: args.sort.into(),
+        all_versions: args.all_versions,
+        per_site: args.per_site,
+        distinct: args.distinct,
     };
+    if let Some(format) = args.export.export {
+        return export::run(&question, format, &args.export, context);
+    }
+    let flags = again(&question);
     let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);
     };
-    print(&answer, &query, context)?;
+    print(&answer, &query, &flags, context)?;
     Ok(Outcome::Done)
 }
 
-fn print(answer: &Answer<SearchBody>, query: &str, context: &mut Context) -> anyhow::Result<()> {
+/// The flags that ask the same again.
+fn again(question: &SearchQuestion) -> String {
+    let mut flags = match question.order {
+        SearchOrder::Relevance => String::new(),
+        SearchOrder::Newest => " --sort newest".to_owned(),
+        SearchOrder::Oldest => " --sort oldest".to_owned(),
+        SearchOrder::Url => " --sort url".to_owned(),
+    };
+    if question.all_versions {
+        flags.push_str(" --all-versions");
+    }
+    if question.per_site > 0 {
+        flags.push_str(&format!(" --per-site {}", question.per_site));
+    }
+    if question.distinct {
+        flags.push_str(" --distinct");
+    }
+    flags
+}
+
+fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Context) -> anyhow::Result<()> {
     let body = &answer.body;
     head(answer.epoch, body, &mut context.out)?;
     for hit in &body.hits {
@@ -73,7 +146,12 @@ fn print(answer: &Answer<SearchBody>, query: &str, context: &mut Context) -> any
     for facet in &body.facets {
         facet_text(facet, &mut context.out)?;
     }
-    let again = format!("weft search {}{}", shell_word(query), context.archive_flag());
+    years_text(&body.years, &mut context.out)?;
+    let again = format!(
+        "weft search {}{flags}{}",
+        shell_word(query),
+        context.archive_flag()
+    );
     paging::more(&mut context.out, &again, body.next.as_deref())?;
     Ok(())
 }
@@ -84,6 +162,9 @@ fn head(epoch: u64, body: &SearchBody, out: &mut Out) -> std::io::Result<()> {
         counted(body.total, "result", "results"),
         body.took_ms
     );
+    if body.shown_total < body.total {
+        line.push_str(&format!(", {} shown", count(body.shown_total)));
+    }
     if body.search_epoch < epoch {
         line.push_str(&format!(
             " (search covers epoch {} of {})",
@@ -110,7 +191,12 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         hit.mime.clone(),
         hit.language.clone(),
         counted(hit.inlinks, "in-link", "in-links"),
-        format!("score {:.3}", hit.score),
+        match hit.score > 0.0 {
+            true => format!("score {:.3}", hit.score),
+            false => String::new(),
+        },
+        more(hit.of_site, "of its site"),
+        more(hit.of_digest, "with this content"),
     ];
     let facts: Vec<&str> = facts
         .iter()
@@ -128,6 +214,14 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         explanation_text(explanation, 1, out)?;
     }
     Ok(())
+}
+
+/// How many results are in a group.
+fn more(group: Option<u64>, what: &str) -> String {
+    match group {
+        Some(group) if group > 1 => format!("{} {what}", counted(group, "result", "results")),
+        _ => String::new(),
+    }
 }
 
 /// When the page was this, and whether it still is.
@@ -170,6 +264,23 @@ fn explanation_text(value: &Value, depth: usize, out: &mut Out) -> std::io::Resu
         explanation_text(detail, depth + 1, out)?;
     }
     Ok(())
+}
+
+/// Results of each year, and how many that is of a thousand.
+fn years_text(years: &[YearCount], out: &mut Out) -> std::io::Result<()> {
+    let years: Vec<String> = years
+        .iter()
+        .filter(|year| year.count > 0)
+        .map(|year| {
+            let share = year.count as f64 * 1000.0 / year.documents.max(1) as f64;
+            format!("{} {} ({share:.1} of 1,000)", year.year, count(year.count))
+        })
+        .collect();
+    if years.is_empty() {
+        return Ok(());
+    }
+    let name = out.style.dim("years");
+    writeln!(out, "\n{name}: {}", years.join(", "))
 }
 
 fn facet_text(facet: &Facet, out: &mut Out) -> std::io::Result<()> {

@@ -294,13 +294,17 @@ fn mistakes_of_a_query_are_told() {
     );
 }
 
-/// Until older versions can be asked for, whoever asks is told that they are not.
+/// Whoever asks is told which versions are asked.
 #[test]
 fn what_is_asked_of_the_newest_version_alone_says_so() {
     let place = loaded();
-    for command in ["search", "inlinks", "outlinks"] {
+    for (command, words) in [
+        ("search", "current versions"),
+        ("inlinks", "newest version"),
+        ("outlinks", "newest version"),
+    ] {
         let help = place.good(&[command, "--help"]);
-        assert!(help.contains("newest version"), "{command}: {help}");
+        assert!(help.contains(words), "{command}: {help}");
     }
 }
 

@@ -22,6 +22,7 @@ mod real;
 mod rebuild;
 mod rights;
 mod s3_face;
+mod search;
 mod serve;
 mod serve_policies;
 mod sql;

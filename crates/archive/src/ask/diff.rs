@@ -1,0 +1,209 @@
+//! What has changed on a page between two of its versions.
+
+use std::time::Duration;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::basis::Basis;
+use super::seen::Seen;
+use super::{key, time};
+use crate::AskError;
+use crate::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
+
+/// Time to look for the shortest difference; after that a longer one is given.
+const TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Words shown on each side of a change.
+const CONTEXT_WORDS: usize = 20;
+
+pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskError> {
+    let seen = basis.seen();
+    let url_key = key::url_key(&question.url)?;
+    let versions = versions(&seen, &url_key)?;
+    if versions.is_empty() {
+        return Err(match seen.uri(&url_key)? {
+            Some(_) => AskError::not_found(format!("{} has no version that is a page", question.url)),
+            None => key::unknown(&question.url, &url_key),
+        });
+    }
+    let to = match &question.to {
+        Some(at) => find(&versions, at, &question.url)?,
+        None => versions.len() - 1,
+    };
+    let from = match &question.from {
+        Some(at) => find(&versions, at, &question.url)?,
+        None => to.checked_sub(1).ok_or_else(|| {
+            AskError::not_found(format!(
+                "{} has no version before that to compare it with",
+                question.url
+            ))
+        })?,
+    };
+    let (from, to) = (&versions[from], &versions[to]);
+    let (older, newer) = (text(&seen, &url_key, from)?, text(&seen, &url_key, to)?);
+    let mut body = DiffBody {
+        from: from.shown.clone(),
+        to: to.shown.clone(),
+        url_key,
+        ..DiffBody::default()
+    };
+    add_parts(&older, &newer, &mut body);
+    Ok(body)
+}
+
+/// A version of a page.
+struct Version {
+    since_ms: i64,
+    shown: DiffVersion,
+    text: Text,
+}
+
+enum Text {
+    Current,
+    Past(Option<[u8; 16]>),
+}
+
+/// Oldest first.
+fn versions(seen: &Seen<'_>, url_key: &str) -> Result<Vec<Version>, AskError> {
+    let (since_ms, past) = seen.history(url_key)?;
+    let mut versions: Vec<Version> = past
+        .into_iter()
+        .map(|past| Version {
+            since_ms: past.since_ms,
+            shown: DiffVersion {
+                since: civil::iso(past.since_ms),
+                fetch_time: civil::iso(past.fetch_time_ms),
+                until: Some(civil::iso(past.until_ms)),
+                title: past.title,
+                digest: past.digest,
+            },
+            text: Text::Past(past.text),
+        })
+        .collect();
+    if let Some(current) = seen.version(url_key)?.filter(|version| version.is_page) {
+        versions.push(Version {
+            since_ms,
+            shown: DiffVersion {
+                since: civil::iso(since_ms),
+                fetch_time: civil::iso(current.fetch_time_ms),
+                until: None,
+                title: current.title,
+                digest: current.digest,
+            },
+            text: Text::Current,
+        });
+    }
+    Ok(versions)
+}
+
+/// The version at the end of a time.
+fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
+    let (_, last) = civil::range_of_digits(time::check(at)?);
+    let found = versions
+        .iter()
+        .rposition(|version| civil::digits(version.since_ms) <= last);
+    found.ok_or_else(|| {
+        let first = &versions[0].shown.since;
+        AskError::not_found(format!("{url} has no version at {at}: its first is of {first}"))
+    })
+}
+
+fn text(seen: &Seen<'_>, url_key: &str, version: &Version) -> Result<String, AskError> {
+    let text = match version.text {
+        Text::Current => seen.text(url_key)?,
+        Text::Past(None) => None,
+        Text::Past(Some(name)) => {
+            let text = seen.past_text(url_key, name)?;
+            if text.is_none() {
+                return Err(AskError::forbidden(
+                    "texts of past versions are not shown here, because some captures of this URL may be hidden",
+                ));
+            }
+            text
+        }
+    };
+    Ok(text.unwrap_or_default())
+}
+
+fn add_parts(older: &str, newer: &str, body: &mut DiffBody) {
+    let found = TextDiff::configure()
+        .timeout(TIME_MAX)
+        .diff_unicode_words(older, newer);
+    for change in found.iter_all_changes() {
+        let (kind, words) = match change.tag() {
+            ChangeTag::Equal => (DiffChange::Same, None),
+            ChangeTag::Delete => (DiffChange::Gone, Some(&mut body.words_gone)),
+            ChangeTag::Insert => (DiffChange::New, Some(&mut body.words_new)),
+        };
+        let word = change.value();
+        if let Some(words) = words {
+            *words += u64::from(word.chars().any(char::is_alphanumeric));
+        }
+        match body.parts.last_mut() {
+            Some(last) if last.change == kind => last.text.push_str(word),
+            _ => body.parts.push(DiffPart {
+                change: kind,
+                text: word.to_owned(),
+            }),
+        }
+    }
+    let count = body.parts.len();
+    for (place, part) in body.parts.iter_mut().enumerate() {
+        if part.change == DiffChange::Same {
+            part.text = around(&part.text, place > 0, place + 1 < count);
+        }
+    }
+}
+
+/// The beginning of a text that stayed, if there is a change before it, and its end, if there is one behind it.
+fn around(text: &str, is_behind: bool, is_before: bool) -> String {
+    let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
+    let kept = CONTEXT_WORDS * (usize::from(is_behind) + usize::from(is_before));
+    if words.len() <= kept + 1 {
+        return text.to_owned();
+    }
+    let head = if is_behind { CONTEXT_WORDS } else { 0 };
+    let tail = if is_before { CONTEXT_WORDS } else { 0 };
+    let (head, tail) = (words[..head].concat(), words[words.len() - tail..].concat());
+    match (is_behind, is_before) {
+        (false, false) => "…".to_owned(),
+        (false, true) => format!("… {tail}"),
+        (true, false) => format!("{head}…"),
+        (true, true) => format!("{head}… {tail}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(older: &str, newer: &str, expected: &str) {
+        let mut body = DiffBody::default();
+        add_parts(older, newer, &mut body);
+        let shown: String = body
+            .parts
+            .iter()
+            .map(|part| match part.change {
+                DiffChange::Same => part.text.clone(),
+                DiffChange::Gone => format!("[-{}-]", part.text),
+                DiffChange::New => format!("[+{}+]", part.text),
+            })
+            .collect();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn changes_stand_among_what_stayed() {
+        check("a b c", "a x c", "a [-b-][+x+] c");
+        check("", "new", "[+new+]");
+        check("same", "same", "same");
+        let long = "word ".repeat(100);
+        let context = "word ".repeat(CONTEXT_WORDS);
+        check(&long, &long, "…");
+        check(
+            &format!("{long}old {long}"),
+            &format!("{long}new {long}"),
+            &format!("… {context}[-old-][+new+] {}…", "word ".repeat(CONTEXT_WORDS - 1)),
+        );
+    }
+}

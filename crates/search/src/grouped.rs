@@ -1,0 +1,377 @@
+//! Results in groups: at most so many of one site, and one of each content.
+//!
+//! What is shown is as if somebody went through all matches in order, passed over those of a content that had been met, and then over those of
+//! a site that had its number already. So a group's best are kept for all groups of a segment, and the going through is done over
+//! these alone.
+//!
+//! Invariant: totals and counts of groups are of all matches, whatever page of results is asked for.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use tantivy::collector::{Collector, SegmentCollector};
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
+
+use crate::collect::{Collect, Collected, Found, Times, bucket_of};
+use crate::facets::{Counter, Counts};
+use crate::near::NearDocs;
+use crate::rank::{self, Units};
+use crate::results::Group;
+use crate::visible::Bits;
+use crate::{keys, schema};
+
+/// How results are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Grouping {
+    /// At most so many of a registered domain; 0 for all.
+    pub(crate) per_site: usize,
+    /// One of each payload digest.
+    pub(crate) distinct: bool,
+}
+
+impl Grouping {
+    /// Whether there is any.
+    pub(crate) fn is_any(self) -> bool {
+        self.per_site > 0 || self.distinct
+    }
+}
+
+/// Collects as [`Collect`] does, in groups.
+pub(crate) struct Grouped<'c, 'v> {
+    pub(crate) collect: &'c Collect<'v>,
+    pub(crate) grouping: Grouping,
+}
+
+/// Name of a group over all segments.
+type GroupHash = u64;
+
+/// A match that is among the best of its group within its segment.
+struct Kept {
+    score: Units,
+    ordinal: u32,
+    segment: SegmentOrdinal,
+    document: DocId,
+    bucket: u8,
+    site: GroupHash,
+    digest: GroupHash,
+}
+
+/// What one segment gave.
+pub(crate) struct SegmentGroups {
+    total: u64,
+    kept: Vec<Kept>,
+    /// Matches of each site and digest.
+    of_site: FxHashMap<GroupHash, u64>,
+    of_digest: FxHashMap<GroupHash, u64>,
+    keys: Option<StrColumn>,
+    counts: Option<Counts>,
+}
+
+impl Collector for Grouped<'_, '_> {
+    type Fruit = Collected;
+    type Child = SegmentGrouped;
+
+    fn for_segment(
+        &self,
+        segment: SegmentOrdinal,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<SegmentGrouped> {
+        let Collect {
+            buckets,
+            visible,
+            near,
+            facets,
+            order,
+            ..
+        } = self.collect;
+        let fast = reader.fast_fields();
+        Ok(SegmentGrouped {
+            segment,
+            grouping: self.grouping,
+            keys: fast.str(schema::KEY)?,
+            domains: fast.str(schema::DOMAIN)?,
+            digests: fast.u64(schema::DIGEST)?,
+            no_digest: keys::hash(""),
+            buckets: buckets.of_segment(segment as usize),
+            visible: visible.of_segment(segment as usize).cloned(),
+            near: near.open(reader)?,
+            times: Times::open(*order, reader)?,
+            total: 0,
+            groups: FxHashMap::default(),
+            of_site: FxHashMap::default(),
+            counter: facets.then(|| Counter::new(reader)).transpose()?,
+        })
+    }
+
+    fn requires_scoring(&self) -> bool {
+        self.collect.requires_scoring()
+    }
+
+    fn merge_fruits(&self, segments: Vec<SegmentGroups>) -> tantivy::Result<Collected> {
+        let mut all = Collected::default();
+        let (mut of_site, mut of_digest) = (FxHashMap::default(), FxHashMap::default());
+        let (mut kept, mut key_columns) = (Vec::new(), Vec::new());
+        for segment in segments {
+            all.total += segment.total;
+            all.counts.extend(segment.counts);
+            add(&mut of_site, segment.of_site);
+            add(&mut of_digest, segment.of_digest);
+            if let Some(first) = segment.kept.first() {
+                key_columns.resize(key_columns.len().max(first.segment as usize + 1), None);
+                key_columns[first.segment as usize] = segment.keys;
+            }
+            kept.extend(segment.kept);
+        }
+        let kept = in_order(kept, &key_columns)?;
+        let after = self.collect.after.as_ref();
+        let (mut sites, mut digests) = (FxHashMap::<_, usize>::default(), FxHashSet::default());
+        for one in &kept {
+            // Of a content the first counts alone, shown or not: another of another site does not take its place.
+            if self.grouping.distinct && !digests.insert(one.digest) {
+                continue;
+            }
+            if self.grouping.per_site > 0 {
+                let of_site = sites.entry(one.site).or_default();
+                if *of_site == self.grouping.per_site {
+                    continue;
+                }
+                *of_site += 1;
+            }
+            all.shown_total += 1;
+            let is_behind = match after {
+                Some(after) if one.score == after.score => key_of(&key_columns, one)? > after.key,
+                Some(after) => one.score < after.score,
+                None => true,
+            };
+            if !is_behind {
+                continue;
+            }
+            if all.best.len() == self.collect.limit {
+                all.more = true;
+                // The rest is counted alone.
+                continue;
+            }
+            let count = |groups: &FxHashMap<GroupHash, u64>, name: GroupHash, is_any: bool| {
+                groups.get(&name).copied().filter(|_| is_any).unwrap_or(0)
+            };
+            all.best.push(Found {
+                score: one.score,
+                bucket: one.bucket,
+                address: DocAddress::new(one.segment, one.document),
+                group: Some(Group {
+                    of_site: count(&of_site, one.site, self.grouping.per_site > 0),
+                    of_digest: count(&of_digest, one.digest, self.grouping.distinct),
+                }),
+            });
+        }
+        Ok(all)
+    }
+}
+
+fn add(sums: &mut FxHashMap<GroupHash, u64>, counts: FxHashMap<GroupHash, u64>) {
+    for (name, count) in counts {
+        *sums.entry(name).or_default() += count;
+    }
+}
+
+/// Best first, then by key. Keys are read only where scores are equal.
+fn in_order(mut kept: Vec<Kept>, keys: &[Option<StrColumn>]) -> tantivy::Result<Vec<Kept>> {
+    kept.sort_unstable_by(|a, b| (b.score, a.segment, a.ordinal).cmp(&(a.score, b.segment, b.ordinal)));
+    let mut ordered = Vec::with_capacity(kept.len());
+    let mut kept = kept.into_iter().peekable();
+    while let Some(first) = kept.next() {
+        let score = first.score;
+        let mut equal = vec![first];
+        while let Some(next) = kept.next_if(|next| next.score == score) {
+            equal.push(next);
+        }
+        // Within one segment the order of the ordinals is that of the keys.
+        if equal.iter().any(|one| one.segment != equal[0].segment) {
+            let mut named = Vec::with_capacity(equal.len());
+            for one in equal {
+                named.push((key_of(keys, &one)?, one));
+            }
+            named.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+            ordered.extend(named.into_iter().map(|(_, one)| one));
+        } else {
+            ordered.extend(equal);
+        }
+    }
+    Ok(ordered)
+}
+
+fn key_of(keys: &[Option<StrColumn>], one: &Kept) -> tantivy::Result<String> {
+    let mut key = String::new();
+    if let Some(Some(column)) = keys.get(one.segment as usize) {
+        column.ord_to_str(u64::from(one.ordinal), &mut key)?;
+    }
+    Ok(key)
+}
+
+/// Collects in one segment.
+pub(crate) struct SegmentGrouped {
+    segment: SegmentOrdinal,
+    grouping: Grouping,
+    keys: Option<StrColumn>,
+    domains: Option<StrColumn>,
+    digests: Column<u64>,
+    /// Of captures without a digest: each is a group of its own.
+    no_digest: GroupHash,
+    buckets: Arc<[u8]>,
+    visible: Option<Bits>,
+    near: NearDocs,
+    times: Times,
+    total: u64,
+    /// By digest, or where these are no groups by domain.
+    groups: FxHashMap<u64, OfGroup>,
+    /// By domain.
+    of_site: FxHashMap<u64, u64>,
+    counter: Option<Counter>,
+}
+
+#[derive(Default)]
+struct OfGroup {
+    count: u64,
+    /// Score, key ordinal and document, best first; as many as may be shown.
+    best: Vec<(Units, u32, DocId)>,
+}
+
+impl SegmentGrouped {
+    fn domain(&self, document: DocId) -> u64 {
+        let column = self.domains.as_ref();
+        column
+            .and_then(|column| column.ords().first(document))
+            .unwrap_or(u64::MAX)
+    }
+
+    fn digest(&self, document: DocId) -> GroupHash {
+        match self.digests.first(document) {
+            Some(digest) if digest != self.no_digest => digest,
+            // No hash of a digest to be expected.
+            _ => u64::from(self.segment) << 32 | u64::from(document),
+        }
+    }
+
+    fn score(&self, document: DocId, score: Score) -> Units {
+        self.times.place(document).unwrap_or_else(|| {
+            let prior = rank::prior(bucket_of(&self.buckets, document));
+            rank::units(score) + prior
+        })
+    }
+}
+
+impl SegmentCollector for SegmentGrouped {
+    type Fruit = SegmentGroups;
+
+    fn collect(&mut self, document: DocId, score: Score) {
+        if self
+            .visible
+            .as_ref()
+            .is_some_and(|visible| !visible.has(document))
+        {
+            return;
+        }
+        self.total += 1;
+        if let Some(counter) = &mut self.counter {
+            counter.count(document);
+        }
+        let domain = self.domain(document);
+        if self.grouping.per_site > 0 {
+            *self.of_site.entry(domain).or_default() += 1;
+        }
+        let (name, most) = match self.grouping.distinct {
+            true => (self.digest(document), 1),
+            false => (domain, self.grouping.per_site),
+        };
+        let mut score = self.score(document, score);
+        let ordinals = self.keys.as_ref().map(|keys| keys.ords());
+        let ordinal = ordinals.and_then(|ords| ords.first(document)).unwrap_or(0) as u32;
+        let by_score = self.times.place(document).is_none();
+        let group = self.groups.entry(name).or_default();
+        group.count += 1;
+        let last = group
+            .best
+            .get(most - 1)
+            .map(|&(score, ordinal, _)| (score, ordinal));
+        if by_score {
+            // Positions cost reads.
+            if last.is_some_and(|(last, _)| score + self.near.most() < last) {
+                return;
+            }
+            score += self.near.gain(document);
+        }
+        let comes_before = |a: (Units, u32), b: (Units, u32)| a.0 > b.0 || a.0 == b.0 && a.1 < b.1;
+        if last.is_some_and(|last| !comes_before((score, ordinal), last)) {
+            return;
+        }
+        let at = group.best.partition_point(|&(other, other_ordinal, _)| {
+            comes_before((other, other_ordinal), (score, ordinal))
+        });
+        group.best.insert(at, (score, ordinal, document));
+        group.best.truncate(most);
+    }
+
+    fn harvest(self) -> SegmentGroups {
+        let sites = self.site_hashes();
+        let site = |domain: u64| sites.get(&domain).copied().unwrap_or(u64::MAX);
+        let mut kept = Vec::new();
+        let mut of_digest = FxHashMap::default();
+        for (name, group) in &self.groups {
+            if self.grouping.distinct {
+                of_digest.insert(*name, group.count);
+            }
+            kept.extend(group.best.iter().map(|&(score, ordinal, document)| Kept {
+                score,
+                ordinal,
+                segment: self.segment,
+                document,
+                bucket: bucket_of(&self.buckets, document),
+                site: site(self.domain(document)),
+                digest: match self.grouping.distinct {
+                    true => *name,
+                    false => self.digest(document),
+                },
+            }));
+        }
+        SegmentGroups {
+            total: self.total,
+            kept,
+            of_site: self
+                .of_site
+                .iter()
+                .map(|(domain, count)| (site(*domain), *count))
+                .collect(),
+            of_digest,
+            keys: self.keys,
+            counts: self.counter.map(Counter::finish),
+        }
+    }
+}
+
+impl SegmentGrouped {
+    /// Names of the domains that were met, for all segments.
+    fn site_hashes(&self) -> FxHashMap<u64, GroupHash> {
+        let mut ordinals: Vec<u64> = self
+            .of_site
+            .keys()
+            .copied()
+            .filter(|ordinal| *ordinal != u64::MAX)
+            .collect();
+        ordinals.sort_unstable();
+        let mut hashes = FxHashMap::default();
+        if let Some(column) = &self.domains {
+            let mut next = ordinals.iter();
+            // What cannot be read is one group; the search goes on.
+            let read = column.dictionary().sorted_ords_to_term_cb(&ordinals, |name| {
+                if let Some(&ordinal) = next.next() {
+                    hashes.insert(ordinal, keys::hash(&String::from_utf8_lossy(name)));
+                }
+            });
+            if let Err(error) = read {
+                tracing::warn!(%error, "names of domains could not be read");
+            }
+        }
+        hashes
+    }
+}

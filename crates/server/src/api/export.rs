@@ -1,0 +1,66 @@
+//! All results of a search, streamed.
+//!
+//! Records (WARC) are no format of it: one may be longer than what a server holds in memory for a stranger. `weft search --export warc`
+//! writes them.
+
+use std::sync::Arc;
+
+use archive::question::SearchQuestion;
+use archive::{Export, ExportFormat, Interrupt};
+use axum::body::Bytes;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use crate::arguments::Arguments;
+use crate::ask::{Answers, Asker};
+use crate::failure::Failure;
+use crate::stream::{self, Maker, Wanted};
+
+/// Formats that are streamed.
+pub(super) const FORMATS: [&str; 3] = ["jsonl", "csv", "cdxj"];
+
+/// The answer: a file of all results.
+pub(super) fn file(asker: &Asker, arguments: &Arguments) -> Result<Response, Failure> {
+    let format = arguments.text("format").unwrap_or(FORMATS[0]);
+    let format: ExportFormat = format.parse().map_err(Failure::bad_request)?;
+    let question = SearchQuestion {
+        query: arguments.required("q"),
+        all_versions: arguments.flag("all_versions"),
+        ..SearchQuestion::default()
+    };
+    let results = Results {
+        export: Export::new(&question, format),
+        source: asker.source(),
+    };
+    let wanted = Wanted(Interrupt::new());
+    let body = stream::body(asker.clone(), results, wanted, None);
+    let name = format!("attachment; filename=\"results.{}\"", format.extension());
+    let headers = [
+        (header::CONTENT_TYPE, format.media_type().to_owned()),
+        (header::CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, body).into_response())
+}
+
+struct Results {
+    export: Export,
+    source: Arc<dyn Answers>,
+}
+
+impl Maker for Results {
+    fn next(&mut self) -> std::io::Result<Option<Bytes>> {
+        let mut piece = Vec::new();
+        let source = &self.source;
+        let ask = |question| source.ask(&question);
+        let is_more = self.export.next(&ask, &source.sources(), &mut piece);
+        match is_more.map_err(std::io::Error::other)? {
+            // A result without its capture is lost by the list, so that its reader must know of it.
+            _ if !self.export.exported.left_out.is_empty() => Err(std::io::Error::other(format!(
+                "{} cannot be listed: {}",
+                self.export.exported.left_out[0].url, self.export.exported.left_out[0].why
+            ))),
+            true => Ok(Some(piece.into())),
+            false => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What has changed on a page between two of its versions.
+
+use archive::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
+use maud::{Markup, html};
+
+use super::html::{Context, Html, Shown};
+use super::parts;
+use crate::failure::Failure;
+use crate::present;
+use crate::query::Query;
+use look::{Frame, Section};
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let Some(url) = query.owned("url") else {
+        return Err(Failure::bad_request("the changes of which page? The address names no URL.").into());
+    };
+    let question = Diff {
+        url: url.clone(),
+        from: query.owned("from"),
+        to: query.owned("to"),
+    };
+    let answer = context.asker.ask(question).await?;
+    let title = format!("Changes: {url}");
+    let frame = Frame {
+        title: &title,
+        section: Section::None,
+        parts: context.parts(),
+        query: "",
+        epoch: Some(answer.epoch),
+    };
+    Ok(Html::ok(frame.around(content(&url, &answer.body))))
+}
+
+fn content(url: &str, diff: &DiffBody) -> Markup {
+    html! {
+        header.page-head {
+            h1 { "Changes" }
+            p.where { "of " (parts::url_link(url)) }
+        }
+        dl.figures {
+            div { dt { "From" } dd { (version(url, &diff.from)) } }
+            div { dt { "To" } dd { (version(url, &diff.to)) } }
+            div { dt { "Words" } dd { (present::count(diff.words_gone)) " gone, " (present::count(diff.words_new)) " new" } }
+        }
+        @if diff.words_gone == 0 && diff.words_new == 0 {
+            p.soft { "The words are the same; what differs is not shown here (markup, pictures, scripts)." }
+        }
+        p.changes dir="auto" { @for part in &diff.parts { (stretch(part)) } }
+    }
+}
+
+fn version(url: &str, version: &DiffVersion) -> Markup {
+    html! {
+        (parts::dated_link(url, &version.fetch_time, &version.title))
+        br;
+        span.soft {
+            (parts::date(&version.since)) " to "
+            @match &version.until { Some(until) => (parts::date(until)), None => "now" }
+        }
+    }
+}
+
+/// A stretch of text; archived, and so only ever text.
+fn stretch(part: &DiffPart) -> Markup {
+    let text = parts::text(&part.text);
+    html! {
+        @match part.change {
+            DiffChange::Same => (text),
+            DiffChange::Gone => del { (text) },
+            DiffChange::New => ins { (text) },
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `weft diff`: what has changed on a page between two of its versions.
+
+use std::io::Write;
+
+use archive::question::{Diff, DiffBody, DiffChange, DiffVersion};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::stdout::Out;
+use crate::style::{clean, clean_lines};
+use crate::units::{counted, time};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft diff http://www.iana.org/                       the current version against the one before
+  weft diff iana.org --from 2010 --to 2012-06          as it was at the end of these times
+  weft search '\"root zone\" site:iana.org from:2008'    where a phrase appeared, and until when it stood there
+
+Words that are gone stand in [-...-], new ones in {+...+}; in colours on a terminal.";
+
+/// Flags of `weft diff`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The URL, or its key
+    url: String,
+    /// The version of this time [default: the one before the other]
+    #[arg(long, value_name = "TIME", value_parser = digits)]
+    from: Option<String>,
+    /// The version of this time [default: the newest]
+    #[arg(long, value_name = "TIME", value_parser = digits)]
+    to: Option<String>,
+}
+
+/// A time as digits.
+fn digits(text: &str) -> Result<String, String> {
+    let digits = civil::digits_of_text(text);
+    digits.ok_or_else(|| {
+        "expected a time, or the beginning of one: 2012, 2012-06, 2012-06-01, 20120601103000".to_owned()
+    })
+}
+
+/// Runs `weft diff`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let question = Diff {
+        url: args.url,
+        from: args.from,
+        to: args.to,
+    };
+    let Some(answer) = ask::ask_or_print(context, question)? else {
+        return Ok(Outcome::Done);
+    };
+    print(&answer.body, &mut context.out)?;
+    Ok(Outcome::Done)
+}
+
+fn print(diff: &DiffBody, out: &mut Out) -> std::io::Result<()> {
+    version("-", &diff.from, out)?;
+    version("+", &diff.to, out)?;
+    let words = format!(
+        "{} gone, {} new",
+        counted(diff.words_gone, "word", "words"),
+        diff.words_new
+    );
+    writeln!(out, "{}\n", out.style.dim(&words))?;
+    let style = out.style;
+    for part in &diff.parts {
+        let text = clean_lines(&part.text);
+        match part.change {
+            DiffChange::Same => write!(out, "{text}")?,
+            DiffChange::Gone => write!(out, "{}", style.warn(&format!("[-{text}-]")))?,
+            DiffChange::New => write!(out, "{}", style.bold(&format!("{{+{text}+}}")))?,
+        }
+    }
+    writeln!(out)
+}
+
+fn version(sign: &str, version: &DiffVersion, out: &mut Out) -> std::io::Result<()> {
+    let until = version.until.as_deref().map_or_else(|| "now".to_owned(), time);
+    let line = format!(
+        "{sign} {} to {until}  {}",
+        time(&version.since),
+        clean(&version.title)
+    );
+    writeln!(out, "{}", out.style.bold(line.trim_end()))
+}

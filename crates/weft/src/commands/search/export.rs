@@ -1,0 +1,127 @@
+//! `weft search --export`: all results, into a file or to standard output.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use archive::question::SearchQuestion;
+use archive::{ExportFormat, Exported};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::stop::Stop;
+use crate::style::clean;
+use crate::units::{count, counted};
+
+/// Results that were left out and are named; the number of all is told in any case.
+const NAMED_MAX: usize = 10;
+
+/// Flags of an export.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Write all results, not a page of them: jsonl, csv, cdxj (their captures), warc (their records)
+    #[arg(long, value_name = "FORMAT", value_parser = crate::flag_values::one_of::<ExportFormat>(&ExportFormat::ALL.map(ExportFormat::name)))]
+    pub(super) export: Option<ExportFormat>,
+    /// Where --export writes to; standard output if absent
+    #[arg(long, short, value_name = "FILE", requires = "export")]
+    output: Option<PathBuf>,
+}
+
+/// Writes all results.
+pub(super) fn run(
+    question: &SearchQuestion,
+    format: ExportFormat,
+    args: &Args,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let archive = ask::open(context)?;
+    let bar = bar(args.output.is_some());
+    let stop = Stop::listen()?;
+    let mut progress = |done: u64, total: u64| {
+        bar.set_length(total);
+        bar.set_position(done);
+        !stop.asked()
+    };
+    let exported = match &args.output {
+        Some(path) => {
+            if path.exists() {
+                bail!("{} is there already; it is not overwritten", path.display());
+            }
+            let making = beside(path);
+            let file = File::create(&making).with_context(|| format!("create {}", making.display()))?;
+            let mut out = BufWriter::new(file);
+            let exported = archive
+                .export(question, format, &mut out, &mut progress)
+                .map_err(anyhow::Error::new)
+                .and_then(|exported| {
+                    let file = out.into_inner().map_err(|error| error.into_error())?;
+                    file.sync_all()?;
+                    std::fs::rename(&making, path)?;
+                    Ok(exported)
+                });
+            if exported.is_err() {
+                // What is half written must not be taken for the whole.
+                let _ = std::fs::remove_file(&making);
+            }
+            exported.with_context(|| format!("write {}", path.display()))?
+        }
+        None => {
+            if format == ExportFormat::Warc && std::io::stdout().is_terminal() {
+                bail!(
+                    "records are no text for a terminal: name a file with --output, or redirect the output"
+                );
+            }
+            archive.export(question, format, &mut context.out, &mut progress)?
+        }
+    };
+    bar.finish_and_clear();
+    report(&exported, args.output.as_deref(), context)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    path.with_file_name(name)
+}
+
+/// On standard error, which is a terminal's if there is anybody to look at it.
+fn bar(to_file: bool) -> ProgressBar {
+    if !to_file && std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} results  {eta}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// Says on standard error what could not be written, so that the output is that of the results alone.
+fn report(exported: &Exported, path: Option<&Path>, context: &mut Context) -> anyhow::Result<Outcome> {
+    if let Some(path) = path {
+        if context.json {
+            context.out.json(exported)?;
+        } else {
+            let written = counted(exported.results, "result", "results");
+            writeln!(context.out, "{written} written to {}", path.display())?;
+        }
+    }
+    if exported.left_out.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    let left_out = counted(exported.left_out.len() as u64, "result was", "results were");
+    eprintln!("{left_out} left out:");
+    for one in exported.left_out.iter().take(NAMED_MAX) {
+        eprintln!("  {} of {}: {}", clean(&one.url), one.fetch_time, clean(&one.why));
+    }
+    let more = exported.left_out.len().saturating_sub(NAMED_MAX);
+    if more > 0 {
+        eprintln!("  and {} more", count(more as u64));
+    }
+    Ok(Outcome::Losses)
+}

@@ -1,0 +1,160 @@
+//! `weft search`: past versions, groups, orders, and whole result sets.
+
+use crate::fixture;
+use crate::support::Place;
+
+/// A page that changed, twice the same text under two addresses, and another site.
+fn loaded() -> Place {
+    let place = Place::new();
+    let pages = [
+        (
+            "http://news.example/",
+            "2010-01-01T00:00:00Z",
+            "<title>First</title>the kestrel came back",
+        ),
+        (
+            "http://news.example/",
+            "2012-06-01T00:00:00Z",
+            "<title>Second</title>an osprey was seen",
+        ),
+        (
+            "http://news.example/",
+            "2014-01-01T00:00:00Z",
+            "<title>Sign in</title>please enter a password",
+        ),
+        (
+            "http://news.example/a",
+            "2013-01-01T00:00:00Z",
+            "<title>Birds</title>a kestrel and a heron",
+        ),
+        (
+            "http://news.example/b",
+            "2013-01-02T00:00:00Z",
+            "<title>Birds</title>a kestrel and a heron",
+        ),
+        (
+            "http://other.example/",
+            "2011-01-01T00:00:00Z",
+            "<title>Other</title>no heron but a kestrel",
+        ),
+    ];
+    place.write("x.warc", &fixture::warc(&pages));
+    place.good(&["load", "x.warc"]);
+    place
+}
+
+#[test]
+fn pages_are_found_as_they_were() {
+    let place = loaded();
+    assert!(place.good(&["search", "osprey"]).starts_with("0 results"));
+    let text = place.good(&["search", "osprey", "at:2012"]);
+    assert!(text.contains("past version, 2012-06-01 to 2014-01-01"), "{text}");
+    let text = place.good(&["search", "password"]);
+    assert!(text.contains("2014-01-01, newest of 3 versions"), "{text}");
+    let found = place.json(&[
+        "search",
+        "kestrel",
+        "OR",
+        "osprey",
+        "--all-versions",
+        "--sort",
+        "oldest",
+    ]);
+    let titles: Vec<&str> = found["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["title"].as_str().unwrap())
+        .collect();
+    assert_eq!(titles, ["First", "Other", "Second", "Birds", "Birds"]);
+    let text = place.good(&["diff", "http://news.example/", "--to", "2012-06"]);
+    assert!(
+        text.contains("[-kestrel-]") && text.contains("{+osprey+}"),
+        "{text}"
+    );
+    assert_eq!(place.run(&["diff", "http://news.example/a"]).code, Some(1));
+    assert_eq!(
+        place
+            .run(&["diff", "http://news.example/", "--from", "soon"])
+            .code,
+        Some(2)
+    );
+    let text = place.good(&["page", "http://news.example/"]);
+    assert!(text.contains("past version") && text.contains("Second"), "{text}");
+}
+
+#[test]
+fn results_are_grouped_and_counted() {
+    let place = loaded();
+    let text = place.good(&["search", "kestrel", "--per-site", "1"]);
+    assert!(
+        text.starts_with("3 results") && text.contains(", 2 shown"),
+        "{text}"
+    );
+    assert!(text.contains("2 results of its site"), "{text}");
+    let text = place.good(&["search", "kestrel", "--distinct"]);
+    assert!(
+        text.contains(", 2 shown") && text.contains("2 results with this content"),
+        "{text}"
+    );
+    let text = place.good(&["search", "kestrel", "--all-versions", "--facets"]);
+    assert!(
+        text.contains("2010 1 (1000.0 of 1,000)") && text.contains("2013 2 (1000.0 of 1,000)"),
+        "{text}"
+    );
+    // The next page is of the same list.
+    let text = place.good(&[
+        "search",
+        "kestrel",
+        "--sort",
+        "newest",
+        "--distinct",
+        "--limit",
+        "1",
+    ]);
+    assert!(text.contains("--sort newest --distinct"), "{text}");
+}
+
+#[test]
+fn all_results_are_written_to_a_file() {
+    let place = loaded();
+    let text = place.good(&[
+        "search",
+        "kestrel",
+        "from:2000",
+        "--export",
+        "csv",
+        "-o",
+        "birds.csv",
+    ]);
+    assert!(text.contains("4 results written to birds.csv"), "{text}");
+    let table = std::fs::read_to_string(place.path("birds.csv")).unwrap();
+    assert_eq!(table.lines().count(), 5);
+    assert!(
+        table.starts_with("url_key,url,domain,title,fetch_time,since,until,"),
+        "{table}"
+    );
+    let again = place.run(&["search", "kestrel", "--export", "csv", "-o", "birds.csv"]);
+    assert_eq!(again.code, Some(2), "{}", again.stderr);
+    assert!(again.stderr.contains("not overwritten"), "{}", again.stderr);
+    let lines = place.good(&["search", "kestrel", "--export", "cdxj"]);
+    assert_eq!(lines.lines().count(), 3);
+    place.good(&[
+        "search",
+        "kestrel",
+        "from:2000",
+        "--export",
+        "warc",
+        "--output",
+        "birds.warc.gz",
+    ]);
+    place.good(&["load", "birds.warc.gz", "--archive", "birds"]);
+    let found = place.json(&["search", "kestrel", "from:2000", "--archive", "birds"]);
+    assert_eq!(found["total"], 4);
+    std::fs::remove_file(place.path("x.warc")).unwrap();
+    let run = place.run(&["search", "kestrel", "--export", "warc", "-o", "none.warc.gz"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("3 results were left out"), "{}", run.stderr);
+    assert_eq!(place.run(&["search", "kestrel", "-o", "x"]).code, Some(2));
+    assert_eq!(place.run(&["search", "kestrel", "--export", "xls"]).code, Some(2));
+}
