@@ -195,6 +195,10 @@ impl Export {
             exporter.put(hit)?;
         }
         match found.next {
+            // An answer that leads to itself would be written for ever.
+            Some(next) if self.question.after.as_ref() == Some(&next) => {
+                return Err(AskError::internal("the results lead to themselves again").into());
+            }
             Some(next) => self.question.after = Some(next),
             None => self.ended = true,
         }

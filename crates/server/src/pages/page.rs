@@ -240,11 +240,11 @@ fn past_versions(page: &PageBody) -> Markup {
         @if !page.past_versions.is_empty() {
             section aria-labelledby="versions" {
                 h2 #versions { "Past versions" span.amount { (present::count(page.past_versions.len() as u64)) } }
-                ol.lines {
+                ol.versions {
                     @for (place, version) in page.past_versions.iter().take(CAPTURES).enumerate() {
                         li {
                             (parts::dated_link(&page.url, &version.fetch_time, &version.title))
-                            span.amount {
+                            p.soft {
                                 (parts::date(&version.since)) " to " (parts::date(&version.until))
                                 @if place + 1 < page.past_versions.len() {
                                     " \u{b7} " a href=(changes_since(&page.url, &version.fetch_time)) { "what changed then" }

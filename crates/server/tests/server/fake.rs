@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use archive::question::{Answer, Body, CdxBlocksBody, CdxBody, Question, SightBody};
+use archive::question::{Answer, Body, CdxBlocksBody, CdxBody, Question, SearchBody, SightBody};
 use archive::{AskError, ErrorCode};
 use axum::Router;
 use axum::body::{Body as Content, to_bytes};
@@ -87,6 +87,11 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
     // A list that goes on has an end.
     if let (Question::Cdx(cdx), Body::Cdx(CdxBody { next, .. })) = (question, &mut answer.body)
         && cdx.after.is_some()
+    {
+        *next = None;
+    }
+    if let (Question::Search(search), Body::Search(SearchBody { next, .. })) = (question, &mut answer.body)
+        && search.after.is_some()
     {
         *next = None;
     }

@@ -176,6 +176,8 @@ async fn answers_of_a_real_archive_have_their_schema() {
     let answers = ask_all(&router, |path, operation| match path {
         "/api/v1/search" => "/api/v1/search?q=%22domain+names&explain=1&facets=1".to_owned(),
         "/api/v1/captures" => "/api/v1/captures?url=*.iana.org".to_owned(),
+        // It was captured once: there is nothing before it.
+        "/api/v1/diff" => "/api/v1/diff?url=iana.org&from=2030".to_owned(),
         _ => address(path, operation).replace("example.com", "iana.org"),
     })
     .await;
