@@ -36,6 +36,7 @@ mod routes;
 mod sandbox;
 mod serve;
 mod settings;
+mod sites;
 mod sql;
 mod state;
 pub mod storage;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use archive::question::Sight;
+use archive::question::{Rights, Sight, SightBody};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State as Shared};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -15,14 +15,16 @@ use look::Parts;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
-use crate::api;
 use crate::api::table::ENDPOINTS;
+use crate::api::{self, loads};
 use crate::failure::{Code, Failure};
 use crate::fresh;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
+use crate::sites;
 use crate::sql;
 use crate::state::{Common, State};
+use crate::who_asks::Asking;
 
 /// Paths whose failures are JSON. The failures of all others are pages.
 const FOR_PROGRAMS: [&str; 4] = ["/api", "/cdx", "/record", "/metrics"];
@@ -34,7 +36,7 @@ const HEALTH_PATH: &str = "/healthz";
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 23] = [
+const OF_THE_ARCHIVE: [&str; 25] = [
     "/",
     "/search",
     "/page",
@@ -45,6 +47,8 @@ const OF_THE_ARCHIVE: [&str; 23] = [
     "/ranking",
     "/captures",
     "/about",
+    SIGN_IN,
+    SIGN_OUT,
     "/sandbox/content",
     "/api/v1/search",
     "/api/v1/page",
@@ -59,6 +63,19 @@ const OF_THE_ARCHIVE: [&str; 23] = [
     "/cdx/search/cdx",
     "/record",
 ];
+
+/// Where people say who they are.
+const SIGN_IN: &str = "/sign-in";
+const SIGN_OUT: &str = "/sign-out";
+
+/// Who cannot be told sees what those see from whom everything is hidden.
+const NOBODY_KNOWN: Parts = Parts {
+    archive: true,
+    running: false,
+    store: false,
+    sql: false,
+    files: false,
+};
 
 /// Values in an address must be shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and
 /// the HTTP library refuses all addresses above 65,534 bytes without an explanation.
@@ -119,6 +136,9 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     let is_for_all = vary.is_none() && seen.as_ref().is_some_and(|seen| seen.sees_everything());
     let mut response = match admitted {
         Err(failure) => failed(failure, for_programs),
+        Ok(()) if !for_programs && is_arrival(&state, route.as_ref(), &request) => {
+            sites::arrival(request.uri())
+        }
         Ok(()) => match tokio::time::timeout(time_max, next.run(request)).await {
             Ok(response) => response,
             Err(_) => failed(
@@ -128,9 +148,10 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         },
     };
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
-        // Who cannot be told sees what those see from whom everything is hidden.
-        let parts = seen.map_or_else(Parts::default, |seen| seen.parts());
-        response = pages::failure::page(&failure, parts).into_response();
+        let parts = seen.as_ref().map_or(NOBODY_KNOWN, |seen| seen.parts());
+        let viewer = seen.and_then(|seen| seen.viewer());
+        let can_sign_in = state.who_asks.takes_tokens();
+        response = pages::failure::page(&failure, parts, viewer, can_sign_in).into_response();
     }
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let soon = HeaderValue::from_static(RETRY_SECONDS);
@@ -180,24 +201,27 @@ async fn admit(
     route: Option<&MatchedPath>,
     request: &mut Request,
 ) -> Result<(), Failure> {
-    let groups = state.who_asks.groups(request)?;
     let path = route.map_or("", MatchedPath::as_str);
     let is_for_everybody =
         FOR_EVERYBODY.contains(&path) || look::ASSETS.iter().any(|asset| asset.path == path);
+    let asking = match state.who_asks.asking(request) {
+        // Whoever has a cookie that opens nothing any more must get here, and to the styles, to sign in again.
+        Err(_) if is_for_everybody || [SIGN_IN, SIGN_OUT].contains(&path) => over(state, request)?,
+        asking => asking?,
+    };
     if is_for_everybody {
-        request.extensions_mut().insert(state.seen_by(&groups, false));
+        let nothing = SightBody::default();
+        request.extensions_mut().insert(state.seen_by(asking, nothing));
         return Ok(());
     }
-    let everything = state
-        .owner()
-        .seen_by(&groups)
-        .ask(Sight {})
-        .await?
-        .body
-        .everything;
-    request
-        .extensions_mut()
-        .insert(state.seen_by(&groups, everything));
+    let asker = state.owner().seen_by(&asking.groups);
+    let is_from_here = loads::is_from_here(request);
+    let sight = match asker.ask(Sight {}).await {
+        Ok(answer) => answer.body,
+        Err(failure) => return Err(closed(state, is_from_here, failure).await),
+    };
+    let (groups, everything) = (asking.groups.clone(), sight.everything);
+    request.extensions_mut().insert(state.seen_by(asking, sight));
     // Where there is nothing, everybody is told so.
     match everything || route.is_none() || OF_THE_ARCHIVE.contains(&path) {
         true => Ok(()),
@@ -209,6 +233,41 @@ async fn admit(
             ),
         )),
     }
+}
+
+/// Somebody whose cookie opens nothing any more; the same failure again if it was no cookie.
+fn over(state: &Common, request: &Request) -> Result<Asking, Failure> {
+    match state.who_asks.cookie(request.headers()) {
+        Some(_) => Ok(Asking::over()),
+        None => state.who_asks.asking(request),
+    }
+}
+
+/// Why nothing is shown at all: the rules cannot be read. Their file's name and what stands in it are told on this machine alone.
+async fn closed(state: &Common, is_from_here: bool, failure: Failure) -> Failure {
+    // The owner sees everything whatever the rules are, so this fails only where they cannot be read.
+    let is_of_rules = failure.is_unavailable() && state.owner().ask(Rights {}).await.is_err();
+    let has_proxy = state.who_asks.believes_a_proxy() || !state.settings.hosts.is_empty();
+    if !is_of_rules || !has_proxy && is_from_here {
+        return failure;
+    }
+    tracing::error!(
+        reason = failure.message,
+        "nothing is shown: the rules cannot be read"
+    );
+    Failure::unavailable(
+        "the rules of who may see what cannot be read, so nothing is shown until they are mended: weft rights ls says to the owner \
+         of the archive what is wrong with them",
+    )
+}
+
+/// Whether somebody comes from another site, so that the cookie of signing in, if they have one, is not with them.
+fn is_arrival(state: &Common, route: Option<&MatchedPath>, request: &Request) -> bool {
+    let is_page = route.is_some_and(|route| !route.as_str().starts_with("/sandbox"));
+    is_page
+        && state.who_asks.takes_tokens()
+        && state.who_asks.cookie(request.headers()).is_none()
+        && sites::is_arrival(request)
 }
 
 /// Why a request is refused before it is looked at.

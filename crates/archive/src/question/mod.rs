@@ -15,6 +15,7 @@ mod load;
 mod page;
 mod rebuild;
 mod record;
+mod rights;
 mod search;
 mod sight;
 mod status;
@@ -24,8 +25,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*, search::*,
-    sight::*, status::*, takedown::*,
+    cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*, rights::*,
+    search::*, sight::*, status::*, takedown::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

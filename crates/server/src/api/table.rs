@@ -3,7 +3,7 @@
 use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
     CdxQuestion, Domain, DomainOrder, Domains, Inlinks, Job, Jobs, Ledger, LedgerState, MatchType, Outlinks,
-    Page, Quarantine, Question, Record, SearchQuestion, Stages, Status, Takedowns, Top,
+    Page, Quarantine, Question, Record, Rights, SearchQuestion, Stages, Status, Takedowns, Top,
 };
 
 use super::cdx::LAST_MAX;
@@ -443,6 +443,16 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "takedowns",
             question: |_| Ok(Question::Takedowns(Takedowns {})),
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/rights",
+        summary: "The rules of who may see what, and what holds where no rule matches",
+        parameters: &[],
+        serves: Serves::Answer {
+            answer: "rights",
+            question: |_| Ok(Question::Rights(Rights {})),
         },
     },
     Endpoint {
