@@ -17,6 +17,7 @@
 
 use axum::Router;
 
+mod admit;
 mod api;
 mod arguments;
 mod ask;

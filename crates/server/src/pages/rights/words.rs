@@ -54,7 +54,10 @@ pub(super) fn what(condition: &Condition) -> Markup {
 
 fn beginning(prefix: &str, but_not: &[String]) -> Markup {
     html! {
-        "addresses that begin with " (address(prefix))
+        @match hosts_below(prefix) {
+            Some(name) => { "all hosts below " span title=(present::clean(prefix)) { (parts::url_text(&name)) } },
+            None => { "addresses that begin with " (address(prefix)) },
+        }
         @for (i, one) in but_not.iter().enumerate() {
             @if i == 0 { ", but not " } @else { ", nor " }
             @match one.strip_suffix(EXACT) {
@@ -63,6 +66,13 @@ fn beginning(prefix: &str, but_not: &[String]) -> Markup {
             }
         }
     }
+}
+
+/// `org,example,` begins the keys of all hosts below `example.org`.
+fn hosts_below(prefix: &str) -> Option<String> {
+    let labels = prefix.strip_suffix(',')?;
+    let is_host = !labels.is_empty() && !labels.contains([')', ':', '/']);
+    is_host.then(|| labels.rsplit(',').collect::<Vec<_>>().join("."))
 }
 
 /// When captures have to be made.
@@ -207,7 +217,7 @@ mod tests {
                 younger_than_days: Some(365),
                 ..Condition::default()
             },
-            "addresses that begin with org,example,and captured in the last 365 days",
+            "all hosts below example.organd captured in the last 365 days",
         );
         check(
             Condition {
