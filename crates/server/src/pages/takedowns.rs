@@ -99,7 +99,7 @@ fn register(body: &TakedownsBody) -> Markup {
         ]))
         section aria-labelledby="register" {
             h2 #register { "The register" }
-            div.register { (parts::table("Takedowns, the newest first", &columns, cells.collect())) }
+            div.governed.register { (parts::table("Takedowns, the newest first", &columns, cells.collect())) }
             @if body.rows.len() > ROWS {
                 p.soft { "The newest " (ROWS) " of " (present::count(body.rows.len() as u64)) "; "
                     a href="/api/v1/takedowns" { "the API" } " has all." }

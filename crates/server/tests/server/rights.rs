@@ -316,7 +316,7 @@ async fn rules_that_cannot_be_read_close_the_server() {
 #[test]
 fn on_its_own_machine_the_page_says_what_is_wrong_with_the_rules() {
     let place = Place::new();
-    let rules = "[[rule]]\naccess = \"deny\"\ndomain = \"not a <host>\"\n";
+    let rules = "[[rule]]\naccess = \"deny\"\nfrom = \"<soon>\"\n";
     std::fs::write(place.archive.rights_path(), rules).unwrap();
     let shown = |settings: ServerSettings, more: &str| {
         let running = Running::start_over(place.archive.clone(), settings);
@@ -328,7 +328,7 @@ fn on_its_own_machine_the_page_says_what_is_wrong_with_the_rules() {
     assert!(text.starts_with("HTTP/1.1 503"), "{text}");
     assert!(text.contains("rights.toml:1: rule 1 means nothing"), "{text}");
     assert!(
-        text.contains("not a &lt;host&gt;") && !text.contains("<host>"),
+        text.contains("&lt;soon&gt;") && !text.contains("<soon>"),
         "{text}"
     );
     let named = ServerSettings {
@@ -405,7 +405,7 @@ async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
         absent.contains("never captured") && absent.contains(">seen<"),
         "{absent}"
     );
-    let (status, _, text) = get(&router, "/rights?url=http://a b/&as=readers&at=soon", &[]).await;
+    let (status, _, text) = get(&router, "/rights?url=http://a/&as=readers&at=soon", &[]).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{text}");
     assert!(
         text.contains("role=\"alert\"") && text.contains("is no time"),

@@ -26,7 +26,8 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Answer { epoch, body } = context.asker.ask(Rights {}).await?;
     let asked = Asked::read(&query);
     let answer = match asked.question() {
-        Some(question) => Some(context.asker.ask(question?).await.map(|answer| answer.body)),
+        Some(Ok(question)) => Some(context.asker.ask(question).await.map(|answer| answer.body)),
+        Some(Err(failure)) => Some(Err(failure)),
         None => None,
     };
     let frame = Frame {
@@ -137,7 +138,7 @@ fn rules(body: &RightsBody) -> Markup {
                     p.soft { "None: the default holds for everything." }
                 } @else {
                     p.soft { "Their order means nothing: what one rule hides from somebody is hidden, whatever another shows." }
-                    div.wide-first { (parts::table("Rules", &columns, cells.collect())) }
+                    div.governed.rules { (parts::table("Rules", &columns, cells.collect())) }
                 }
                 @if body.rules.len() > RULES_MAX {
                     p.soft { "The first " (present::count(RULES_MAX as u64)) " of " (present::count(body.rules.len() as u64)) "; " code { "weft rights ls" } " shows all." }
