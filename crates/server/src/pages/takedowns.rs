@@ -68,7 +68,7 @@ fn commands() -> Markup {
 fn register(body: &TakedownsBody) -> Markup {
     let in_force = body.rows.iter().filter(|row| row.undone.is_none()).count() as u64;
     let columns = [
-        Column("No.", Align::Number),
+        Column("No.", Align::Text),
         Column("When (UTC)", Align::Text),
         Column("By", Align::Text),
         Column("Why", Align::Text),

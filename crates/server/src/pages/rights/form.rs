@@ -151,7 +151,7 @@ fn verdict(is_seen: bool, is_hidden: bool) -> Markup {
         @match (is_seen, is_hidden) {
             (true, _) => span.badge.good { "seen" },
             (_, true) => span.badge.bad { "hidden" },
-            _ => span.badge { "partly hidden" },
+            _ => span.badge.bad { "partly hidden" },
         }
     }
 }

@@ -92,10 +92,10 @@ fn summary(body: &RightsBody) -> Markup {
             (parts::figures(&[
                 ("Where no rule matches", html! { (default) }),
                 ("Rules in force", html! { (present::count(in_force as u64)) }),
-                ("Scores of searches", html! { @if body.strict { "tell nothing" } @else { "count all" } }),
+                ("Strict", html! { @if body.strict { "yes" } @else { "no" } }),
             ]))
             p.soft {
-                @if body.strict { "The order of results tells nothing of what is hidden either (strict)." }
+                @if body.strict { "The order of results tells nothing of what is hidden either." }
                 @else { "What is hidden still counts in how rare a word is, and so in the order of results; "
                     code { "weft rights default " (default_name(body)) " --strict yes" } " changes that." }
             }
@@ -112,7 +112,7 @@ fn default_name(body: &RightsBody) -> &'static str {
 
 fn rules(body: &RightsBody) -> Markup {
     let columns = [
-        Column("Rule", Align::Number),
+        Column("Rule", Align::Text),
         Column("Effect", Align::Text),
         Column("Of what", Align::Text),
         Column("For whom", Align::Text),
