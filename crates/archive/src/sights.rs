@@ -74,12 +74,8 @@ impl Sights {
         Ok(sight)
     }
 
-    /// Whether there are rules.
-    pub(crate) fn has_rules(&self) -> Result<bool, AskError> {
-        Ok(self.rules()?.is_some())
-    }
-
-    fn rules(&self) -> Result<Option<Arc<Rules>>, AskError> {
+    /// The rules, if there are any.
+    pub(crate) fn rules(&self) -> Result<Option<Arc<Rules>>, AskError> {
         self.file.rules().map_err(AskError::unavailable)
     }
 }

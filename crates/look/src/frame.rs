@@ -13,10 +13,23 @@ pub struct Frame<'a> {
     pub section: Section,
     /// What the navigation leads to.
     pub parts: Parts,
+    /// As whom somebody looks at the page, where that can make a difference.
+    pub viewer: Option<Viewer>,
     /// Text in the search box.
     pub query: &'a str,
     /// The epoch of the content, if it has one.
     pub epoch: Option<u64>,
+}
+
+/// As whom somebody looks at a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Viewer {
+    /// Their groups, or `the public`.
+    pub name: String,
+    /// Whether people can sign in here.
+    pub can_sign_in: bool,
+    /// Whether this one has.
+    pub is_signed_in: bool,
 }
 
 /// What a server shows, and so what its navigation leads to.
@@ -24,7 +37,7 @@ pub struct Frame<'a> {
 pub struct Parts {
     /// The pages of an archive.
     pub archive: bool,
-    /// Those of its running: loads and statistics.
+    /// Those of its running: rights, loads and statistics.
     pub running: bool,
     /// Those of a store.
     pub store: bool,
@@ -40,7 +53,7 @@ impl Parts {
             Section::Store => self.store,
             Section::Sql => self.sql,
             Section::Files => self.files,
-            Section::Loads | Section::Statistics => self.running,
+            Section::Rights | Section::Loads | Section::Statistics => self.running,
             _ => self.archive,
         }
     }
@@ -56,19 +69,22 @@ pub enum Section {
     Domains,
     Captures,
     Sql,
+    Rights,
     Loads,
     Statistics,
     Store,
     Files,
     About,
+    SignIn,
     None,
 }
 
-const NAVIGATION: [(Section, &str, &str); 9] = [
+const NAVIGATION: [(Section, &str, &str); 10] = [
     (Section::Ranking, "/ranking", "Ranking"),
     (Section::Domains, "/domains", "Domains"),
     (Section::Captures, "/captures", "Captures"),
     (Section::Sql, "/sql", "SQL"),
+    (Section::Rights, "/rights", "Rights"),
     (Section::Loads, "/loads", "Loads"),
     (Section::Statistics, "/statistics", "Statistics"),
     (Section::Store, "/store", "Store"),
@@ -123,6 +139,11 @@ impl Frame<'_> {
                             @for (section, address, name) in NAVIGATION.into_iter().filter(|entry| self.parts.has(entry.0)) {
                                 li { a href=(address) aria-current=[(section == self.section).then_some("page")] { (name) } }
                             }
+                            @if let Some(viewer) = self.viewer.as_ref().filter(|viewer| viewer.can_sign_in) {
+                                li { a href="/sign-in" aria-current=[(self.section == Section::SignIn).then_some("page")] {
+                                    @if viewer.is_signed_in { "Sign out" } @else { "Sign in" }
+                                } }
+                            }
                         }
                     }
                 }
@@ -140,6 +161,9 @@ impl Frame<'_> {
                         } @else {
                             "A web archive, to search and to ask."
                         }
+                    }
+                    @if let Some(viewer) = &self.viewer {
+                        p { "You look as " span.viewer { bdi { (clean(cut(&viewer.name, 120).0)) } } "." }
                     }
                     p {
                         @if self.parts.archive { a href="/about" { "About and API" } " \u{b7} " }

@@ -14,7 +14,7 @@ mod text;
 pub mod treemap;
 
 pub use assets::{ASSETS, Asset, CACHE_CONTROL};
-pub use frame::{Frame, Parts, Section, search_box};
+pub use frame::{Frame, Parts, Section, Viewer, search_box};
 pub use text::{clean, clean_lines, cut};
 
 /// The Content-Security-Policy of pages: a page may use its own styles, script and images, ask this server, and show archived content

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The groups of somebody who asks. In none: the public.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Groups(BTreeSet<String>);
 

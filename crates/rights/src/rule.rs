@@ -17,6 +17,7 @@ pub(crate) const PUBLIC: &str = "public";
 
 /// What a rule, or an archive without one, says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
     /// To be seen.
@@ -28,6 +29,7 @@ pub enum Access {
 
 /// A rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "Written", into = "Written")]
 pub struct Rule {
     /// Whether it allows or denies.

@@ -9,35 +9,51 @@ use crate::rule::{Access, Condition, Rule};
 
 /// [`Rule`], flat.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Written {
+    /// Whether it allows or denies.
     access: Access,
+    /// The groups it is for; absent where it is for everybody. `public` are those in no group that any rule names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     groups: Vec<String>,
+    /// Groups it is not for, even if they are in one of `groups`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     except: Vec<String>,
+    /// One URL key, whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
+    /// What the URL key begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prefix: Option<String>,
+    /// Beginnings of URL keys that are left out of `prefix`; with `###` behind it, that one key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     but_not: Vec<String>,
+    /// A host name, and every host below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     domain: Option<String>,
+    /// Label of the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     collection: Option<String>,
+    /// Media type, or all of a kind (`image/*`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mime: Option<String>,
+    /// Digest of the payload as in CDX.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
+    /// Captured at this date or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<String>,
+    /// Captured at this date or earlier, the whole of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<String>,
+    /// Captured so many days ago or less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     younger_than_days: Option<u32>,
+    /// The rule is in force before this date alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<String>,
+    /// Why there is this rule, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     note: String,
 }

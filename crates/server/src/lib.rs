@@ -17,6 +17,7 @@
 
 use axum::Router;
 
+mod admit;
 mod api;
 mod arguments;
 mod ask;
@@ -36,6 +37,7 @@ mod routes;
 mod sandbox;
 mod serve;
 mod settings;
+mod sites;
 mod sql;
 mod state;
 pub mod storage;

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use archive::question::Sight;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State as Shared};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -15,12 +14,14 @@ use look::Parts;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
+use crate::admit::{admit, is_arrival};
 use crate::api;
 use crate::api::table::ENDPOINTS;
 use crate::failure::{Code, Failure};
 use crate::fresh;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
+use crate::sites;
 use crate::sql;
 use crate::state::{Common, State};
 
@@ -28,40 +29,16 @@ use crate::state::{Common, State};
 const FOR_PROGRAMS: [&str; 4] = ["/api", "/cdx", "/record", "/metrics"];
 
 /// Path that tells whether the server runs.
-const HEALTH_PATH: &str = "/healthz";
+pub(crate) const HEALTH_PATH: &str = "/healthz";
 
-/// Routes that tell nothing of the archive.
-const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
-
-/// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 26] = [
-    "/",
-    "/search",
-    "/page",
-    "/page/diff",
-    "/page/inlinks",
-    "/page/outlinks",
-    "/domain",
-    "/domains",
-    "/ranking",
-    "/captures",
-    "/about",
-    "/sandbox/content",
-    "/api/v1/search",
-    "/api/v1/search/export",
-    "/api/v1/page",
-    "/api/v1/diff",
-    "/api/v1/inlinks",
-    "/api/v1/outlinks",
-    "/api/v1/domain",
-    "/api/v1/domains",
-    "/api/v1/top",
-    "/api/v1/captures",
-    "/api/v1/record",
-    "/cdx",
-    "/cdx/search/cdx",
-    "/record",
-];
+/// Who cannot be told sees what those see from whom everything is hidden.
+const NOBODY_KNOWN: Parts = Parts {
+    archive: true,
+    running: false,
+    store: false,
+    sql: false,
+    files: false,
+};
 
 /// Values in an address must be shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and
 /// the HTTP library refuses all addresses above 65,534 bytes without an explanation.
@@ -122,6 +99,9 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     let is_for_all = vary.is_none() && seen.as_ref().is_some_and(|seen| seen.sees_everything());
     let mut response = match admitted {
         Err(failure) => failed(failure, for_programs),
+        Ok(()) if !for_programs && is_arrival(&state, route.as_ref(), &request) => {
+            sites::arrival(request.uri())
+        }
         Ok(()) => match tokio::time::timeout(time_max, next.run(request)).await {
             Ok(response) => response,
             Err(_) => failed(
@@ -131,9 +111,10 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         },
     };
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
-        // Who cannot be told sees what those see from whom everything is hidden.
-        let parts = seen.map_or_else(Parts::default, |seen| seen.parts());
-        response = pages::failure::page(&failure, parts).into_response();
+        let parts = seen.as_ref().map_or(NOBODY_KNOWN, |seen| seen.parts());
+        let viewer = seen.and_then(|seen| seen.viewer());
+        let can_sign_in = state.who_asks.takes_tokens();
+        response = pages::failure::page(&failure, parts, viewer, can_sign_in).into_response();
     }
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         let soon = HeaderValue::from_static(RETRY_SECONDS);
@@ -172,45 +153,6 @@ fn keep_private(headers: &mut HeaderMap) {
     if known.is_none_or(|known| known == "no-cache") {
         let private = HeaderValue::from_static("private, no-cache");
         headers.insert(header::CACHE_CONTROL, private);
-    }
-}
-
-/// Finds out who sent a request and gives it the state that they may see; refuses what is not for them. What is answered by the
-/// archive is refused there, question by question. All else is of the server itself, and for those alone who see everything:
-/// a new page is, until it stands in [`OF_THE_ARCHIVE`].
-async fn admit(
-    state: &Arc<Common>,
-    route: Option<&MatchedPath>,
-    request: &mut Request,
-) -> Result<(), Failure> {
-    let groups = state.who_asks.groups(request)?;
-    let path = route.map_or("", MatchedPath::as_str);
-    let is_for_everybody =
-        FOR_EVERYBODY.contains(&path) || look::ASSETS.iter().any(|asset| asset.path == path);
-    if is_for_everybody {
-        request.extensions_mut().insert(state.seen_by(&groups, false));
-        return Ok(());
-    }
-    let everything = state
-        .owner()
-        .seen_by(&groups)
-        .ask(Sight {})
-        .await?
-        .body
-        .everything;
-    request
-        .extensions_mut()
-        .insert(state.seen_by(&groups, everything));
-    // Where there is nothing, everybody is told so.
-    match everything || route.is_none() || OF_THE_ARCHIVE.contains(&path) {
-        true => Ok(()),
-        false => Err(Failure::new(
-            StatusCode::FORBIDDEN,
-            Code::Forbidden,
-            format!(
-                "this is only for those from whom nothing of the archive is hidden, and rules hide some of it from {groups}"
-            ),
-        )),
     }
 }
 

@@ -96,6 +96,10 @@ async fn pass_on(state: &State, mut request: Request) -> Result<Response, Failur
     *request.uri_mut() = target.parse::<Uri>().map_err(|error| failed(&error))?;
     let headers = request.headers_mut();
     OF_CONNECTION.iter().for_each(|name| drop(headers.remove(name)));
+    // Who asks was found out; the other program has no use for what they came with.
+    [header::AUTHORIZATION, header::COOKIE]
+        .iter()
+        .for_each(|name| drop(headers.remove(name)));
     // Whether the name is ours was checked.
     headers.insert(header::HOST, HeaderValue::from_static("localhost"));
     let mut response = sender

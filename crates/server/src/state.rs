@@ -8,10 +8,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use archive::Archive;
+use archive::question::SightBody;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts as RequestParts;
 use door::{Door, Hosts, Limits, Places};
-use look::Parts;
+use look::{Parts, Viewer};
 use rights::Groups;
 
 use crate::ask::{Answers, Asker};
@@ -23,7 +24,7 @@ use crate::history::History;
 use crate::settings::ServerSettings;
 use crate::sql::SqlServer;
 use crate::storage::{Storage, Watch};
-use crate::who_asks::WhoAsks;
+use crate::who_asks::{Asking, SignedIn, WhoAsks};
 
 /// Most contents read at a time, over all requests. Each has its decoders' windows: some hundred KiB, but up
 /// to 128 MiB if a record asks for it.
@@ -123,11 +124,12 @@ impl Common {
         &self.owner
     }
 
-    /// The server as somebody in `groups` sees it, from whom nothing is hidden if they see `everything`.
-    pub(crate) fn seen_by(self: &Arc<Common>, groups: &Groups, everything: bool) -> Arc<State> {
+    /// The server as somebody sees it, who may see so much of the archive.
+    pub(crate) fn seen_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
         Arc::new(State {
-            asker: self.owner.seen_by(groups),
-            everything,
+            asker: self.owner.seen_by(&asking.groups),
+            asking,
+            sight,
             common: Arc::clone(self),
         })
     }
@@ -167,7 +169,8 @@ pub(crate) struct State {
     common: Arc<Common>,
     /// Asks for who sent the request.
     pub(crate) asker: Asker,
-    everything: bool,
+    asking: Asking,
+    sight: SightBody,
 }
 
 impl Deref for State {
@@ -181,12 +184,33 @@ impl Deref for State {
 impl State {
     /// Whether nothing is hidden from who sent the request.
     pub(crate) fn sees_everything(&self) -> bool {
-        self.everything
+        self.sight.everything
+    }
+
+    /// The groups of who sent the request.
+    pub(crate) fn groups(&self) -> &Groups {
+        &self.asking.groups
+    }
+
+    /// Whether who sent the request signed in.
+    pub(crate) fn signed_in(&self) -> SignedIn {
+        self.asking.signed_in
+    }
+
+    /// As whom who sent the request looks at pages, if not everybody sees the same.
+    pub(crate) fn viewer(&self) -> Option<Viewer> {
+        let can_sign_in = self.who_asks.takes_tokens();
+        let matters = can_sign_in || self.who_asks.believes_a_proxy() || self.sight.has_rules;
+        matters.then(|| Viewer {
+            name: self.groups().to_string(),
+            can_sign_in,
+            is_signed_in: self.signed_in() == SignedIn::Yes,
+        })
     }
 
     /// What the navigation leads to.
     pub(crate) fn parts(&self) -> Parts {
-        match self.everything {
+        match self.sees_everything() {
             true => self.common.parts(),
             false => Parts {
                 archive: true,

@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - the header of groups is believed from the addresses named alone, whatever others send;
-//! - a token that is none is refused, and never taken for no token.
+//! - a token that is none is refused, and never taken for no token, whether it comes in a header or in a cookie;
+//! - a cookie counts as the same token in a header does.
 
 use std::net::IpAddr;
 
@@ -15,6 +16,9 @@ use crate::failure::{Code, Failure};
 use crate::settings::ServerSettings;
 use crate::state::Peer;
 
+/// The cookie that signing in sets.
+pub(crate) const COOKIE: &str = "weft_token";
+
 /// A header in which a proxy names the groups of who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupsHeader {
@@ -22,6 +26,23 @@ pub struct GroupsHeader {
     pub name: HeaderName,
     /// Addresses of the proxies that it is believed from.
     pub from: Vec<IpNet>,
+}
+
+/// Who sent a request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asking {
+    pub(crate) groups: Groups,
+    pub(crate) signed_in: SignedIn,
+}
+
+/// Whether somebody signed in, with a cookie to show for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum SignedIn {
+    #[default]
+    No,
+    Yes,
+    /// Their token was withdrawn or is over. They get the sign-in page, and nothing else.
+    Over,
 }
 
 /// How the groups of a request are found.
@@ -38,30 +59,65 @@ impl WhoAsks {
         }
     }
 
-    /// The groups of who sent a request; the public's if it says nothing.
-    pub(crate) fn groups(&self, request: &Request) -> Result<Groups, Failure> {
-        if let Some(token) = request.headers().get(header::AUTHORIZATION) {
-            return self.of_token(token);
+    /// Whether there is something to sign in with.
+    pub(crate) fn takes_tokens(&self) -> bool {
+        self.tokens.is_some()
+    }
+
+    /// Whether a proxy says who people are.
+    pub(crate) fn believes_a_proxy(&self) -> bool {
+        self.header.is_some()
+    }
+
+    /// Who sent a request; the public if it says nothing.
+    pub(crate) fn asking(&self, request: &Request) -> Result<Asking, Failure> {
+        let headers = request.headers();
+        if let Some(token) = headers.get(header::AUTHORIZATION) {
+            return self.of_authorization(token).map(Asking::in_groups);
+        }
+        if let Some(token) = self.cookie(headers) {
+            return Ok(Asking {
+                groups: self.of_token(token)?,
+                signed_in: SignedIn::Yes,
+            });
         }
         let Some(header) = &self.header else {
-            return Ok(Groups::public());
+            return Ok(Asking::default());
         };
         match request.extensions().get::<Peer>() {
-            Some(Peer(peer)) if header.is_from(peer.ip()) => Ok(listed(request.headers(), &header.name)),
-            _ => Ok(Groups::public()),
+            Some(Peer(peer)) if header.is_from(peer.ip()) => {
+                Ok(Asking::in_groups(listed(headers, &header.name)))
+            }
+            _ => Ok(Asking::default()),
         }
     }
 
-    fn of_token(&self, value: &HeaderValue) -> Result<Groups, Failure> {
-        let refused = |why: &str| Failure::new(StatusCode::UNAUTHORIZED, Code::Unauthorized, why.to_owned());
-        let Some(tokens) = &self.tokens else {
-            return Err(refused(
-                "this server takes no tokens: weft serve --tokens FILE names a file of them",
-            ));
-        };
+    /// The token of a cookie, where it is by this that who asks is known.
+    pub(crate) fn cookie<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        if !self.takes_tokens() || headers.contains_key(header::AUTHORIZATION) {
+            return None;
+        }
+        let values = headers.get_all(header::COOKIE).iter();
+        let mut pairs = values
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
+    }
+
+    fn of_authorization(&self, value: &HeaderValue) -> Result<Groups, Failure> {
+        if !self.takes_tokens() {
+            return Err(no_tokens());
+        }
         let token = value.to_str().ok().and_then(|value| value.split_once(' '));
         let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let (_, token) = token.ok_or_else(|| refused("a token comes as Authorization: Bearer TOKEN"))?;
+        self.of_token(token)
+    }
+
+    /// The groups of a token.
+    pub(crate) fn of_token(&self, token: &str) -> Result<Groups, Failure> {
+        let tokens = self.tokens.as_ref().ok_or_else(no_tokens)?;
         let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
         match tokens.groups(token.trim(), now_ms) {
             Ok(Some(groups)) => Ok(groups),
@@ -80,11 +136,28 @@ impl WhoAsks {
     /// What answers depend on besides their address.
     pub(crate) fn vary(&self) -> Option<HeaderValue> {
         let mut names = Vec::new();
-        names.extend(self.tokens.as_ref().map(|_| "authorization"));
+        names.extend(self.tokens.as_ref().map(|_| "authorization, cookie"));
         names.extend(self.header.as_ref().map(|header| header.name.as_str()));
         (!names.is_empty())
             .then(|| HeaderValue::try_from(names.join(", ")).ok())
             .flatten()
+    }
+}
+
+impl Asking {
+    fn in_groups(groups: Groups) -> Asking {
+        Asking {
+            groups,
+            signed_in: SignedIn::No,
+        }
+    }
+
+    /// Somebody whose cookie opens nothing any more.
+    pub(crate) fn over() -> Asking {
+        Asking {
+            groups: Groups::public(),
+            signed_in: SignedIn::Over,
+        }
     }
 }
 
@@ -94,6 +167,14 @@ impl GroupsHeader {
         let peer = peer.to_canonical();
         self.from.iter().any(|net| net.contains(&peer))
     }
+}
+
+fn refused(why: &str) -> Failure {
+    Failure::new(StatusCode::UNAUTHORIZED, Code::Unauthorized, why.to_owned())
+}
+
+fn no_tokens() -> Failure {
+    refused("this server takes no tokens: weft serve --tokens FILE names a file of them")
 }
 
 /// The groups of all headers of a name: a proxy may add one line for each.

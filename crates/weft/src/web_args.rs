@@ -44,7 +44,7 @@ pub(crate) struct WebArgs {
     #[arg(long, value_name = "ADDRESS", requires = "groups_header", value_parser = parse_net, help_heading = "Who asks")]
     groups_from: Vec<IpNet>,
 
-    /// A file of tokens that say who asks (weft rights token makes them)
+    /// A file of tokens that say who asks (weft rights token makes them); people sign in with one at /sign-in
     #[arg(long, value_name = "FILE", help_heading = "Who asks")]
     tokens: Option<PathBuf>,
 

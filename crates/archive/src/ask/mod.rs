@@ -22,6 +22,7 @@ mod page;
 mod permit;
 mod rebuild;
 mod record;
+mod rights;
 mod search;
 mod seen;
 mod sight;
@@ -32,7 +33,7 @@ mod time;
 use std::io::Write;
 use std::sync::Arc;
 
-use rights::Groups;
+use ::rights::Groups;
 use weave::{DumpError, Snapshot, SnapshotError};
 
 use self::basis::Basis;

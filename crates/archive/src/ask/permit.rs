@@ -49,6 +49,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
             Some("forgetting")
         }
         Question::Takedowns(_) | Question::TakedownRules(_) => Some("the register of takedowns"),
+        Question::Rights(_) | Question::RightsTest(_) => Some("the rules of who may see what"),
         Question::Rebuild(_) | Question::Rebuilding(_) => Some("rebuilding"),
     }
 }

@@ -7,6 +7,6 @@ use crate::question::{Sight, SightBody};
 pub(super) fn sight(basis: &Basis<'_>, _: &Sight) -> Result<SightBody, AskError> {
     Ok(SightBody {
         everything: basis.sight.sees_everything(),
-        has_rules: basis.open.sights.has_rules()?,
+        has_rules: basis.open.sights.rules()?.is_some(),
     })
 }

@@ -39,6 +39,10 @@ macro_rules! questions {
             CdxBlocks(CdxBlocksBody) { CdxBlocks(CdxBlocksQuestion) => cdx::blocks }
             /// Whether who asks sees everything.
             Sight(SightBody) { Sight(Sight) => sight::sight }
+            /// The rules of who may see what.
+            Rights(RightsBody) { Rights(Rights) => rights::rights }
+            /// What the rules say of a URL.
+            RightsTest(RightsTestBody) { RightsTest(RightsTest) => rights::test }
             /// Results of a search.
             Search(SearchBody) { Search(SearchQuestion) => search::search }
             /// Where the bytes of a record are.

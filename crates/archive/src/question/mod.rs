@@ -16,6 +16,7 @@ mod load;
 mod page;
 mod rebuild;
 mod record;
+mod rights;
 mod search;
 mod sight;
 mod status;
@@ -26,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     cdx::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*,
-    search::*, sight::*, status::*, takedown::*,
+    rights::*, search::*, sight::*, status::*, takedown::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -79,21 +79,25 @@ fn allow(state: &State, request: &Request) -> Result<(), Failure> {
             "loads over HTTP are off; on the server's machine: weft load INPUT",
         ));
     }
-    let peer = request
-        .extensions()
-        .get::<Peer>()
-        .map(|peer| peer.0.ip().to_canonical());
-    let headers = request.headers();
-    let from_here = peer.is_some_and(|ip| ip.is_loopback())
-        && PROXY_HEADERS.iter().all(|name| !headers.contains_key(*name))
-        && host_is_here(headers)
-        && origin_is_here(headers);
-    match from_here {
+    match is_from_here(request) {
         true => Ok(()),
         false => Err(Failure::forbidden(
             "loads are only begun from the server's own machine",
         )),
     }
+}
+
+/// Whether a request comes from this machine, as far as can be told.
+pub(crate) fn is_from_here(request: &Request) -> bool {
+    let peer = request
+        .extensions()
+        .get::<Peer>()
+        .map(|peer| peer.0.ip().to_canonical());
+    let headers = request.headers();
+    peer.is_some_and(|ip| ip.is_loopback())
+        && PROXY_HEADERS.iter().all(|name| !headers.contains_key(*name))
+        && host_is_here(headers)
+        && origin_is_here(headers)
 }
 
 fn host_is_here(headers: &HeaderMap) -> bool {

@@ -3,8 +3,8 @@
 use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
     CdxQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs, Ledger, LedgerState, MatchType,
-    Outlinks, Page, Quarantine, Question, Record, SearchOrder, SearchQuestion, Stages, Status, Takedowns,
-    Top,
+    Outlinks, Page, Quarantine, Question, Record, Rights, SearchOrder, SearchQuestion, Stages, Status,
+    Takedowns, Top,
 };
 
 use super::cdx::LAST_MAX;
@@ -509,6 +509,16 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "takedowns",
             question: |_| Ok(Question::Takedowns(Takedowns {})),
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/rights",
+        summary: "The rules of who may see what, and what holds where no rule matches",
+        parameters: &[],
+        serves: Serves::Answer {
+            answer: "rights",
+            question: |_| Ok(Question::Rights(Rights {})),
         },
     },
     Endpoint {

@@ -13,6 +13,7 @@ pub(super) async fn show(context: Context) -> Html {
         title: "About and API",
         section: Section::About,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: None,
     };

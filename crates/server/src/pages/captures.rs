@@ -64,6 +64,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             title: "Captures",
             section: Section::Captures,
             parts: context.parts(),
+            viewer: context.viewer(),
             query: "",
             epoch: None,
         };
@@ -100,6 +101,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         title: &title,
         section: Section::Captures,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };
@@ -184,6 +186,7 @@ fn refused(context: &State, form: &Form, message: &str) -> Html {
         title: "Captures",
         section: Section::Captures,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: None,
     };

@@ -25,6 +25,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         title: &title,
         section: Section::None,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(answer.epoch),
     };

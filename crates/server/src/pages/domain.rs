@@ -25,6 +25,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         title: &domain.domain,
         section: Section::Domains,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };
@@ -166,6 +167,7 @@ pub(super) async fn list(context: Context, query: Query) -> Shown {
         title: "Domains",
         section: Section::Domains,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };

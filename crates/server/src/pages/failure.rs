@@ -6,11 +6,20 @@ use maud::html;
 use super::html::Html;
 use crate::failure::Failure;
 use crate::present;
-use look::{Frame, Parts, Section};
+use look::{Frame, Parts, Section, Viewer};
 
 /// Shows `failure` as a page with its status, of a server with these parts.
-pub(crate) fn page(failure: &Failure, parts: Parts) -> Html {
+pub(crate) fn page(failure: &Failure, parts: Parts, viewer: Option<Viewer>, can_sign_in: bool) -> Html {
+    let is_signed_in = viewer.as_ref().is_some_and(|viewer| viewer.is_signed_in);
+    let signs_in = can_sign_in
+        && match failure.status {
+            StatusCode::UNAUTHORIZED => true,
+            StatusCode::FORBIDDEN => !is_signed_in,
+            _ => false,
+        };
     let heading = match failure.status {
+        StatusCode::UNAUTHORIZED => "Sign in again",
+        StatusCode::FORBIDDEN => "Not for you",
         StatusCode::NOT_FOUND => "Not found",
         StatusCode::BAD_REQUEST => "This cannot be asked so",
         StatusCode::SERVICE_UNAVAILABLE => "Not available at the moment",
@@ -21,6 +30,7 @@ pub(crate) fn page(failure: &Failure, parts: Parts) -> Html {
         title: heading,
         section: Section::None,
         parts,
+        viewer,
         query: "",
         epoch: None,
     };
@@ -29,7 +39,11 @@ pub(crate) fn page(failure: &Failure, parts: Parts) -> Html {
             p.code { (failure.status.as_u16()) }
             h1 { (heading) }
             p dir="auto" { (present::clean(present::cut(&failure.message, 500).0)) }
-            p { a.button href="/" { "Go to the start" } " " a.button.quiet href="/captures" { "Look up captures of a URL" } }
+            p.actions {
+                @if signs_in { a.button href="/sign-in" { "Sign in" } }
+                a.button.quiet[signs_in] href="/" { "Go to the start" }
+                a.button.quiet href="/captures" { "Look up captures of a URL" }
+            }
         }
     };
     Html {

@@ -9,6 +9,7 @@ use super::html::{Context, Html, Shown, beside};
 use super::{loads, parts};
 use crate::link;
 use crate::present::{self, Moment};
+use crate::who_asks::SignedIn;
 use look::{Frame, Section, search_box};
 
 /// URIs of the ranking shown.
@@ -35,6 +36,7 @@ pub(super) async fn show(context: Context) -> Shown {
         title: "",
         section: Section::Home,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };
@@ -53,6 +55,7 @@ async fn for_others(context: &Context) -> Shown {
         title: "",
         section: Section::Home,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };
@@ -60,6 +63,9 @@ async fn for_others(context: &Context) -> Shown {
         section.hero {
             h1 { "A web archive, to search and to read" }
             (search_box("", true))
+            @if context.who_asks.takes_tokens() && context.signed_in() == SignedIn::No {
+                p.hint { "Some of it is shown to those alone who " a href="/sign-in" { "sign in" } "." }
+            }
         }
         div.columns { (most_linked(&top.rows)) }
     };

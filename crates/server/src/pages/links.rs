@@ -71,6 +71,7 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
         title: &title,
         section: Section::None,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };

@@ -21,14 +21,17 @@ mod parts;
 mod quarantine;
 mod ranking;
 mod results;
+mod rights;
+mod sign_in;
 mod statistics;
 mod store;
+mod takedowns;
 mod text;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 pub(crate) use self::html::PageFailure;
 use crate::state::Common;
@@ -55,6 +58,10 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/store/live", get(store::live))
         .route("/files", get(files::show))
         .route("/files/tree", get(files::tree::show))
+        .route("/rights", get(rights::show))
+        .route("/takedowns", get(takedowns::show))
+        .route("/sign-in", get(sign_in::show).post(sign_in::enter))
+        .route("/sign-out", post(sign_in::leave))
         .route("/about", get(about::show))
         .merge(assets::routes())
 }

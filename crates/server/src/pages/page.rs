@@ -57,6 +57,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         title,
         section: Section::None,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };
@@ -75,6 +76,7 @@ fn unknown(context: &State, url: &str) -> Html {
         title: "Not in the archive",
         section: Section::None,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: url,
         epoch: None,
     };

@@ -19,6 +19,22 @@ pub(super) fn text(text: &str) -> Markup {
     html! { bdi { (present::clean(shown)) @if cut { "\u{2026}" } } }
 }
 
+/// Text that people of this archive wrote. If it is long, its beginning is shown, and the rest where it is opened.
+pub(super) fn long_text(text: &str) -> Markup {
+    const BEGINNING: usize = 160;
+    let (shown, cut) = present::cut(text, BEGINNING);
+    html! {
+        @if cut {
+            details.long {
+                summary { bdi { (present::clean(shown)) "\u{2026}" } }
+                bdi { (present::clean(&text[shown.len()..])) }
+            }
+        } @else {
+            bdi { (present::clean(shown)) }
+        }
+    }
+}
+
 /// A URL as text.
 pub(super) fn url_text(url: &str) -> Markup {
     let (shown, cut) = match url.char_indices().nth(SHOWN_MAX) {

@@ -60,6 +60,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         title: "Quarantine",
         section: Section::Loads,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };

@@ -33,6 +33,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         title: &title,
         section: Section::Ranking,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };

@@ -121,6 +121,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         title: &asked.query,
         section: Section::Results,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: &asked.query,
         epoch: Some(epoch),
     };
@@ -136,6 +137,7 @@ fn prompt(context: &State) -> Markup {
         title: "Search",
         section: Section::Results,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: None,
     };

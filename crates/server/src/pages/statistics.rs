@@ -27,6 +27,7 @@ pub(super) async fn show(context: Context) -> Shown {
         title: "Statistics",
         section: Section::Statistics,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
     };

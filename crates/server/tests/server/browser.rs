@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use archive::Archive;
+use archive::question::{TakeDown, Takes, UndoTakedown};
 use server::{Served, ServerSettings};
 
 use crate::driver::{Browser, ENTER, TAB};
@@ -39,6 +41,7 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let file = web::write(folder.path(), &address);
         let loaded = load(&[file], Some("made up"));
+        govern(&loaded.archive);
         let server = Running::start_over(
             Served {
                 store: Some(Arc::new(FakeStore(crate::sample::store()))),
@@ -81,6 +84,31 @@ impl Scene {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// Rules that hide nothing from the public, with words that break layouts, and a register of takedowns.
+pub(crate) fn govern(archive: &Archive) {
+    let long = "Donaudampfschifffahrtsgesellschaftskapitaen".repeat(6);
+    let rules = format!(
+        "[[rule]]\naccess = \"deny\"\nprefix = \"org,example,looms)/{long}\"\nfrom = \"2014\"\ngroups = [\"readers\", \"{long}\"]\n\
+         note = \"<b>asked</b> for by {long}\"\n\
+         [[rule]]\naccess = \"deny\"\ndomain = \"looms.example.org\"\ngroups = [\"readers\"]\nto = \"2014\"\n\
+         [[rule]]\naccess = \"allow\"\nmime = \"image/*\"\nuntil = \"2020-01-01\"\n"
+    );
+    std::fs::write(archive.rights_path(), rules).expect("written");
+    for (n, reason) in [(28, "a request"), (29, &*format!("<b>{long}</b> ").repeat(9))] {
+        let takes = TakeDown {
+            takes: Takes::Url(format!("http://threads.example.com/{n}")),
+            reason: reason.to_owned(),
+            who: "librarian".to_owned(),
+            dry_run: false,
+            limit: 0,
+        };
+        archive.ask(takes).expect("a takedown");
+    }
+    let id = 1;
+    let who = "librarian".to_owned();
+    archive.ask(UndoTakedown { id, who }).expect("undone");
 }
 
 #[test]
@@ -226,7 +254,7 @@ fn requests(scene: &Scene, route: &str) -> u64 {
 }
 
 /// Pages with much on them, and with things that break layouts.
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 21] = [
     "/",
     "/search",
     "/search?q=weaving",
@@ -245,6 +273,9 @@ const PAGES: [&str; 18] = [
     "/store",
     "/statistics",
     "/about",
+    "/rights",
+    "/rights?url=http://www.looms.example.org/&as=readers",
+    "/takedowns",
 ];
 
 #[test]
@@ -340,6 +371,15 @@ const CONTRAST: &str = "
         if (ratio < 4.5) low.push(e.tagName + '.' + e.className + ' ' + ratio.toFixed(2) + ' ' + e.textContent.trim().slice(0, 30));
     }
     return low;";
+
+/// A page fits on the screen, has one heading of the first order, and all its text stands out.
+pub(crate) fn check_readable(browser: &Browser, what: &str) {
+    let wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert_eq!(browser.script(wide), 0, "{what}: wider by so many pixels");
+    assert_eq!(browser.script(CONTRAST), serde_json::json!([]), "{what}");
+    let headings = browser.script("return document.querySelectorAll('h1').length");
+    assert_eq!(headings, 1, "{what}");
+}
 
 #[test]
 fn light_and_dark_can_be_read() {

@@ -67,6 +67,8 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Rebuild(_) => "rebuilt",
         Question::Rebuilding(_) => "rebuilding",
         Question::Sight(_) => "sight",
+        Question::Rights(_) => "rights",
+        Question::RightsTest(_) => "rights_test",
     }
 }
 

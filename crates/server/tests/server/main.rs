@@ -18,6 +18,7 @@ mod rights;
 mod sample;
 mod schema;
 mod screenshots;
+mod sign_in;
 mod sql;
 mod store;
 mod web;

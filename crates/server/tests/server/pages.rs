@@ -9,7 +9,7 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 19] = [
+pub(crate) const PAGES: [&str; 22] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
@@ -29,6 +29,9 @@ pub(crate) const PAGES: [&str; 19] = [
     "/statistics",
     "/store",
     "/about",
+    "/rights",
+    "/rights?url=http://example.com/&as=readers&mime=text/html",
+    "/takedowns",
 ];
 
 #[tokio::test]

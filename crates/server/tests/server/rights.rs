@@ -14,14 +14,14 @@ use tower::ServiceExt;
 use crate::port::Running;
 
 /// An archive of two hosts, of which the public may see one.
-struct Place {
-    archive: Archive,
+pub(crate) struct Place {
+    pub(crate) archive: Archive,
     dir: tempfile::TempDir,
 }
 
-const OPEN: &str = "http://open.org/page";
-const SECRET: &str = "http://secret.org/page";
-const WORD: &str = "vellichor";
+pub(crate) const OPEN: &str = "http://open.org/page";
+pub(crate) const SECRET: &str = "http://secret.org/page";
+pub(crate) const WORD: &str = "vellichor";
 
 fn record(url: &str, body: &str) -> String {
     let http = format!(
@@ -37,7 +37,7 @@ fn record(url: &str, body: &str) -> String {
 }
 
 impl Place {
-    fn new() -> Place {
+    pub(crate) fn new() -> Place {
         let dir = tempfile::tempdir().unwrap();
         let warc = dir.path().join("crawl.warc");
         let text = record(
@@ -62,17 +62,17 @@ impl Place {
         Place { archive, dir }
     }
 
-    fn hide_secret(&self) {
+    pub(crate) fn hide_secret(&self) {
         let rules =
             "strict = true\n[[rule]]\naccess = \"deny\"\ndomain = \"secret.org\"\nexcept = [\"staff\"]\n";
         std::fs::write(self.archive.rights_path(), rules).unwrap();
     }
 
-    fn tokens(&self) -> TokensFile {
+    pub(crate) fn tokens(&self) -> TokensFile {
         TokensFile::at(self.dir.path().join("tokens.toml"))
     }
 
-    fn settings(&self, header_from: &str) -> ServerSettings {
+    pub(crate) fn settings(&self, header_from: &str) -> ServerSettings {
         ServerSettings {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             groups_header: Some(GroupsHeader {
@@ -129,7 +129,7 @@ fn addresses() -> Vec<String> {
 }
 
 /// Addresses of what only those get who see everything.
-const OF_THE_SERVER: [&str; 12] = [
+const OF_THE_SERVER: [&str; 15] = [
     "/loads",
     "/quarantine",
     "/statistics",
@@ -142,6 +142,9 @@ const OF_THE_SERVER: [&str; 12] = [
     "/sql",
     "/files",
     "/store",
+    "/rights",
+    "/takedowns",
+    "/api/v1/rights",
 ];
 
 async fn get(router: &Router, path: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
@@ -285,12 +288,173 @@ async fn rules_that_cannot_be_read_close_the_server() {
     let place = Place::new();
     let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
     std::fs::write(place.archive.rights_path(), "[[rule]]\nacess = \"deny\"\n").unwrap();
-    for path in ["/api/v1/search?q=river", "/", "/loads"] {
+    for path in [
+        "/api/v1/search?q=river",
+        "/",
+        "/loads",
+        "/rights",
+        "/api/v1/rights",
+        "/sign-in",
+    ] {
         let (status, _, text) = get(&router, path, &[]).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{path}: {text}");
+        // Only the owner learns where the rules stand and what is in them.
+        assert!(text.contains("weft rights ls"), "{path}: {text}");
+        assert!(
+            !text.contains("rights.toml") && !text.contains("acess"),
+            "{path}: {text}"
+        );
     }
     let (status, ..) = get(&router, "/healthz", &[]).await;
     assert_eq!(status, StatusCode::OK);
     std::fs::remove_file(place.archive.rights_path()).unwrap();
     assert_eq!(get(&router, "/", &[]).await.0, StatusCode::OK);
+}
+
+/// The story: whoever keeps an archive on their own machine opens the page to see why nothing is shown. Behind a proxy, whoever comes
+/// may be anybody, from wherever the connection comes.
+#[test]
+fn on_its_own_machine_the_page_says_what_is_wrong_with_the_rules() {
+    let place = Place::new();
+    let rules = "[[rule]]\naccess = \"deny\"\nfrom = \"<soon>\"\n";
+    std::fs::write(place.archive.rights_path(), rules).unwrap();
+    let shown = |settings: ServerSettings, more: &str| {
+        let running = Running::start_over(place.archive.clone(), settings);
+        running.raw(
+            format!("GET /rights HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{more}\r\n").as_bytes(),
+        )
+    };
+    let text = shown(ServerSettings::default(), "");
+    assert!(text.starts_with("HTTP/1.1 503"), "{text}");
+    assert!(text.contains("rights.toml:1: rule 1 means nothing"), "{text}");
+    assert!(
+        text.contains("&lt;soon&gt;") && !text.contains("<soon>"),
+        "{text}"
+    );
+    let named = ServerSettings {
+        hosts: vec!["archive.example".into()],
+        ..ServerSettings::default()
+    };
+    for (settings, more) in [
+        (ServerSettings::default(), "X-Forwarded-For: 10.0.0.7\r\n"),
+        (named, ""),
+        (place.settings("127.0.0.0/8"), ""),
+    ] {
+        let text = shown(settings, more);
+        assert!(text.starts_with("HTTP/1.1 503"), "{text}");
+        assert!(
+            text.contains("weft rights ls") && !text.contains("rights.toml:1"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
+    let place = Place::new();
+    let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
+    let (_, _, text) = get(&router, "/rights", &[]).await;
+    assert!(text.contains("There are no rules"), "{text}");
+    let rules = "[[rule]]\naccess = \"deny\"\ndomain = \"secret.org\"\ngroups = [\"readers\", \"<i>x</i>\"]\nexcept = [\"staff\"]\n\
+                 note = \"<script>alert(1)</script> a & b\"\n\
+                 [[rule]]\naccess = \"allow\"\nprefix = \"org,secret)/page\"\n\
+                 [[rule]]\naccess = \"deny\"\nmime = \"application/pdf\"\ngroups = [\"readers\"]\nuntil = \"2020-01-01\"\n";
+    std::fs::write(place.archive.rights_path(), rules).unwrap();
+    let (status, _, text) = get(&router, "/rights", &[]).await;
+    assert_eq!(status, StatusCode::OK);
+    for part in [
+        "The archive is open",
+        "the host <bdi class=\"url\" dir=\"ltr\">secret.org",
+        "&lt;script&gt;alert(1)&lt;/script&gt; a &amp; b",
+        "&lt;i&gt;x&lt;/i&gt;",
+        "over</span> since 1 January 2020",
+        "content of type <code>application/pdf</code>",
+        "id=\"rule-3\"",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert!(!text.contains("<script>") && !text.contains("<i>"), "{text}");
+
+    // What the form says is what is so, and by which rules.
+    let verdict = async |address: &str| {
+        let (status, _, text) = get(&router, address, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{text}");
+        let answer = text
+            .split("class=\"callout answer\"")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{text}"));
+        answer.split("</div>").next().unwrap_or_default().to_owned()
+    };
+    let hidden = verdict("/rights?url=secret.org/page&as=readers").await;
+    assert!(
+        hidden.contains(">hidden<") && hidden.contains("by rule <a href=\"#rule-1\">1"),
+        "{hidden}"
+    );
+    let staff = verdict("/rights?url=secret.org/page&as=readers,staff").await;
+    assert!(
+        staff.contains(">seen<") && staff.contains("by rule <a href=\"#rule-2\">2"),
+        "{staff}"
+    );
+    let public = verdict("/rights?url=http://open.org/page").await;
+    assert!(
+        public.contains(">seen<") && public.contains("no rule matches") && public.contains("the public"),
+        "{public}"
+    );
+    let absent = verdict("/rights?url=http://open.org/new&as=readers&mime=application/pdf").await;
+    assert!(
+        absent.contains("never captured") && absent.contains(">seen<"),
+        "{absent}"
+    );
+    let (status, _, text) = get(&router, "/rights?url=http://a/&as=readers&at=soon", &[]).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{text}");
+    assert!(
+        text.contains("role=\"alert\"") && text.contains("is no time"),
+        "{text}"
+    );
+
+    let (_, _, text) = get(&router, "/api/v1/rights", &[]).await;
+    let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["default"], "allow");
+    assert_eq!(answer["rules"][0]["domain"], "secret.org");
+    assert_eq!(
+        (&answer["rules"][2]["number"], &answer["rules"][2]["in_force"]),
+        (&3.into(), &false.into())
+    );
+}
+
+#[tokio::test]
+async fn pages_say_as_whom_one_looks_where_that_matters() {
+    let place = Place::new();
+    let token = place
+        .tokens()
+        .make("room", Groups::listed("staff"), None)
+        .unwrap();
+    let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
+    place.hide_secret();
+    for path in ["/", "/search?q=river", "/about", "/nowhere", "/loads"] {
+        let (_, _, text) = get(&router, path, &[]).await;
+        assert!(
+            text.contains("You look as <span class=\"viewer\"><bdi>the public"),
+            "{path}: {text}"
+        );
+        assert!(text.contains("href=\"/sign-in\">Sign in<"), "{path}: {text}");
+        assert!(
+            !text.contains("href=\"/rights\"") && !text.contains("href=\"/takedowns\""),
+            "{path}: {text}"
+        );
+    }
+    let bearer = format!("Bearer {token}");
+    let (_, _, text) = get(&router, "/about", &[("authorization", &bearer)]).await;
+    assert!(
+        text.contains("<bdi>staff") && text.contains("href=\"/rights\""),
+        "{text}"
+    );
+    // Without rules, and nothing to tell people apart by, all look alike.
+    let plain = Place::new();
+    let router = server::router(plain.archive.clone(), ServerSettings::default());
+    let (_, _, text) = get(&router, "/", &[]).await;
+    assert!(
+        !text.contains("You look as") && !text.contains("/sign-in"),
+        "{text}"
+    );
 }

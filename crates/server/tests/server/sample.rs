@@ -1,6 +1,7 @@
 //! One complete answer of each kind. Every optional field is filled and every list has one row, so that the
 //! documented schemas can be compared with all there is.
 
+use ::rights::{Access, Condition, Groups, Rule};
 use archive::question::*;
 use server::storage::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 use store::upkeep::Census;
@@ -39,6 +40,8 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 inputs_taken_down: 1,
             }),
         ),
+        ("rights", Body::Rights(rights())),
+        ("rights_test", Body::RightsTest(rights_test())),
         ("page", Body::Page(page())),
         ("diff", Body::Diff(diff())),
         (
@@ -236,6 +239,55 @@ fn takedown() -> TakedownRow {
         inputs: 1,
         undone: time(),
         undone_by: Some("librarian".into()),
+    }
+}
+
+fn rights() -> RightsBody {
+    let some = |text: &str| Some(text.to_owned());
+    RightsBody {
+        has_rules: true,
+        default: Access::Deny,
+        strict: true,
+        rules: vec![NumberedRule {
+            number: 1,
+            in_force: true,
+            rule: Rule {
+                access: Access::Deny,
+                groups: vec!["public".into()],
+                except: vec!["staff".into()],
+                condition: Condition {
+                    url: some("com,example)/a"),
+                    prefix: some("com,example)/"),
+                    but_not: vec!["com,example)/press".into()],
+                    domain: some("example.com"),
+                    collection: some("news"),
+                    mime: some("image/*"),
+                    digest: some("OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB"),
+                    from: some("2014"),
+                    to: some("2015"),
+                    younger_than_days: Some(365),
+                    until: some("2030-01-01"),
+                },
+                note: "asked for by the site".into(),
+            },
+        }],
+    }
+}
+
+fn rights_test() -> RightsTestBody {
+    RightsTestBody {
+        url_key: "com,example)/".into(),
+        groups: Groups::listed("readers"),
+        captured: true,
+        default: Access::Allow,
+        captures: vec![TestedCapture {
+            fetch_time: "2014-01-26T20:06:24.000Z".into(),
+            mime: "text/html".into(),
+            collection: "news".into(),
+            seen: false,
+            rules: vec![1],
+            decided_by: vec![1],
+        }],
     }
 }
 

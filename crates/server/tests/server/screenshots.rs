@@ -8,19 +8,21 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use archive::question::{TakeDown, Takes, UndoTakedown};
 use archive::{Archive, OpenSettings};
+use rights::{Groups, TokensFile};
 use server::{Served, ServerSettings, SqlServer};
 use tempfile::TempDir;
 use tokio::net::UnixStream;
 
-use crate::driver::Browser;
+use crate::driver::{Browser, ENTER};
 use crate::fake::FakeStore;
 use crate::files::Scanned;
 use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 30] = [
+const PAGES: [(&str, &str); 33] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -55,6 +57,9 @@ const PAGES: [(&str, &str); 30] = [
         "/sql?q=select+url_host_registered_domain%2C+count%28*%29+as+captures+from+captures+group+by+1+order+by+2+desc%2C+1+limit+12",
     ),
     ("files", "/files"),
+    ("rights", "/rights"),
+    ("rights-test", "/rights?url=http://www.iana.org/&as=readers"),
+    ("takedowns", "/takedowns"),
     ("about", "/about"),
     ("nowhere", "/nowhere"),
 ];
@@ -84,6 +89,7 @@ fn screenshots() {
         files.push(data.join("edge/chatnoir-clipped.warc.gz"));
     }
     let loaded = load(&files, Some("Test crawls"));
+    govern(&loaded.archive);
     let scanned = Scanned::sample();
     let running = Running::start_over(
         Served {
@@ -127,6 +133,8 @@ fn screenshots() {
     std::thread::sleep(Duration::from_secs(1));
     std::fs::write(folder.join("sandbox-1280.png"), browser.picture()).expect("a picture");
 
+    as_a_reader(&browser, &folder, &loaded.archive, &settings);
+
     let dir = tempfile::tempdir().expect("a folder");
     let mut open = OpenSettings::default();
     open.create = true;
@@ -137,6 +145,8 @@ fn screenshots() {
         ("empty-loads", "/loads"),
         ("empty-ranking", "/ranking"),
         ("empty-statistics", "/statistics"),
+        ("empty-rights", "/rights"),
+        ("empty-takedowns", "/takedowns"),
     ] {
         take(
             &browser,
@@ -146,6 +156,102 @@ fn screenshots() {
         );
     }
     eprintln!("pictures are in {}", folder.display());
+}
+
+/// Rules and takedowns as a library could have them. They hide nothing from the public.
+fn govern(archive: &Archive) {
+    let rules = r#"
+[[rule]]
+access = "deny"
+prefix = "org,iana)/domains/root"
+groups = ["readers"]
+note = "asked for by the site, letter of 3 March"
+
+[[rule]]
+access = "deny"
+collection = "interviews"
+younger_than_days = 3650
+except = ["staff"]
+groups = ["readers", "guests"]
+
+[[rule]]
+access = "deny"
+domain = "example.net"
+groups = ["guests"]
+until = "2030-01-01"
+note = "embargo until the estate of the author has decided, see the agreement of 12 May 2019, paragraph 4; the archivist on duty knows whom to ask when somebody from the estate writes, and the file is in the cabinet"
+
+[[rule]]
+access = "deny"
+mime = "application/pdf"
+from = "2014"
+to = "2015-03"
+groups = ["guests"]
+until = "2020-06-30"
+
+[[rule]]
+access = "allow"
+prefix = "org,iana)/"
+but_not = ["org,iana)/domains/reserved", "org,iana)/domains/int###"]
+
+[[rule]]
+access = "deny"
+digest = "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB"
+groups = ["readers"]
+"#;
+    std::fs::write(archive.rights_path(), rules).expect("written");
+    let take_down = |takes: Takes, reason: &str, who: &str| {
+        let takes = TakeDown {
+            takes,
+            reason: reason.to_owned(),
+            who: who.to_owned(),
+            dry_run: false,
+            limit: 0,
+        };
+        archive.ask(takes).expect("a takedown");
+    };
+    let thread = |n: u32| format!("http://threads.example.com/{n}");
+    take_down(Takes::Url(thread(29)), "request 1234", "mkelly");
+    take_down(
+        Takes::Prefix(thread(28)),
+        "Order of the district court of 2 February, served on the library on 9 February; counsel has confirmed that it covers all copies and that \
+         the applicant must not be named in the register. Review in two years.",
+        "director",
+    );
+    take_down(Takes::Url(thread(27)), "", "mkelly");
+    let (id, who) = (1, "director".to_owned());
+    archive.ask(UndoTakedown { id, who }).expect("undone");
+}
+
+/// Signing in, and what a reader sees from whom rules hide something.
+fn as_a_reader(browser: &Browser, folder: &Path, archive: &Archive, settings: &ServerSettings) {
+    let keys = tempfile::tempdir().expect("a folder");
+    let tokens = TokensFile::at(keys.path().join("tokens.toml"));
+    let token = tokens
+        .make("room", Groups::listed("readers"), None)
+        .expect("a token");
+    let settings = ServerSettings {
+        tokens: Some(tokens.path().to_owned()),
+        ..settings.clone()
+    };
+    let running = Running::start_over(archive.clone(), settings);
+    let address = |path: &str| format!("http://{}{path}", running.address);
+    take(browser, folder, "sign-in", &address("/sign-in"));
+    take(browser, folder, "public-home", &address("/"));
+    browser.go(&address("/sign-in"));
+    browser.click("#token");
+    browser.press(&token);
+    browser.press(ENTER);
+    browser.text(".viewer");
+    for (name, path) in [
+        ("reader-signed-in", "/sign-in"),
+        ("reader-search", "/search?q=domain"),
+        ("reader-home", "/"),
+        ("reader-hidden", "/page?url=http://www.iana.org/domains/root"),
+        ("reader-refused", "/rights"),
+    ] {
+        take(browser, folder, name, &address(path));
+    }
 }
 
 /// The real program for SQL, if it is built.

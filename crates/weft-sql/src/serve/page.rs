@@ -71,6 +71,8 @@ pub(super) fn page(
         title: "SQL",
         section: Section::Sql,
         parts,
+        // Who asks is known to the program that passes requests on.
+        viewer: None,
         query: "",
         epoch: shown.map(|shown| shown.epoch),
     };

@@ -52,6 +52,7 @@ fn frame<'a>(context: &crate::state::State, title: &'a str) -> Frame<'a> {
         title,
         section: Section::Files,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: None,
     }

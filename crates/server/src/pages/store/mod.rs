@@ -34,6 +34,7 @@ pub(super) async fn show(Context(context): Context) -> Shown {
         title: "Store",
         section: Section::Store,
         parts: context.parts(),
+        viewer: context.viewer(),
         query: "",
         epoch: None,
     };

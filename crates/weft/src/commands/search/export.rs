@@ -5,14 +5,14 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use archive::question::SearchQuestion;
 use archive::{ExportFormat, Exported};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, WrongUse};
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
@@ -49,7 +49,8 @@ pub(super) fn run(
     let exported = match &args.output {
         Some(path) => {
             if path.exists() {
-                bail!("{} is there already; it is not overwritten", path.display());
+                let there = format!("{} is there already; it is not overwritten", path.display());
+                return Err(WrongUse(there).into());
             }
             let making = beside(path);
             let file = File::create(&making).with_context(|| format!("create {}", making.display()))?;
@@ -71,9 +72,9 @@ pub(super) fn run(
         }
         None => {
             if format == ExportFormat::Warc && std::io::stdout().is_terminal() {
-                bail!(
-                    "records are no text for a terminal: name a file with --output, or redirect the output"
-                );
+                let no_text =
+                    "records are no text for a terminal: name a file with --output, or redirect the output";
+                return Err(WrongUse(no_text.into()).into());
             }
             archive.export(question, format, &mut context.out, &mut progress)?
         }

@@ -1,0 +1,197 @@
+//! "Who may see this URL?": the form, and what the rules say.
+
+use archive::question::{RightsBody, RightsTest, RightsTestBody, TestedCapture};
+use maud::{Markup, html};
+use rights::{Access, Groups};
+
+use super::super::parts::{self, Align, Column};
+use super::words;
+use crate::failure::Failure;
+use crate::present;
+use crate::query::Query;
+
+/// Captures on the page. All are counted.
+const CAPTURES_MAX: usize = 100;
+
+/// Media type of a capture that is not there yet, where none is given.
+const MIME: &str = "text/html";
+
+/// What was typed into the form.
+pub(super) struct Asked {
+    url: Option<String>,
+    groups: String,
+    at: Result<Option<String>, Failure>,
+    at_typed: String,
+    mime: String,
+    collection: String,
+}
+
+impl Asked {
+    pub(super) fn read(query: &Query) -> Asked {
+        Asked {
+            url: query.owned("url"),
+            groups: query.text("as"),
+            at: query.moment("at"),
+            at_typed: query.text("at"),
+            mime: query.text("mime"),
+            collection: query.text("collection"),
+        }
+    }
+
+    /// The question, if one was asked.
+    pub(super) fn question(&self) -> Option<Result<RightsTest, Failure>> {
+        let url = self.url.clone()?;
+        Some(self.at.clone().map(|at| RightsTest {
+            url,
+            groups: Groups::listed(&self.groups),
+            at,
+            mime: match self.mime.is_empty() {
+                true => MIME.to_owned(),
+                false => self.mime.to_ascii_lowercase(),
+            },
+            digest: String::new(),
+            collection: self.collection.clone(),
+        }))
+    }
+
+    fn is_made_up(&self) -> bool {
+        !(self.at_typed.is_empty() && self.mime.is_empty() && self.collection.is_empty())
+    }
+}
+
+pub(super) fn section(
+    asked: &Asked,
+    answer: Option<&Result<RightsTestBody, Failure>>,
+    rules: &RightsBody,
+) -> Markup {
+    html! {
+        section aria-labelledby="who" {
+            h2 #who { "Who may see this URL?" }
+            (form(asked, rules))
+            @match answer {
+                None => {},
+                Some(Ok(tested)) => (told(asked, tested)),
+                Some(Err(failure)) => p.callout.problem role="alert" { (present::clean(&failure.message)) },
+            }
+        }
+    }
+}
+
+fn form(asked: &Asked, rules: &RightsBody) -> Markup {
+    let mut names: Vec<&str> = rules
+        .rules
+        .iter()
+        .flat_map(|numbered| numbered.rule.groups.iter().chain(&numbered.rule.except))
+        .map(String::as_str)
+        .filter(|name| *name != "public")
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    html! {
+        form.fields action="/rights#who" method="get" {
+            div.grow {
+                label for="url" { "URL" }
+                input #url type="text" name="url" value=(present::clean(asked.url.as_deref().unwrap_or(""))) required inputmode="url"
+                    autocapitalize="off" spellcheck="false" placeholder="http://www.example.org/" dir="ltr";
+            }
+            div {
+                label for="as" { "Seen by somebody in the groups" }
+                input #as type="text" name="as" value=(present::clean(&asked.groups)) placeholder="none: the public" list="known-groups"
+                    autocapitalize="off" spellcheck="false";
+                datalist #known-groups { @for name in names { option value=(present::clean(name)) {} } }
+            }
+            button type="submit" { "Test" }
+            details.more-fields open[asked.is_made_up()] {
+                summary { "Of a URL that is not in the archive yet" }
+                div.fields {
+                    div {
+                        label for="at" { "Captured" }
+                        input #at type="text" name="at" value=(present::clean(&asked.at_typed)) placeholder="now" inputmode="numeric" maxlength="24";
+                    }
+                    div {
+                        label for="mime" { "Type" }
+                        input #mime type="text" name="mime" value=(present::clean(&asked.mime)) placeholder=(MIME) autocapitalize="off" spellcheck="false";
+                    }
+                    div {
+                        label for="collection" { "Collection" }
+                        input #collection type="text" name="collection" value=(present::clean(&asked.collection)) placeholder="none" autocapitalize="off" spellcheck="false";
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn told(asked: &Asked, tested: &RightsTestBody) -> Markup {
+    let (count, seen) = (
+        tested.captures.len() as u64,
+        tested.captures.iter().filter(|capture| capture.seen).count() as u64,
+    );
+    let url = asked.url.as_deref().unwrap_or(&tested.url_key);
+    html! {
+        div.callout.answer role="status" {
+            p {
+                (verdict(seen == count, seen == 0))
+                " " (parts::url_text(url)) " for "
+                strong { (parts::text(&tested.groups.to_string())) }
+                @match (tested.captured, seen, count) {
+                    (false, ..) => span.soft { " \u{b7} it was never captured; this is for a capture as described" },
+                    (true, seen, count) if seen == count => span.soft { " \u{b7} " (present::counted(count, "capture", "captures")) },
+                    (true, seen, count) => span.soft { " \u{b7} " (present::count(seen)) " of " (present::counted(count, "capture", "captures")) " seen" },
+                }
+            }
+            @if let [one] = tested.captures.as_slice() { p { (reason(one, tested.default)) } }
+        }
+        @if count > 1 { (captures(tested)) }
+    }
+}
+
+fn verdict(is_seen: bool, is_hidden: bool) -> Markup {
+    html! {
+        @match (is_seen, is_hidden) {
+            (true, _) => span.badge.good { "seen" },
+            (_, true) => span.badge.bad { "hidden" },
+            _ => span.badge.bad { "partly hidden" },
+        }
+    }
+}
+
+fn captures(tested: &RightsTestBody) -> Markup {
+    let columns = [
+        Column("Captured (UTC)", Align::Text),
+        Column("Type", Align::Text),
+        Column("Collection", Align::Text),
+        Column("Seen or hidden", Align::Text),
+        Column("By", Align::Text),
+    ];
+    let cells = tested.captures.iter().take(CAPTURES_MAX).map(|capture| {
+        vec![
+            parts::time(&capture.fetch_time),
+            parts::media(&capture.mime),
+            html! { @if capture.collection.is_empty() { span.soft { "none" } } @else { (parts::text(&capture.collection)) } },
+            verdict(capture.seen, !capture.seen),
+            reason(capture, tested.default),
+        ]
+    });
+    html! {
+        (parts::table("Captures, and what the rules say of each", &columns, cells.collect()))
+        @if tested.captures.len() > CAPTURES_MAX {
+            p.soft { "The newest " (CAPTURES_MAX) " of them." }
+        }
+    }
+}
+
+/// Which rules decide.
+fn reason(capture: &TestedCapture, default: Access) -> Markup {
+    let default = match default {
+        Access::Allow => "seen",
+        Access::Deny => "hidden",
+    };
+    html! {
+        @match capture.decided_by.as_slice() {
+            [] => { "no rule matches; what no rule matches is " (default) },
+            [_] => { "by rule " (words::rule_links(&capture.decided_by)) },
+            rules => { "by rules " (words::rule_links(rules)) },
+        }
+    }
+}

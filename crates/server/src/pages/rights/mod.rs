@@ -1,0 +1,198 @@
+//! The page of the rules: who may see what, in words, and a form that tells it of one URL.
+//!
+//! It changes nothing. Rules are changed by `weft rights`, or in their file.
+
+mod form;
+mod words;
+
+use std::collections::BTreeMap;
+
+use archive::question::{Answer, Rights, RightsBody};
+use maud::{Markup, html};
+use rights::Access;
+
+use self::form::Asked;
+use super::html::{Context, Html, Shown};
+use super::parts::{self, Align, Column};
+use crate::present;
+use crate::query::Query;
+use axum::http::StatusCode;
+use look::{Frame, Section};
+
+/// Rules on the page. More are shown by the command line.
+const RULES_MAX: usize = 1000;
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let Answer { epoch, body } = context.asker.ask(Rights {}).await?;
+    let asked = Asked::read(&query);
+    let answer = match asked.question() {
+        Some(Ok(question)) => Some(context.asker.ask(question).await.map(|answer| answer.body)),
+        Some(Err(failure)) => Some(Err(failure)),
+        None => None,
+    };
+    let frame = Frame {
+        title: "Rights",
+        section: Section::Rights,
+        parts: context.parts(),
+        viewer: context.viewer(),
+        query: "",
+        epoch: Some(epoch),
+    };
+    let content = html! {
+        header.page-head {
+            h1 { "Rights" }
+            p.soft { "Who may see what of this archive. A rule holds from the next question on; nothing is indexed again." }
+        }
+        (neighbours(Section::Rights))
+        (summary(&body))
+        (form::section(&asked, answer.as_ref(), &body))
+        (rules(&body))
+        (groups(&body))
+        (commands(&body))
+    };
+    let status = match &answer {
+        Some(Err(failure)) => failure.status,
+        _ => StatusCode::OK,
+    };
+    Ok(Html {
+        status,
+        markup: frame.around(content),
+    })
+}
+
+/// Links between the two pages about what is kept from whom.
+pub(super) fn neighbours(section: Section) -> Markup {
+    let is_rights = section == Section::Rights;
+    html! {
+        nav aria-label="Rights and takedowns" {
+            ul.chips {
+                li { a href="/rights" aria-current=[is_rights.then_some("page")] { "Rules" } }
+                li { a href="/takedowns" aria-current=[(!is_rights).then_some("page")] { "Takedowns" } }
+            }
+        }
+    }
+}
+
+fn summary(body: &RightsBody) -> Markup {
+    let meaning = match (body.has_rules, body.default) {
+        (false, _) => "There are no rules: everybody who reaches this server sees everything.",
+        (true, Access::Allow) => "The archive is open: everybody sees what no rule hides from them.",
+        (true, Access::Deny) => {
+            "The archive is closed: nobody sees anything but what a rule shows them, and none hides."
+        }
+    };
+    let default = match body.default {
+        Access::Allow => "seen",
+        Access::Deny => "hidden",
+    };
+    let in_force = body.rules.iter().filter(|rule| rule.in_force).count();
+    html! {
+        p { (meaning) }
+        @if body.has_rules {
+            (parts::figures(&[
+                ("Where no rule matches", html! { (default) }),
+                ("Rules in force", html! { (present::count(in_force as u64)) }),
+                ("Strict", html! { @if body.strict { "yes" } @else { "no" } }),
+            ]))
+            p.soft {
+                @if body.strict { "The order of results tells nothing of what is hidden either." }
+                @else { "What is hidden still counts in how rare a word is, and so in the order of results; "
+                    code { "weft rights default " (default_name(body)) " --strict yes" } " changes that." }
+            }
+        }
+    }
+}
+
+fn default_name(body: &RightsBody) -> &'static str {
+    match body.default {
+        Access::Allow => "allow",
+        Access::Deny => "deny",
+    }
+}
+
+fn rules(body: &RightsBody) -> Markup {
+    let columns = [
+        Column("Rule", Align::Text),
+        Column("Effect", Align::Text),
+        Column("Of what", Align::Text),
+        Column("For whom", Align::Text),
+        Column("In force", Align::Text),
+        Column("Why", Align::Text),
+    ];
+    let cells = body.rules.iter().take(RULES_MAX).map(|numbered| {
+        let rule = &numbered.rule;
+        vec![
+            html! { span id=(format!("rule-{}", numbered.number)) { (numbered.number) } },
+            words::effect(rule),
+            words::what(&rule.condition),
+            words::whom(rule),
+            words::when(numbered),
+            html! { @if rule.note.is_empty() { span.soft { "\u{2013}" } } @else { (parts::long_text(&rule.note)) } },
+        ]
+    });
+    html! {
+        @if body.has_rules {
+            section aria-labelledby="rules" {
+                h2 #rules { "Rules" }
+                @if body.rules.is_empty() {
+                    p.soft { "None: the default holds for everything." }
+                } @else {
+                    p.soft { "Their order means nothing: what one rule hides from somebody is hidden, whatever another shows." }
+                    div.governed.rules { (parts::table("Rules", &columns, cells.collect())) }
+                }
+                @if body.rules.len() > RULES_MAX {
+                    p.soft { "The first " (present::count(RULES_MAX as u64)) " of " (present::count(body.rules.len() as u64)) "; " code { "weft rights ls" } " shows all." }
+                }
+            }
+        }
+    }
+}
+
+fn groups(body: &RightsBody) -> Markup {
+    let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for numbered in &body.rules {
+        for name in numbered.rule.groups.iter().chain(&numbered.rule.except) {
+            let numbers = named.entry(name).or_default();
+            // A rule may name a group twice.
+            if numbers.last() != Some(&numbered.number) {
+                numbers.push(numbered.number);
+            }
+        }
+    }
+    html! {
+        @if !named.is_empty() {
+            section aria-labelledby="groups" {
+                h2 #groups { "Groups that rules name" }
+                ul.lines {
+                    @for (name, numbers) in &named {
+                        li {
+                            span { (words::group(name)) @if *name == "public" { span.soft { " \u{b7} whoever is in none of the others" } } }
+                            span.amount { "rule " (words::rule_links(numbers)) }
+                        }
+                    }
+                }
+                p.soft { "Who is in other groups alone sees what the public sees. A proxy in front, a token or signing in says which groups somebody is in." }
+            }
+        }
+    }
+}
+
+fn commands(body: &RightsBody) -> Markup {
+    let first = body.rules.first().map_or(1, |rule| rule.number);
+    html! {
+        section.reading aria-labelledby="change" {
+            h2 #change { "How to change them" }
+            p { "On the machine of the archive, also while this server runs:" }
+            pre.command { code {
+                "weft rights add --deny --prefix http://example.com/private/ --except staff\n"
+                "weft rights add --deny --collection interviews --until 2030-01-01 --note 'embargo'\n"
+                "weft rights rm " (first) "\n"
+                "weft rights default deny\n"
+                "weft rights token reading-room --group staff --tokens FILE"
+            } }
+            p.soft { "The rules stand in " code { "rights.toml" } " in the archive's directory, which may be edited as well. While it cannot be understood, "
+                "nothing is shown to anybody but its owner. What must leave for everybody is a "
+                a href="/takedowns" { "takedown" } "." }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! A rule in words.
+
+use archive::question::NumberedRule;
+use maud::{Markup, html};
+use rights::{Access, Condition, Rule};
+
+use super::super::parts;
+use crate::present::{self, Moment};
+
+/// What stands behind a URL key that means itself alone, in `but_not`.
+const EXACT: &str = "###";
+
+pub(super) fn effect(rule: &Rule) -> Markup {
+    html! {
+        @match rule.access {
+            Access::Allow => span.badge.good { "shows" },
+            Access::Deny => span.badge.bad { "hides" },
+        }
+    }
+}
+
+/// What a rule matches: all of these.
+pub(super) fn what(condition: &Condition) -> Markup {
+    let mut all: Vec<Markup> = Vec::new();
+    if let Some(url) = &condition.url {
+        all.push(html! { "the address " (address(url)) });
+    }
+    if let Some(prefix) = &condition.prefix {
+        all.push(beginning(prefix, &condition.but_not));
+    }
+    if let Some(domain) = &condition.domain {
+        all.push(html! { "the host " (parts::url_text(domain)) " and all below it" });
+    }
+    if let Some(collection) = &condition.collection {
+        all.push(html! { "the collection " strong { (parts::text(collection)) } });
+    }
+    if let Some(mime) = &condition.mime {
+        all.push(html! { "content of type " code { (present::clean(mime)) } });
+    }
+    if let Some(digest) = &condition.digest {
+        all.push(html! { "content with the digest " code { (present::clean(digest)) } });
+    }
+    all.extend(captured(condition));
+    html! {
+        @match all.as_slice() {
+            [] => "everything",
+            [one] => (one),
+            all => {
+                ul.conditions { @for (i, one) in all.iter().enumerate() { li { @if i > 0 { "and " } (one) } } }
+            }
+        }
+    }
+}
+
+fn beginning(prefix: &str, but_not: &[String]) -> Markup {
+    html! {
+        @match hosts_below(prefix) {
+            Some(name) => { "all hosts below " span title=(present::clean(prefix)) { (parts::url_text(&name)) } },
+            None => { "addresses that begin with " (address(prefix)) },
+        }
+        @for (i, one) in but_not.iter().enumerate() {
+            @if i == 0 { ", but not " } @else { ", nor " }
+            @match one.strip_suffix(EXACT) {
+                Some(exact) => { (address(exact)) " itself" },
+                None => (address(one)),
+            }
+        }
+    }
+}
+
+/// `org,example,` begins the keys of all hosts below `example.org`.
+fn hosts_below(prefix: &str) -> Option<String> {
+    let labels = prefix.strip_suffix(',')?;
+    let is_host = !labels.is_empty() && !labels.contains([')', ':', '/']);
+    is_host.then(|| labels.rsplit(',').collect::<Vec<_>>().join("."))
+}
+
+/// When captures have to be made.
+fn captured(condition: &Condition) -> Vec<Markup> {
+    let mut all = Vec::new();
+    match (&condition.from, &condition.to) {
+        (Some(from), Some(to)) if from == to => all.push(html! { "captured in " (date(from)) }),
+        (Some(from), Some(to)) => all.push(html! { "captured from " (date(from)) " to " (date(to)) }),
+        (Some(from), None) => all.push(html! { "captured from " (date(from)) " on" }),
+        (None, Some(to)) => all.push(html! { "captured up to " (date(to)) }),
+        (None, None) => {}
+    }
+    if let Some(days) = condition.younger_than_days {
+        let days = present::counted(days.into(), "day", "days");
+        all.push(html! { "captured in the last " (days) });
+    }
+    all
+}
+
+pub(super) fn whom(rule: &Rule) -> Markup {
+    html! {
+        @if rule.groups.is_empty() { "everybody" } @else { (groups(&rule.groups)) }
+        @if !rule.except.is_empty() { " except " (groups(&rule.except)) }
+    }
+}
+
+fn groups(names: &[String]) -> Markup {
+    html! { @for (i, name) in names.iter().enumerate() { @if i > 0 { ", " } (group(name)) } }
+}
+
+pub(super) fn group(name: &str) -> Markup {
+    html! { @match name { "public" => "the public", name => strong { (parts::text(name)) } } }
+}
+
+pub(super) fn when(numbered: &NumberedRule) -> Markup {
+    html! {
+        @match &numbered.rule.condition.until {
+            None => "always",
+            Some(until) if numbered.in_force => { "before " (date(until)) },
+            Some(until) => { span.badge { "over" } " since " (date(until)) },
+        }
+    }
+}
+
+/// Numbers of rules, each a link to its row.
+pub(super) fn rule_links(numbers: &[usize]) -> Markup {
+    html! {
+        @for (i, number) in numbers.iter().enumerate() {
+            @if i > 0 { ", " }
+            a href=(format!("#rule-{number}")) { (number) }
+        }
+    }
+}
+
+/// A date as rules have it: a year, a month, a day or more, in ISO form or digits.
+fn date(text: &str) -> Markup {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let whole = |digits: &str| Moment::parse(digits);
+    html! {
+        @match digits.len() {
+            6 => @match whole(&format!("{digits}01")) { Some(moment) => (moment.month_and_year()), None => (present::clean(text)) },
+            8 => @match whole(&digits) { Some(moment) => (moment.date()), None => (present::clean(text)) },
+            10.. => @match whole(&digits) { Some(moment) => (moment.date_and_time()), None => (present::clean(text)) },
+            _ => (present::clean(text)),
+        }
+    }
+}
+
+/// A URL key, or its beginning, as people write addresses; as it is where it is none.
+fn address(url_key: &str) -> Markup {
+    let shown = readable(url_key).unwrap_or_else(|| url_key.to_owned());
+    html! { span title=(present::clean(url_key)) { (parts::url_text(&shown)) } }
+}
+
+fn readable(url_key: &str) -> Option<String> {
+    let (host, rest) = url_key.split_once(')')?;
+    let name = urlkey::host_of_key(url_key);
+    // Within brackets an IPv6 address has colons of its own.
+    let port = match name.starts_with('[') {
+        true => None,
+        false => host.split_once(':').map(|(_, port)| port),
+    };
+    let name = match port {
+        Some(port) => format!("{name}:{port}"),
+        None => name,
+    };
+    (!host.is_empty() && name != ":").then(|| name + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(condition: Condition, expected: &str) {
+        let markup = what(&condition).into_string();
+        let mut text = String::new();
+        let mut is_tag = false;
+        for c in markup.chars() {
+            match c {
+                '<' => is_tag = true,
+                '>' => is_tag = false,
+                c if !is_tag => text.push(c),
+                _ => {}
+            }
+        }
+        assert_eq!(text, expected);
+    }
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn conditions_are_told_in_words() {
+        check(Condition::default(), "everything");
+        let url = some("com,example:8080)/letter.html");
+        check(
+            Condition {
+                url,
+                ..Condition::default()
+            },
+            "the address example.com:8080/letter.html",
+        );
+        check(
+            Condition {
+                prefix: some("com,example)/private"),
+                but_not: vec![
+                    "com,example)/private/press".into(),
+                    "com,example)/private/a###".into(),
+                ],
+                from: some("2014"),
+                to: some("2015-03"),
+                ..Condition::default()
+            },
+            "addresses that begin with example.com/private, but not example.com/private/press, nor example.com/private/a itself\
+             and captured from 2014 to March 2015",
+        );
+        check(
+            Condition {
+                prefix: some("org,example,"),
+                younger_than_days: Some(365),
+                ..Condition::default()
+            },
+            "all hosts below example.organd captured in the last 365 days",
+        );
+        check(
+            Condition {
+                from: some("20140126"),
+                ..Condition::default()
+            },
+            "captured from 26 January 2014 on",
+        );
+    }
+
+    #[test]
+    fn keys_are_shown_as_addresses_where_they_are_some() {
+        assert_eq!(readable("com,example)/a"), some("example.com/a"));
+        assert_eq!(
+            readable("::1:8080)/x"),
+            Some(format!("{}/x", urlkey::host_of_key("::1:8080)/x")))
+        );
+        assert_eq!(readable("com,exam"), None);
+        assert_eq!(readable(")/x"), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! Signing in and out: a token goes into a cookie that scripts cannot read and other sites cannot send.
+//!
+//! Invariant: the token is in the body of one request and in the cookie, never in an address or a page.
+
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use look::{Frame, Section};
+use maud::{Markup, html};
+
+use super::html::{Context, Html, PageFailure};
+use crate::failure::Failure;
+use crate::sites;
+use crate::who_asks::{COOKIE, SignedIn};
+
+/// Largest form in bytes. A token has 64.
+const FORM_BYTES_MAX: usize = 4096;
+
+/// A browser names the page that a form comes from only where its policy lets it; this is what tells such a form from one of
+/// another site. Nothing in these addresses is secret.
+const REFERRER: (HeaderName, HeaderValue) =
+    (header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+
+/// Takes what the browser keeps of pages away, as well as it can.
+const FORGET: (HeaderName, HeaderValue) = (
+    HeaderName::from_static("clear-site-data"),
+    HeaderValue::from_static("\"cache\""),
+);
+
+/// `GET /sign-in`.
+pub(super) async fn show(context: Context) -> Result<Response, PageFailure> {
+    check_possible(&context)?;
+    let page = Html::ok(page(&context, None));
+    Ok(([REFERRER], page).into_response())
+}
+
+/// `POST /sign-in` with the field `token`.
+pub(super) async fn enter(context: Context, request: Request) -> Result<Response, PageFailure> {
+    check_possible(&context)?;
+    check_site(&request)?;
+    let is_secure = sites::is_over_tls(request.headers());
+    let form = axum::body::to_bytes(request.into_body(), FORM_BYTES_MAX).await;
+    let form = form.map_err(|_| Failure::bad_request("this is no form of the sign-in page"))?;
+    let mut fields = url::form_urlencoded::parse(&form);
+    let token = fields.find(|(name, _)| name == "token");
+    let token = token.map_or_else(String::new, |(_, token)| token.trim().to_owned());
+    match context.who_asks.of_token(&token) {
+        Ok(_) => Ok(([cookie(&token, is_secure, "")?], Redirect::to("/")).into_response()),
+        Err(failure) if failure.status == StatusCode::UNAUTHORIZED => {
+            let page = Html {
+                status: failure.status,
+                markup: page(&context, Some(&failure.message)),
+            };
+            Ok(([REFERRER], page).into_response())
+        }
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+/// `POST /sign-out`.
+pub(super) async fn leave(context: Context, request: Request) -> Result<Response, PageFailure> {
+    check_possible(&context)?;
+    check_site(&request)?;
+    let is_secure = sites::is_over_tls(request.headers());
+    let gone = cookie("", is_secure, "; Max-Age=0")?;
+    Ok(([gone, FORGET], Redirect::to("/")).into_response())
+}
+
+fn check_possible(context: &Context) -> Result<(), Failure> {
+    match context.who_asks.takes_tokens() {
+        true => Ok(()),
+        false => Err(Failure::not_found(
+            "nobody signs in here: this server takes no tokens (weft serve --tokens FILE)",
+        )),
+    }
+}
+
+fn check_site(request: &Request) -> Result<(), Failure> {
+    match sites::is_cross_site(request.headers()) {
+        true => Err(Failure::forbidden(
+            "this came from a page of another site; go to the sign-in page of this server. A proxy in front has to pass on the \
+             Host that browsers ask for",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The header that sets the cookie. It goes over TLS alone where it came so.
+fn cookie(token: &str, is_secure: bool, more: &str) -> Result<(HeaderName, HeaderValue), Failure> {
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
+    let value = HeaderValue::try_from(text).map_err(|_| Failure::internal())?;
+    Ok((header::SET_COOKIE, value))
+}
+
+fn page(context: &Context, wrong: Option<&str>) -> Markup {
+    let signed_in = context.signed_in();
+    let heading = match signed_in {
+        SignedIn::Yes => "Signed in",
+        SignedIn::No | SignedIn::Over => "Sign in",
+    };
+    let frame = Frame {
+        title: heading,
+        section: Section::SignIn,
+        parts: context.parts(),
+        viewer: context.viewer(),
+        query: "",
+        epoch: None,
+    };
+    frame.around(html! {
+        header.page-head {
+            h1 { (heading) }
+            @match signed_in {
+                SignedIn::Yes => p { "You look at this archive as " strong { (look::clean(&context.groups().to_string())) } "." },
+                SignedIn::Over => p.callout { "Your token was withdrawn, or its time is over. Sign in with another one, or sign out and look as the public does." },
+                SignedIn::No => p.soft { "Some of an archive may be for some people alone. Whoever runs it gives them a token." },
+            }
+        }
+        div.reading {
+            @if let Some(wrong) = wrong { p.callout.problem role="alert" { "Not signed in: " (wrong) "." } }
+            @if signed_in != SignedIn::Yes { (token_form()) }
+            @if signed_in != SignedIn::No { (leave_form()) }
+            @if signed_in == SignedIn::Yes {
+                p.soft { "You are signed in until you sign out, close the browser, or the token is withdrawn." }
+            }
+        }
+    })
+}
+
+fn token_form() -> Markup {
+    html! {
+        form.stacked method="post" action="/sign-in" {
+            label for="token" { "Token" }
+            input #token type="password" name="token" required autocomplete="current-password" autocapitalize="off"
+                spellcheck="false" maxlength="200";
+            button type="submit" { "Sign in" }
+        }
+    }
+}
+
+fn leave_form() -> Markup {
+    html! {
+        form method="post" action="/sign-out" { p { button.quiet type="submit" { "Sign out" } } }
+    }
+}

@@ -1,0 +1,136 @@
+//! The register of takedowns: when, by whom, why and how many. It does not know what.
+
+use archive::question::{Answer, TakedownRow, Takedowns, TakedownsBody};
+use maud::{Markup, html};
+
+use super::html::{Context, Html, Shown};
+use super::parts::{self, Align, Column};
+use super::rights;
+use crate::present;
+use look::{Frame, Section};
+
+/// Takedowns on the page, the newest first. The API has all.
+const ROWS: usize = 500;
+
+pub(super) async fn show(context: Context) -> Shown {
+    let Answer { epoch, body } = context.asker.ask(Takedowns {}).await?;
+    let frame = Frame {
+        title: "Takedowns",
+        section: Section::Rights,
+        parts: context.parts(),
+        viewer: context.viewer(),
+        query: "",
+        epoch: Some(epoch),
+    };
+    let content = html! {
+        header.page-head {
+            h1 { "Takedowns" }
+            p.soft { "What was taken down left pages, links, counts, search and the facts, for everybody, and stays out when its files are loaded again, until that is undone. "
+                "The register says when, by whom, why and how many, and not what: of that it keeps hashes alone." }
+        }
+        (rights::neighbours(Section::None))
+        @if body.rows.is_empty() { (nothing()) } @else { (register(&body)) (commands()) }
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+fn nothing() -> Markup {
+    parts::nothing(
+        "Nothing was taken down",
+        html! {
+            p { "Where something must leave the archive, look first at what would, then take it down:" }
+            pre.command { code {
+                "weft forget --url http://example.com/page --dry-run\n"
+                "weft forget --url http://example.com/page --reason 'request 1234'"
+            } }
+            p { "It may also be a " code { "--prefix" } ", an " code { "--input" } ", a " code { "--collection" } " or all "
+                code { "--before" } " a time. What only some people may not see is a matter of "
+                a href="/rights" { "rules" } "." }
+        },
+    )
+}
+
+fn commands() -> Markup {
+    html! {
+        section.reading aria-labelledby="more" {
+            h2 #more { "What to do" }
+            pre.command { code {
+                "weft forget --url http://example.com/page --dry-run\n"
+                "weft forget --undo 1\n"
+                "weft forget --purge"
+            } }
+            p.soft { "An undone takedown lets in what it kept out when its inputs are loaded again. A purge writes the archive's own files anew, "
+                "so that none holds what left. The files that were loaded are never changed." }
+        }
+    }
+}
+
+fn register(body: &TakedownsBody) -> Markup {
+    let in_force = body.rows.iter().filter(|row| row.undone.is_none()).count() as u64;
+    let columns = [
+        Column("No.", Align::Text),
+        Column("When (UTC)", Align::Text),
+        Column("By", Align::Text),
+        Column("Why", Align::Text),
+        Column("What kind", Align::Text),
+        Column("Captures", Align::Number),
+        Column("Pages", Align::Number),
+        Column("Inputs", Align::Number),
+        Column("State", Align::Text),
+    ];
+    let cells = body.rows.iter().rev().take(ROWS).map(|row| {
+        vec![
+            html! { (row.id) },
+            parts::time(&row.at),
+            html! { @if row.who.is_empty() { span.soft { "not said" } } @else { (parts::text(&row.who)) } },
+            html! { @if row.reason.is_empty() { span.soft { "no reason given" } } @else { (parts::long_text(&row.reason)) } },
+            kind(row),
+            html! { (present::count(row.captures)) },
+            html! { (present::count(row.pages)) },
+            html! { (present::count(row.inputs)) },
+            state(row),
+        ]
+    });
+    html! {
+        (parts::figures(&[
+            ("Takedowns in force", html! { (present::count(in_force)) }),
+            ("Captures kept out", html! { (present::count(body.captures_taken_down)) }),
+            ("Inputs kept out whole", html! { (present::count(body.inputs_taken_down)) }),
+        ]))
+        section aria-labelledby="register" {
+            h2 #register { "The register" }
+            div.governed.register { (parts::table("Takedowns, the newest first", &columns, cells.collect())) }
+            @if body.rows.len() > ROWS {
+                p.soft { "The newest " (ROWS) " of " (present::count(body.rows.len() as u64)) "; "
+                    a href="/api/v1/takedowns" { "the API" } " has all." }
+            }
+        }
+    }
+}
+
+fn kind(row: &TakedownRow) -> Markup {
+    html! {
+        @match row.kind.as_str() {
+            "url" => "one URL",
+            "prefix" => "URLs that begin alike",
+            "inputs" => "whole inputs",
+            "collection" => "a collection",
+            "before" => { "all fetched before " @match &row.before { Some(before) => (parts::date(before)), None => "a time" } },
+            other => (present::clean(other)),
+        }
+    }
+}
+
+fn state(row: &TakedownRow) -> Markup {
+    html! {
+        @match &row.undone {
+            None => span.badge.good { "in force" },
+            Some(undone) => {
+                span.badge { "undone" } " " span.soft {
+                    (parts::date(undone))
+                    @if let Some(by) = row.undone_by.as_deref().filter(|by| !by.is_empty()) { " by " (parts::text(by)) }
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Requests that a browser makes for a page of another site.
+//!
+//! Archived pages in their sandbox count as another site: they have no origin. Two things follow. What such a request would change
+//! is refused ([`is_cross_site`]). And whoever follows a link from there arrives without the cookie of signing in, because it is
+//! `SameSite=Strict`: they are sent on to the same address, this time by a page of ours ([`arrival`]).
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use axum::response::{IntoResponse, Response};
+use maud::{DOCTYPE, html};
+
+/// Where a request comes from, as browsers say it over TLS and on this machine. Scripts cannot set it.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// Whether a browser sent a request for a page of another site. Programs that are no browsers say nothing of it, and act for
+/// nobody but themselves.
+pub(crate) fn is_cross_site(headers: &HeaderMap) -> bool {
+    if let Some(site) = headers.get(&SITE) {
+        return !matches!(site.as_bytes(), b"same-origin" | b"none");
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return false;
+    };
+    let origin = origin.to_str().unwrap_or_default();
+    let authority = origin
+        .split_once("://")
+        .map(|(_, authority)| authority.as_bytes());
+    authority.is_none() || authority != headers.get(header::HOST).map(HeaderValue::as_bytes)
+}
+
+/// Whether a browser came over TLS, as the page that it came from or a proxy says.
+pub(crate) fn is_over_tls(headers: &HeaderMap) -> bool {
+    let begins = |name: &HeaderName, begin: &[u8]| {
+        let value = headers.get(name).map(HeaderValue::as_bytes).unwrap_or_default();
+        value
+            .get(..begin.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(begin))
+    };
+    begins(&header::ORIGIN, b"https://") || begins(&HeaderName::from_static("x-forwarded-proto"), b"https")
+}
+
+/// Whether somebody follows a link of another site to a page.
+pub(crate) fn is_arrival(request: &Request) -> bool {
+    let says = |name: &HeaderName, value: &[u8]| {
+        let said = request.headers().get(name);
+        said.is_some_and(|said| said.as_bytes() == value)
+    };
+    request.method() == Method::GET
+        && says(&SITE, b"cross-site")
+        && says(&MODE, b"navigate")
+        && says(&DEST, b"document")
+}
+
+/// A page that goes on to `uri`, of this server. The browser asks again, for a page of ours, and so with its cookies.
+pub(crate) fn arrival(uri: &Uri) -> Response {
+    let address = uri.path_and_query().map_or("/", |address| address.as_str());
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="refresh" content=(format!("0;url={address}"));
+                title { "Weft" }
+            }
+            body { p { a href=(address) { "Go on" } } }
+        }
+    };
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, look::PAGE_POLICY),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, page.into_string()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn what_browsers_say_of_where_a_request_comes_from() {
+        let check = |pairs: &[_], expected| assert_eq!(is_cross_site(&headers(pairs)), expected, "{pairs:?}");
+        check(&[("host", "a")], false);
+        check(&[("host", "a"), ("sec-fetch-site", "same-origin")], false);
+        check(&[("host", "a"), ("sec-fetch-site", "none")], false);
+        check(&[("host", "a"), ("sec-fetch-site", "cross-site")], true);
+        // Another host of the same domain is not ours.
+        check(&[("host", "a"), ("sec-fetch-site", "same-site")], true);
+        check(&[("host", "a:80"), ("origin", "http://a:80")], false);
+        check(&[("host", "a"), ("origin", "https://a")], false);
+        check(&[("host", "a"), ("origin", "http://b")], true);
+        check(&[("host", "a"), ("origin", "http://a.b")], true);
+        // Of a sandbox.
+        check(&[("host", "a"), ("origin", "null")], true);
+        check(&[("origin", "http://a")], true);
+    }
+
+    #[test]
+    fn tls_is_in_front_where_the_page_or_the_proxy_says_so() {
+        assert!(is_over_tls(&headers(&[("origin", "https://a")])));
+        assert!(is_over_tls(&headers(&[("x-forwarded-proto", "HTTPS, http")])));
+        assert!(!is_over_tls(&headers(&[
+            ("origin", "http://a"),
+            ("x-forwarded-proto", "http")
+        ])));
+        assert!(!is_over_tls(&headers(&[])));
+    }
+}
