@@ -17,6 +17,7 @@ use crate::query::{self, Parsed};
 use crate::results::{Hit, Query, Results};
 use crate::snippet::{Snippet, Snippets};
 use crate::view::View;
+use crate::words::StemMemo;
 use crate::{explain, facets, rank};
 
 /// Most results of one answer.
@@ -154,7 +155,7 @@ fn hits(
     text_of: &dyn Fn(&str) -> Option<Arc<str>>,
 ) -> Result<Vec<Hit>, SearchError> {
     let rows = rows(view, best)?;
-    let mut snippets = snippets(parsed, &rows, text_of);
+    let mut snippets = view.memos.with(|memo| snippets(parsed, &rows, memo, text_of));
     let mut hits = Vec::with_capacity(best.len());
     for (index, (found, row)) in best.iter().zip(rows).enumerate() {
         let explanation = explained
@@ -189,8 +190,13 @@ fn rows(view: &View, best: &[Found]) -> Result<Vec<Row>, SearchError> {
 
 /// The snippets of rows. Texts are asked for in the order of their keys, in which they lie on the disk, and one at a
 /// time: a thousand long ones would fill the memory.
-fn snippets(parsed: &Parsed, rows: &[Row], text_of: &dyn Fn(&str) -> Option<Arc<str>>) -> Vec<Snippet> {
-    let mut maker = Snippets::new(parsed);
+fn snippets(
+    parsed: &Parsed,
+    rows: &[Row],
+    memo: &mut StemMemo,
+    text_of: &dyn Fn(&str) -> Option<Arc<str>>,
+) -> Vec<Snippet> {
+    let mut maker = Snippets::new(parsed, memo);
     let mut snippets = vec![Snippet::default(); rows.len()];
     for index in sorted(rows.len(), |index| rows[index].url_key.as_str()) {
         let text = text_of(&rows[index].url_key);

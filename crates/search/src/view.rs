@@ -12,6 +12,7 @@ use crate::live::Live;
 use crate::rows::Rows;
 use crate::schema::Fields;
 use crate::visible::{Visible, VisibleBits};
+use crate::words::StemMemos;
 
 /// Statistics of what somebody sees that are kept for a view.
 const STATISTICS_MAX: usize = 100;
@@ -25,6 +26,8 @@ pub(crate) struct View {
     /// Shared by all views of the index.
     pub(crate) rows: Arc<Rows>,
     pub(crate) buckets: Arc<Buckets>,
+    /// Shared by all views of the index.
+    pub(crate) memos: Arc<StemMemos>,
     pub(crate) fields: Fields,
     /// Shared by all views of the index.
     visible: Arc<VisibleBits>,
@@ -55,6 +58,7 @@ impl View {
             epoch,
             live: Arc::new(live),
             rows: before.map_or_else(|| Arc::new(Rows::new()), |view| Arc::clone(&view.rows)),
+            memos: before.map_or_else(Arc::default, |view| Arc::clone(&view.memos)),
             visible: before.map_or_else(|| Arc::new(VisibleBits::new()), |view| Arc::clone(&view.visible)),
             statistics: Mutex::default(),
             buckets: Arc::new(buckets),
