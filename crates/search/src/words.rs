@@ -265,4 +265,6 @@ pub(crate) fn breaks(c: char) -> bool {
 }
 
 #[cfg(test)]
+pub(crate) mod model;
+#[cfg(test)]
 mod tests;

@@ -21,7 +21,7 @@ pub(super) struct Finder {
 }
 
 /// A word of the query, in the text.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct FoundWord {
     /// Number of the word in the text.
     pub(super) position: usize,
@@ -74,12 +74,11 @@ impl Finder {
             }
         }
         let rules = rules.filter(|_| !stems.is_empty());
-        let first = |stem: &'_ str| stem.chars().next().map_or(0, char::len_utf8);
-        let begun = stems.iter().map(|(stem, _)| &stem[..first(stem)]);
-        let any = rules.filter(|rules| rules.changes_beginnings);
-        let any = any
-            .into_iter()
-            .flat_map(|_| (0..LETTERS.len()).map(|at| &LETTERS[at..=at]));
+        let with_rules = rules.into_iter();
+        let begun = with_rules.flat_map(|rules| stems.iter().map(|(stem, _)| rules.beginning(stem)));
+        // Words of such stems begin with any letter.
+        let any = rules.filter(|rules| rules.begins_alike == 0).into_iter();
+        let any = any.flat_map(|_| (0..LETTERS.len()).map(|at| &LETTERS[at..=at]));
         let starts = beginnings.iter().map(String::as_str).chain(begun).chain(any);
         Finder {
             has_half_pair: words.iter().any(|word| words::is_half_pair(word)),
@@ -160,3 +159,6 @@ impl Finder {
             .ok()
     }
 }
+
+#[cfg(test)]
+mod tests;

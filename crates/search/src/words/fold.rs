@@ -20,7 +20,8 @@ pub(super) fn fold(c: char, word: &mut String) {
     }
 }
 
-fn fold_any(c: char, word: &mut String) {
+/// As [`fold`], by Unicode's tables.
+pub(super) fn fold_any(c: char, word: &mut String) {
     for lower in c.to_lowercase() {
         match lower {
             'ß' => push_all(word, "ss"),
@@ -44,7 +45,8 @@ pub(super) fn lower(c: char, word: &mut String) {
     }
 }
 
-fn lower_any(c: char, word: &mut String) {
+/// As [`lower`], by Unicode's tables.
+pub(super) fn lower_any(c: char, word: &mut String) {
     for lower in c.to_lowercase() {
         match lower {
             // One letter: which form it has says only where in the word it stands, and not even that in capitals.
