@@ -8,16 +8,20 @@
 //! | `continue.before_register` | an earlier input at the end of its last whole record | the next load finds that its content goes on, and reads on from there |
 //! | `forget.before_next` | some of the inputs forgotten, all gone from the views | each was one step of the index; the others are forgotten when they are named again |
 //! | `from_facts.after_epoch` | an epoch of a load from facts, which search does not have | opening catches up; the same load goes on behind it |
+//! | `redact.while_writing` | part of a copy of an input, under another name | nothing looks at that name |
+//! | `redact.before_rename` | a whole copy, under another name | the same; the next redaction writes it anew |
 //! | `feed.before_apply` | an epoch that search does not have | opening finds that search is behind, and catches up |
 
 /// Names of all crash points.
-pub const CRASH_POINTS: [&str; 6] = [
+pub const CRASH_POINTS: [&str; 8] = [
     "settings.before_rename",
     "settings.after_rename",
     "continue.before_register",
     "forget.before_next",
     "from_facts.after_epoch",
     "feed.before_apply",
+    "redact.while_writing",
+    "redact.before_rename",
 ];
 
 /// Ends the process here if the environment says so.

@@ -42,6 +42,7 @@ mod rebuild_progress;
 mod record;
 mod record_outcome;
 mod recounting;
+mod redact;
 mod seen_counts;
 mod sights;
 pub mod snippet_html;
@@ -57,6 +58,7 @@ pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_addres
 pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use one_input::{Counts, OneInput, Part, Parts};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
+pub use redact::{LeaveOut, NotTheRest, Redaction, RedactionCounts, WriteError};
 
 pub use weave::{TakedownRules, refusal};
 

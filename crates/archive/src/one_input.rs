@@ -91,6 +91,11 @@ impl OneInput {
         &self.digest
     }
 
+    /// Its bytes.
+    pub fn input(&self) -> Arc<dyn Input> {
+        self.input.clone()
+    }
+
     /// Whether its bytes are still those that were digested, as far as the file system can tell.
     pub fn is_unchanged(&self) -> bool {
         let is_same = |(file, digested): &(Arc<File>, FileVersion)| {

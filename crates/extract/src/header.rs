@@ -3,6 +3,7 @@
 
 use crate::CaptureKind;
 use crate::capture::{declared_digest, facts_of_headers};
+use crate::target::{self, Target};
 
 /// What the header of a record says about its capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,15 @@ pub struct HeaderFacts {
     pub key_and_time: Option<(String, i64)>,
     /// Payload digest, as in [`crate::Capture::digest`]; `None` if none is declared, and for WAT.
     pub digest: Option<String>,
+}
+
+/// The key of a URL as the header of any record names it, also of one that no capture is made of; `None` where it is no web
+/// address.
+pub fn named_url_key(target: &str) -> Option<String> {
+    match target::read(Some(target)) {
+        Target::Web { url_key, .. } => Some(url_key),
+        Target::Other | Target::Unusable(_) => None,
+    }
 }
 
 /// Returns the facts of a record with this header, or `None` if no capture is made of such a record.

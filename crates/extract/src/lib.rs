@@ -35,7 +35,7 @@ mod wat;
 mod wet;
 
 pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Page, Settings};
-pub use header::{HeaderFacts, header_facts};
+pub use header::{HeaderFacts, header_facts, named_url_key};
 pub use html::{TEXT_BYTES_MAX, title};
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};
 pub use payload::PayloadReader;

@@ -18,6 +18,7 @@ use crate::results::{Hit, Order, Query, Results, TextOf, TextSought};
 use crate::snippet::{Snippet, Snippets};
 use crate::view::View;
 use crate::visible::Versions;
+use crate::words::StemMemo;
 use crate::{explain, facets, rank, schema};
 
 /// Most results of one answer.
@@ -179,7 +180,7 @@ fn hits(
     text_of: &TextOf<'_>,
 ) -> Result<Vec<Hit>, SearchError> {
     let rows = rows(view, best)?;
-    let mut snippets = snippets(parsed, &rows, text_of);
+    let mut snippets = view.memos.with(|memo| snippets(parsed, &rows, memo, text_of));
     let mut hits = Vec::with_capacity(best.len());
     for (index, (found, row)) in best.iter().zip(rows).enumerate() {
         let explanation = explained
@@ -216,8 +217,8 @@ fn rows(view: &View, best: &[Found]) -> Result<Vec<Row>, SearchError> {
 
 /// The snippets of rows. Texts are asked for in the order of their keys, in which they lie on the disk, and one at a
 /// time: a thousand long ones would fill the memory.
-fn snippets(parsed: &Parsed, rows: &[Row], text_of: &TextOf<'_>) -> Vec<Snippet> {
-    let mut maker = Snippets::new(parsed);
+fn snippets(parsed: &Parsed, rows: &[Row], memo: &mut StemMemo, text_of: &TextOf<'_>) -> Vec<Snippet> {
+    let mut maker = Snippets::new(parsed, memo);
     let mut snippets = vec![Snippet::default(); rows.len()];
     for index in sorted(rows.len(), |index| rows[index].url_key.as_str()) {
         let row = &rows[index];

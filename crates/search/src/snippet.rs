@@ -13,7 +13,7 @@ use window::{Span, best_group, boundary_before, window};
 
 use crate::query::{Parsed, Phrase};
 use crate::schema::primary_language;
-use crate::words::{Rules, Words};
+use crate::words::{Rules, StemMemo, Words};
 
 /// Bytes of a text that are looked at for a snippet: a caller need not give more.
 pub const SNIPPET_TEXT_BYTES_MAX: usize = 128 << 10;
@@ -27,14 +27,16 @@ pub(crate) struct Snippets<'q> {
     phrases: Vec<&'q Phrase>,
     /// By the code of the rules of the texts' language; none for languages without stems.
     finders: Vec<(Option<&'static str>, Finder)>,
+    memo: &'q mut StemMemo,
 }
 
 impl<'q> Snippets<'q> {
-    pub(crate) fn new(parsed: &'q Parsed) -> Snippets<'q> {
+    pub(crate) fn new(parsed: &'q Parsed, memo: &'q mut StemMemo) -> Snippets<'q> {
         let phrases: Vec<&Phrase> = parsed.phrases().map(|(phrase, _)| phrase).collect();
         Snippets {
             phrases,
             finders: Vec::new(),
+            memo,
         }
     }
 
@@ -42,7 +44,7 @@ impl<'q> Snippets<'q> {
     pub(crate) fn best(&mut self, text: &str, language: &str) -> Snippet {
         let text = &text[..boundary_before(text, SNIPPET_TEXT_BYTES_MAX)];
         let finder = self.finder(language);
-        let spans = self.spans(&self.finders[finder].1, text);
+        let spans = spans(&self.phrases, &self.finders[finder].1, self.memo, text);
         let (start, end) = window(text, &spans, self.phrases.len());
         let spans = spans
             .iter()
@@ -61,48 +63,48 @@ impl<'q> Snippets<'q> {
             self.finders.len() - 1
         })
     }
+}
 
-    /// The matches, in the order of the text; only as far as needed to choose the best part.
-    fn spans(&self, finder: &Finder, text: &str) -> Vec<Span> {
-        if self.phrases.is_empty() {
-            return Vec::new();
+/// The matches, in the order of the text; only as far as needed to choose the best part.
+fn spans(phrases: &[&Phrase], finder: &Finder, memo: &mut StemMemo, text: &str) -> Vec<Span> {
+    if phrases.is_empty() {
+        return Vec::new();
+    }
+    let mut scan = Scan::default();
+    let mut look = LOOK_BYTES;
+    let mut words = Words::new(text);
+    loop {
+        let ended = finder.scan(&mut words, memo, &mut scan, look);
+        let spans = phrase_spans(phrases, finder, &scan.found);
+        let best = best_group(&spans, phrases.len());
+        // A part with all phrases cannot be bettered: the rest of the text is not read.
+        if ended || best.is_some_and(|group| group.phrases == phrases.len()) {
+            return spans;
         }
-        let mut scan = Scan::default();
-        let mut look = LOOK_BYTES;
-        let mut words = Words::new(text);
-        loop {
-            let ended = finder.scan(&mut words, &mut scan, look);
-            let spans = self.phrase_spans(finder, &scan.found);
-            let best = best_group(&spans, self.phrases.len());
-            // A part with all phrases cannot be bettered: the rest of the text is not read.
-            if ended || best.is_some_and(|group| group.phrases == self.phrases.len()) {
-                return spans;
+        // The scan goes on where it stood, but what was found is grouped anew: by fours, that is a third
+        // more work at most.
+        look *= 4;
+    }
+}
+
+fn phrase_spans(phrases: &[&Phrase], finder: &Finder, found: &[FoundWord]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for (index, phrase) in phrases.iter().enumerate() {
+        let first = &phrase.words[0].1.folded;
+        for (place, start) in found.iter().enumerate() {
+            if !finder.is(start, phrase, first) {
+                continue;
             }
-            // The scan goes on where it stood, but what was found is grouped anew: by fours, that is a third
-            // more work at most.
-            look *= 4;
+            if let Some(end) = phrase_end(finder, phrase, &found[place..]) {
+                spans.push(Span {
+                    range: start.range.start..end,
+                    phrase: index,
+                });
+            }
         }
     }
-
-    fn phrase_spans(&self, finder: &Finder, found: &[FoundWord]) -> Vec<Span> {
-        let mut spans = Vec::new();
-        for (index, phrase) in self.phrases.iter().enumerate() {
-            let first = &phrase.words[0].1.folded;
-            for (place, start) in found.iter().enumerate() {
-                if !finder.is(start, phrase, first) {
-                    continue;
-                }
-                if let Some(end) = phrase_end(finder, phrase, &found[place..]) {
-                    spans.push(Span {
-                        range: start.range.start..end,
-                        phrase: index,
-                    });
-                }
-            }
-        }
-        spans.sort_by_key(|span| (span.range.start, span.range.end));
-        spans
-    }
+    spans.sort_by_key(|span| (span.range.start, span.range.end));
+    spans
 }
 
 /// End of the phrase that begins with the first of `found`.

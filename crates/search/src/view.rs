@@ -12,6 +12,7 @@ use crate::live::Live;
 use crate::rows::Rows;
 use crate::schema::Fields;
 use crate::visible::{Versions, Visible, VisibleBits};
+use crate::words::StemMemos;
 use crate::years::Years;
 
 /// Statistics of what somebody sees that are kept for a view.
@@ -27,6 +28,8 @@ pub(crate) struct View {
     /// Shared by all views of the index.
     pub(crate) rows: Arc<Rows>,
     pub(crate) buckets: Arc<Buckets>,
+    /// Shared by all views of the index.
+    pub(crate) memos: Arc<StemMemos>,
     pub(crate) fields: Fields,
     /// Shared by all views of the index.
     visible: Arc<VisibleBits>,
@@ -62,6 +65,7 @@ impl View {
             rows: before.map_or_else(|| Arc::new(Rows::new()), |view| Arc::clone(&view.rows)),
             visible,
             years: before.map_or_else(|| Arc::new(Years::new()), |view| Arc::clone(&view.years)),
+            memos: before.map_or_else(Arc::default, |view| Arc::clone(&view.memos)),
             statistics: Mutex::default(),
             buckets: Arc::new(buckets),
             fields,

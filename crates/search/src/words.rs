@@ -13,6 +13,7 @@
 mod firsts;
 mod fold;
 mod letters;
+mod memo;
 mod plural;
 mod script;
 mod stem;
@@ -23,6 +24,7 @@ use std::ops::Range;
 pub(crate) use firsts::Firsts;
 use fold::{fold, fold_ascii, lower, push};
 use letters::{Letter, Letters};
+pub(crate) use memo::{StemMemo, StemMemos};
 use script::{Class, class, is_pair_script};
 pub(crate) use stem::{RULES, Rules};
 pub(crate) use stream::{StemTokenizer, WordTokenizer, in_language, stem_term};
@@ -76,11 +78,7 @@ impl<'t> Words<'t> {
     pub(crate) fn next_into(&mut self, word: &mut String) -> Option<Range<usize>> {
         word.clear();
         self.written.clear();
-        // Most words of most texts: taken at once, without looking at what Unicode says of each letter.
-        if self.held.is_none()
-            && let Some(range) = self.letters.ascii_word()
-        {
-            self.first_end = range.start + 1;
+        if let Some(range) = self.ascii_word() {
             fold_ascii(self.letters.text(&range), word);
             return Some(range);
         }
@@ -110,11 +108,18 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// As [`Words::next_into`], but leaves `word` empty where the word begins with an ASCII character
-    /// with which none of `firsts` begins: it is then only passed over.
+    /// As [`Words::next_into`], but may leave `word` empty where the word begins like none of `firsts`: it is then only
+    /// passed over.
     pub(crate) fn next_of(&mut self, firsts: &Firsts, word: &mut String) -> Option<Range<usize>> {
         word.clear();
         self.written.clear();
+        if let Some(range) = self.ascii_word() {
+            let letters = self.letters.text(&range);
+            if firsts.may_begin_ascii(letters) {
+                fold_ascii(letters, word);
+            }
+            return Some(range);
+        }
         let first = self.skip_gap()?;
         if !firsts.may_begin(first.c) {
             return Some(self.read(first, None));
@@ -125,6 +130,19 @@ impl<'t> Words<'t> {
     /// Where the first letter of the last word ends.
     pub(crate) fn first_end(&self) -> usize {
         self.first_end
+    }
+
+    /// Takes the next word where it is of ASCII alone. Most words of most texts are: without looking at what Unicode says
+    /// of each letter.
+    fn ascii_word(&mut self) -> Option<Range<usize>> {
+        let range = match self.held {
+            Some(_) => None,
+            None => self.letters.ascii_word(),
+        };
+        if let Some(range) = &range {
+            self.first_end = range.start + 1;
+        }
+        range
     }
 
     fn next_letter(&mut self) -> Option<Letter> {
@@ -246,5 +264,7 @@ pub(crate) fn breaks(c: char) -> bool {
     !c.is_ascii() && is_pair_script(c)
 }
 
+#[cfg(test)]
+pub(crate) mod model;
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,9 @@
 //! Finds the words of a query in a text, word by word, from its beginning.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 use crate::query::Phrase;
-use crate::words::{self, Firsts, Rules, Words};
+use crate::words::{self, Firsts, Rules, StemMemo, Words};
 
 /// Finds the words of a query in a text.
 pub(super) struct Finder {
@@ -18,16 +15,13 @@ pub(super) struct Finder {
     stems: Vec<(String, usize)>,
     /// None where there are no stems to look for.
     rules: Option<&'static Rules>,
-    /// Words of texts, as they are written, and which of `stems` they have. The same words come again and again in the texts
-    /// of an answer, and a stem costs more than all else that is done with a word.
-    stemmed: RefCell<FxHashMap<Box<str>, Box<[usize]>>>,
     /// Whether any of the words is one character of a run of pairs, and so the beginning of words.
     has_half_pair: bool,
     firsts: Firsts,
 }
 
 /// A word of the query, in the text.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct FoundWord {
     /// Number of the word in the text.
     pub(super) position: usize,
@@ -48,9 +42,6 @@ enum As {
 /// Letters of ASCII, for languages whose stems begin as they like.
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// Words whose stems are remembered.
-const STEMMED_MAX: usize = 1 << 14;
-
 /// How far a text was read.
 #[derive(Default)]
 pub(super) struct Scan {
@@ -58,6 +49,8 @@ pub(super) struct Scan {
     /// By position; one word of the text may be several of the query.
     pub(super) found: Vec<FoundWord>,
     word: String,
+    /// Of the last word.
+    stem: String,
 }
 
 impl Finder {
@@ -81,12 +74,11 @@ impl Finder {
             }
         }
         let rules = rules.filter(|_| !stems.is_empty());
-        let first = |stem: &'_ str| stem.chars().next().map_or(0, char::len_utf8);
-        let begun = stems.iter().map(|(stem, _)| &stem[..first(stem)]);
-        let any = rules.filter(|rules| rules.changes_beginnings);
-        let any = any
-            .into_iter()
-            .flat_map(|_| (0..LETTERS.len()).map(|at| &LETTERS[at..=at]));
+        let with_rules = rules.into_iter();
+        let begun = with_rules.flat_map(|rules| stems.iter().map(|(stem, _)| rules.beginning(stem)));
+        // Words of such stems begin with any letter.
+        let any = rules.filter(|rules| rules.begins_alike == 0).into_iter();
+        let any = any.flat_map(|_| (0..LETTERS.len()).map(|at| &LETTERS[at..=at]));
         let starts = beginnings.iter().map(String::as_str).chain(begun).chain(any);
         Finder {
             has_half_pair: words.iter().any(|word| words::is_half_pair(word)),
@@ -95,7 +87,6 @@ impl Finder {
             beginnings,
             stems,
             rules,
-            stemmed: RefCell::default(),
         }
     }
 
@@ -109,7 +100,13 @@ impl Finder {
     }
 
     /// Reads on to `end`; tells whether the text ended.
-    pub(super) fn scan(&self, words: &mut Words<'_>, scan: &mut Scan, end: usize) -> bool {
+    pub(super) fn scan(
+        &self,
+        words: &mut Words<'_>,
+        memo: &mut StemMemo,
+        scan: &mut Scan,
+        end: usize,
+    ) -> bool {
         loop {
             // Words that begin like none of the query are passed over unread: that is most of a text.
             scan.position += words.pass(&self.firsts, end);
@@ -139,11 +136,11 @@ impl Finder {
             }
             // A word that was passed over is empty.
             if let Some(rules) = self.rules.filter(|_| !word.is_empty() && !words::is_pair(word)) {
-                self.each_stem(rules, word, words.written(), |index| {
-                    if own != Some(index) {
-                        push(index, As::Stem);
-                    }
-                });
+                memo.stem(rules, word, words.written(), &mut scan.stem);
+                let has_it = self.stems.iter().filter(|(stem, _)| *stem == scan.stem);
+                for (_, index) in has_it.filter(|(_, index)| own != Some(*index)) {
+                    push(*index, As::Stem);
+                }
             }
             let begun = |start: &String| !word.is_empty() && word.starts_with(start.as_str());
             for index in (0..self.beginnings.len()).filter(|&index| begun(&self.beginnings[index])) {
@@ -156,26 +153,12 @@ impl Finder {
         }
     }
 
-    /// The words of the query whose stem a word of the text has.
-    fn each_stem(&self, rules: &Rules, folded: &str, written: Option<&str>, each: impl FnMut(usize)) {
-        let mut stemmed = self.stemmed.borrow_mut();
-        // The rules go by the word as it is written.
-        let word = written.unwrap_or(folded);
-        if let Some(known) = stemmed.get(word) {
-            return known.iter().copied().for_each(each);
-        }
-        let stem = rules.stem(folded, written);
-        let has_it = self.stems.iter().filter(|(other, _)| *other == stem);
-        let indexes: Box<[usize]> = has_it.map(|(_, index)| *index).collect();
-        indexes.iter().copied().for_each(each);
-        if stemmed.len() < STEMMED_MAX {
-            stemmed.insert(word.into(), indexes);
-        }
-    }
-
     fn index_of(&self, word: &str) -> Option<usize> {
         self.words
             .binary_search_by(|candidate| candidate.as_str().cmp(word))
             .ok()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,9 @@ fn marked(query: &str, text: &str) -> String {
 
 fn marked_in(language: &str, query: &str, text: &str) -> String {
     let parsed = parse(query);
-    let parts = Snippets::new(&parsed).best(text, language).parts;
+    let parts = Snippets::new(&parsed, &mut StemMemo::new(64))
+        .best(text, language)
+        .parts;
     let part = |part: SnippetPart| match part.matched {
         true => format!("<mark>{}</mark>", part.text),
         false => part.text,
@@ -136,9 +138,9 @@ fn long_words_are_cut() {
 #[test]
 fn texts_beyond_what_is_looked_at_are_cut_at_a_character() {
     let text = "é".repeat(SNIPPET_TEXT_BYTES_MAX);
-    Snippets::new(&parse("x")).best(&text[..], "en");
+    Snippets::new(&parse("x"), &mut StemMemo::new(64)).best(&text[..], "en");
     let odd = format!("x{text}");
-    Snippets::new(&parse("x")).best(&odd, "en");
+    Snippets::new(&parse("x"), &mut StemMemo::new(64)).best(&odd, "en");
 }
 
 proptest! {
@@ -148,7 +150,7 @@ proptest! {
         language in "|en|fr|nl|ja",
         text in "([a-c<>&é東京ｶﾞﷺ½\u{301}\u{202e} ]|\\PC|.){0,600}",
     ) {
-        let parts = Snippets::new(&parse(&query)).best(&text, &language).parts;
+        let parts = Snippets::new(&parse(&query), &mut StemMemo::new(64)).best(&text, &language).parts;
         prop_assert!(parts.iter().all(|part| !part.text.is_empty()), "{parts:?}");
         prop_assert!(parts.windows(2).all(|pair| pair[0].matched || pair[1].matched), "{parts:?}");
         prop_assert!(!parts.iter().any(|part| part.text.contains(char::is_control)), "{parts:?}");

@@ -83,6 +83,15 @@ impl Firsts {
             .is_none_or(|byte| self.seconds[number(byte)] != 0)
     }
 
+    /// Whether a word of ASCII alone may be one of the words.
+    pub(super) fn may_begin_ascii(&self, word: &str) -> bool {
+        match *word.as_bytes() {
+            [first] => self.may_begin_with(first, b' '),
+            [first, second, ..] => self.may_begin_with(first, second),
+            [] => false,
+        }
+    }
+
     fn may_begin_with(&self, first: u8, second: u8) -> bool {
         let (first, second) = (NUMBER[usize::from(first)], NUMBER[usize::from(second)]);
         self.seconds[usize::from(first)] >> second & 1 == 1
@@ -137,13 +146,8 @@ impl Block {
             padded[..bytes.len()].copy_from_slice(bytes);
             &padded
         });
-        let (mut letters, mut others) = (0, 0);
-        for (index, eight) in block.as_chunks().0.iter().enumerate() {
-            let eight = u64::from_le_bytes(*eight);
-            letters |= gathered(letters_of(eight)) << (8 * index);
-            others |= gathered(eight & HIGH) << (8 * index);
-        }
-        let limit = others.trailing_zeros() as usize;
+        let limit = limit_of(block);
+        let letters = bits(&block.map(|byte| if is_letter(byte) { 0x80 } else { 0 }));
         Block {
             limit,
             letters: letters & below(limit),
@@ -177,21 +181,31 @@ fn below(count: usize) -> u64 {
 }
 
 /// The highest bit of each of eight bytes.
-const HIGH: u64 = each(0x80);
+const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
-const fn each(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
+/// As `is_ascii_alphanumeric`, in a form that is computed for many bytes at once.
+fn is_letter(byte: u8) -> bool {
+    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+    let digit = byte.wrapping_sub(b'0') < 10;
+    letter | digit
 }
 
-/// The highest bit of each byte that is a letter or digit of ASCII.
-fn letters_of(eight: u64) -> u64 {
-    // Without its highest bit no byte carries into the next. A sum reaches the highest bit from a value on.
-    let low = eight & !HIGH;
-    let from = |bytes: u64, value: u8| bytes + each(0x80 - value);
-    let lower = low | each(0x20);
-    let letters = from(lower, b'a') & !from(lower, b'z' + 1);
-    let digits = from(low, b'0') & !from(low, b'9' + 1);
-    (letters | digits) & HIGH & !eight
+/// How many bytes there are before the first that is not ASCII.
+fn limit_of(block: &[u8; BLOCK]) -> usize {
+    // All at once first: most blocks of most texts have no other.
+    let all = block.iter().fold(0, |all, byte| all | byte);
+    if all.is_ascii() {
+        return BLOCK;
+    }
+    bits(block).trailing_zeros() as usize
+}
+
+/// The highest bit of each byte, the first byte's lowest.
+fn bits(block: &[u8; BLOCK]) -> u64 {
+    let eights = block.as_chunks().0.iter().enumerate();
+    eights.fold(0, |bits, (index, eight)| {
+        bits | gathered(u64::from_le_bytes(*eight) & HIGH) << (8 * index)
+    })
 }
 
 /// The highest bits of eight bytes in one, the first byte's lowest.

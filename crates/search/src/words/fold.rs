@@ -12,6 +12,16 @@ pub(super) const WORD_BYTES_MAX: usize = 100;
 
 /// Adds a letter in lower case and without diacritics.
 pub(super) fn fold(c: char, word: &mut String) {
+    match known(c) {
+        Some(Known {
+            plain: Some(plain), ..
+        }) => push(word, *plain),
+        _ => fold_any(c, word),
+    }
+}
+
+/// As [`fold`], by Unicode's tables.
+pub(super) fn fold_any(c: char, word: &mut String) {
     for lower in c.to_lowercase() {
         match lower {
             'ß' => push_all(word, "ss"),
@@ -27,9 +37,16 @@ pub(super) fn fold(c: char, word: &mut String) {
 
 /// Adds a letter in lower case, with its diacritics.
 pub(super) fn lower(c: char, word: &mut String) {
-    if c.is_ascii() {
-        return push(word, c.to_ascii_lowercase());
+    match known(c) {
+        Some(Known {
+            lower: Some(lower), ..
+        }) => push(word, *lower),
+        _ => lower_any(c, word),
     }
+}
+
+/// As [`lower`], by Unicode's tables.
+pub(super) fn lower_any(c: char, word: &mut String) {
     for lower in c.to_lowercase() {
         match lower {
             // One letter: which form it has says only where in the word it stands, and not even that in capitals.
@@ -105,6 +122,41 @@ const FOLDS: &[(char, &str)] = &[
 /// First character beyond the table of folds.
 const FOLD_END: usize = 0x2000;
 
+/// Both forms of a letter.
+#[derive(Default)]
+struct Known {
+    /// Without diacritics; absent where that is not one character.
+    plain: Option<char>,
+    /// With them; absent where that is not one character.
+    lower: Option<char>,
+}
+
+/// The forms of letters of most alphabets: Unicode's own tables take longer, and every letter of texts in them is looked
+/// up twice.
+fn known(c: char) -> Option<&'static Known> {
+    static TABLE: OnceLock<Vec<Known>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let chars = (0..FOLD_END as u32).map(char::from_u32);
+        chars
+            .map(|c| {
+                c.map_or_else(Known::default, |c| Known {
+                    plain: single(c, fold_any),
+                    lower: single(c, lower_any),
+                })
+            })
+            .collect()
+    });
+    table.get(c as usize)
+}
+
+/// What is added for a character, where it is one.
+fn single(c: char, add: impl Fn(char, &mut String)) -> Option<char> {
+    let mut added = String::new();
+    add(c, &mut added);
+    let mut chars = added.chars();
+    chars.next().filter(|_| chars.next().is_none())
+}
+
 fn plain(c: char) -> char {
     static TABLE: OnceLock<Vec<char>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -119,4 +171,22 @@ fn plain(c: char) -> char {
         table
     });
     table.get(c as usize).copied().unwrap_or(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_by_table_are_those_of_unicode() {
+        let made = |add: fn(char, &mut String), c| {
+            let mut word = String::new();
+            add(c, &mut word);
+            word
+        };
+        for c in '\0'..=char::MAX {
+            assert_eq!(made(fold, c), made(fold_any, c), "{c:?}");
+            assert_eq!(made(lower, c), made(lower_any, c), "{c:?}");
+        }
+    }
 }

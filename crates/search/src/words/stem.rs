@@ -23,16 +23,25 @@ pub(crate) struct Rules {
     pub(crate) languages: &'static [&'static str],
     /// None for English plurals.
     algorithm: Option<Algorithm>,
-    /// Whether a stem may begin otherwise than its word: Dutch takes `ge` off (`gelopen`).
-    pub(crate) changes_beginnings: bool,
+    /// With how many characters of its word a stem of at least [`STEM_CHARS_ALIKE_MIN`] begins; a shorter one with one of
+    /// them, unless this is 0: Dutch takes `ge` off (`gelopen`), and Turkish may change the only letter that it leaves.
+    pub(crate) begins_alike: usize,
 }
+
+/// See [`Rules::begins_alike`].
+const STEM_CHARS_ALIKE_MIN: usize = 4;
 
 const fn snowball(code: &'static str, languages: &'static [&'static str], algorithm: Algorithm) -> Rules {
     Rules {
         code,
         languages,
         algorithm: Some(algorithm),
-        changes_beginnings: matches!(algorithm, Algorithm::Dutch),
+        begins_alike: match algorithm {
+            Algorithm::Dutch | Algorithm::Turkish => 0,
+            // All that these rules change is behind the second letter, but for `dying`, whose stem is `die`.
+            Algorithm::English => 2,
+            _ => 1,
+        },
     }
 }
 
@@ -42,7 +51,7 @@ pub(crate) static RULES: [Rules; 19] = [
         code: "",
         languages: &[""],
         algorithm: None,
-        changes_beginnings: false,
+        begins_alike: 2,
     },
     snowball("ar", &["ar"], Algorithm::Arabic),
     snowball("da", &["da"], Algorithm::Danish),
@@ -105,6 +114,14 @@ impl Rules {
         })
     }
 
+    /// What words of this stem begin with; where nothing is alike, some of them begin with other letters.
+    pub(crate) fn beginning<'s>(&self, stem: &'s str) -> &'s str {
+        let is_long = stem.chars().nth(STEM_CHARS_ALIKE_MIN - 1).is_some();
+        let alike = if is_long { self.begins_alike.max(1) } else { 1 };
+        let end = stem.char_indices().nth(alike);
+        &stem[..end.map_or(stem.len(), |(end, _)| end)]
+    }
+
     /// The stem of a word, without diacritics.
     pub(crate) fn stem(&self, folded: &str, written: Option<&str>) -> String {
         let Some(algorithm) = self.algorithm else {
@@ -157,6 +174,30 @@ mod tests {
         check("sv", &["böckerna", "böcker"], "bock");
         check("ta", &["புத்தகங்கள்", "புத்தகம்"], "புத்தகம்");
         check("tr", &["kitaplar", "kitap"], "kitap");
+    }
+
+    /// All beginnings of two letters, and some of three, with whatever the rules look for behind them.
+    #[test]
+    fn words_of_ascii_begin_as_their_stems_do() {
+        let letters = "abcdefghijklmnopqrstuvwxyz";
+        let endings = "|s|y|ed|ing|ies|ied|ying|e|es|er|ly|al|ation|izing|ness|ment|eed|ingly|en|em|isme|heid|ung|te|ra|o";
+        let endings: Vec<&str> = endings.split('|').collect();
+        let mut others = Vec::new();
+        for rules in RULES.iter().filter(|rules| rules.begins_alike > 0) {
+            for number in 0..26 * 26 * 7 {
+                let third = ["", "a", "e", "i", "y", "n", "t"][number % 7];
+                let at = |place: usize| &letters[place..=place];
+                let start = [at(number / 7 / 26), at(number / 7 % 26), third].concat();
+                for ending in &endings {
+                    let word = format!("{start}{ending}");
+                    let stem = rules.stem(&word, None);
+                    if !word.starts_with(rules.beginning(&stem)) {
+                        others.push((rules.code, word, stem));
+                    }
+                }
+            }
+        }
+        assert_eq!(others, []);
     }
 
     #[test]

@@ -6,18 +6,13 @@
 //! | `stems` | the stem, where it is not the folded word itself; its text is that of `body`, [`in_language`] |
 //! | `title`, `url` | both, at one position; their texts are [`in_language`] too |
 
-use std::hash::{BuildHasher, BuildHasherDefault};
-
-use rustc_hash::FxHasher;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use super::memo::{SHORT_SETS, StemMemo, TEXT_SETS};
 use super::{Rules, WRITTEN, Words, is_pair};
 
 /// Before and behind the code of the rules in the term of a stem, so that stems stand apart from words.
 const STEM: char = '\u{2}';
-
-/// Words whose stems are remembered. Most words of most texts are among the few thousand most frequent.
-const REMEMBERED: usize = 1 << 12;
 
 /// A text for a field with stems, with the rules they are made by.
 pub(crate) fn in_language(rules: Option<&Rules>, parts: &[&str]) -> String {
@@ -34,7 +29,17 @@ pub(crate) fn in_language(rules: Option<&Rules>, parts: &[&str]) -> String {
 
 /// The term of a stem.
 pub(crate) fn stem_term(code: &str, stem: &str) -> String {
-    format!("{STEM}{code}{STEM}{stem}")
+    let mut term = String::with_capacity(2 + code.len() + stem.len());
+    begin_stem_term(code, &mut term);
+    term.push_str(stem);
+    term
+}
+
+/// All of a term but the stem.
+fn begin_stem_term(code: &str, term: &mut String) {
+    term.push(STEM);
+    term.push_str(code);
+    term.push(STEM);
 }
 
 /// The words of `body`.
@@ -91,15 +96,7 @@ impl TokenStream for WordStream<'_> {
 pub(crate) struct StemTokenizer {
     with_words: bool,
     token: Token,
-    remembered: Vec<Remembered>,
-}
-
-/// A word with its stem.
-#[derive(Clone, Default)]
-struct Remembered {
-    code: &'static str,
-    word: String,
-    /// The term; empty where the stem is the folded word.
+    memo: StemMemo,
     stem: String,
 }
 
@@ -118,7 +115,9 @@ impl StemTokenizer {
         StemTokenizer {
             with_words,
             token: Token::default(),
-            remembered: vec![Remembered::default(); REMEMBERED],
+            // With words there are titles and URLs.
+            memo: StemMemo::new(if with_words { SHORT_SETS } else { TEXT_SETS }),
+            stem: String::new(),
         }
     }
 }
@@ -145,26 +144,17 @@ impl StemStream<'_> {
         let Some(rules) = self.rules.filter(|_| !is_pair(&self.word)) else {
             return false;
         };
-        let written = self.words.written();
-        let word = written.unwrap_or(&self.word);
-        let hash = BuildHasherDefault::<FxHasher>::default().hash_one(word);
-        // The upper bits: this hash mixes little into the lower ones.
-        let place = (hash >> 32) as usize % REMEMBERED;
-        let known = &mut self.tokenizer.remembered[place];
-        if known.word != word || known.code != rules.code {
-            let stem = rules.stem(&self.word, written);
-            known.stem.clear();
-            if stem != self.word {
-                known.stem.push_str(&stem_term(rules.code, &stem));
-            }
-            known.word.clear();
-            known.word.push_str(word);
-            known.code = rules.code;
+        let StemTokenizer {
+            token, memo, stem, ..
+        } = &mut *self.tokenizer;
+        memo.stem(rules, &self.word, self.words.written(), stem);
+        if *stem == self.word {
+            return false;
         }
-        let token = &mut self.tokenizer.token;
         token.text.clear();
-        token.text.push_str(&known.stem);
-        !known.stem.is_empty()
+        begin_stem_term(rules.code, &mut token.text);
+        token.text.push_str(stem);
+        true
     }
 }
 

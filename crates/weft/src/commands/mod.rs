@@ -21,6 +21,7 @@ mod pack;
 mod page;
 mod rebuild;
 mod record;
+mod redact;
 mod rights;
 mod search;
 mod serve;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Status(status::Args),
     /// Take captures down, so that they leave everything and stay out
     Forget(forget::Args),
+    /// Copy a file without the records that are taken down
+    Redact(redact::Args),
     /// Print all rows of a view
     Dump(dump::Args),
     /// Everything known of a URL
@@ -121,6 +124,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Inspect(args) => inspect::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Forget(args) => forget::run(&args, context),
+        Command::Redact(args) => redact::run(&args, context),
         Command::Dump(args) => dump::run(&args, context),
         Command::Page(args) => page::run(args, context),
         Command::Diff(args) => diff::run(args, context),

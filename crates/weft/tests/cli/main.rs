@@ -20,6 +20,7 @@ mod new_files;
 mod policies;
 mod real;
 mod rebuild;
+mod redact;
 mod rights;
 mod s3_face;
 mod search;

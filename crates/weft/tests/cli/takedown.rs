@@ -30,7 +30,7 @@ fn facts(place: &Place) -> String {
 }
 
 /// Files below a folder that hold a word, byte for byte.
-fn files_with(folder: &Path, word: &str) -> Vec<PathBuf> {
+pub(crate) fn files_with(folder: &Path, word: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -18,6 +18,7 @@ const COMMANDS: &[&str] = &[
     "cdx",
     "search",
     "forget",
+    "redact",
     "record",
     "verify",
     "rebuild",

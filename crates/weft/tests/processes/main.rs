@@ -10,6 +10,7 @@ mod full_disk;
 mod hanging;
 mod policies;
 mod program;
+mod redact;
 mod s3_server;
 mod together;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,269 @@
+//! A copy of an input without the records that takedowns keep out.
+//!
+//! - What is copied is copied byte for byte, in its order; nothing is decoded and written anew, so a record that shares a
+//!   compressed member with another cannot be cut out ([`Redaction::compare`] finds that).
+//! - A capture goes by the rules alone. Records that are no captures go with one that they name or that names them, and where
+//!   their own URL is taken down. Descriptions of the file (`warcinfo`) stay, and so do bytes that are no record.
+//! - Of each record its place is kept, and of those that may go with another the ids: memory grows with the number of records.
+
+mod decide;
+mod error;
+
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+use warc::{Defect, Entry, Input, Kind, ReadError, Reader, ReaderSettings, Span};
+use weave::TakedownRules;
+
+use decide::decide;
+pub use error::{NotTheRest, WriteError};
+
+use crate::crash;
+
+/// Bytes copied at a time.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// What a copy is to leave out.
+#[derive(Debug, Clone, Copy)]
+pub struct LeaveOut<'a> {
+    /// What takedowns keep out.
+    pub rules: &'a TakedownRules,
+    /// The label that the input was, or would be, loaded with.
+    pub collection: &'a str,
+    /// The whole input is taken down: only descriptions of the file stay.
+    pub whole: bool,
+}
+
+/// What a copy of an input has, and what it has not.
+#[derive(Debug, Default)]
+pub struct Redaction {
+    records: Vec<Row>,
+    damaged: Vec<(Span, Defect)>,
+    size_bytes: u64,
+    naming: u64,
+}
+
+/// A record of the input.
+#[derive(Debug)]
+struct Row {
+    span: Span,
+    kind: Kind,
+    fate: Fate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Stays,
+    /// The rules select it.
+    Selected,
+    /// It concerns one that they select.
+    Concerned,
+}
+
+/// Numbers of a [`Redaction`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct RedactionCounts {
+    /// Records of the copy.
+    pub records_kept: u64,
+    /// Records that takedowns select.
+    pub records_selected: u64,
+    /// Records that concern one of these: requests, metadata and continued parts.
+    pub records_concerned: u64,
+    /// Bytes of the input.
+    pub input_bytes: u64,
+    /// Bytes of the copy.
+    pub kept_bytes: u64,
+    /// Records of the copy that refer to what left by its URL or its id.
+    pub records_naming: u64,
+}
+
+impl Redaction {
+    /// Reads an input and decides what of it a copy has. `each` is told how far it was read.
+    ///
+    /// # Errors
+    /// [`ReadError`]: the bytes cannot be read. Damaged bytes are no error.
+    pub fn of(
+        input: Arc<dyn Input>,
+        name: &str,
+        leave_out: LeaveOut<'_>,
+        mut each: impl FnMut(u64),
+    ) -> Result<Redaction, ReadError> {
+        let mut reader = Reader::from_input(Box::new(input), name, ReaderSettings::default())?;
+        let mut redaction = Redaction {
+            size_bytes: reader.size(),
+            ..Redaction::default()
+        };
+        let mut decided = Vec::new();
+        while let Some(entry) = reader.next_entry()? {
+            match entry {
+                Entry::Record(record) => {
+                    let made = decide(&record, leave_out);
+                    redaction.records.push(Row {
+                        span: record.span,
+                        kind: record.kind,
+                        fate: made.fate,
+                    });
+                    decided.push(made);
+                    reader.recycle(record);
+                }
+                Entry::Quarantined(span, defect) => redaction.damaged.push((span, defect)),
+                _ => {}
+            }
+            each(reader.position());
+        }
+        redaction.naming = decide::concerned(&mut decided);
+        for (row, decided) in redaction.records.iter_mut().zip(&decided) {
+            row.fate = decided.fate;
+        }
+        Ok(redaction)
+    }
+
+    /// How much stays and how much does not.
+    pub fn counts(&self) -> RedactionCounts {
+        let count = |fate: Fate| self.records.iter().filter(|row| row.fate == fate).count() as u64;
+        let gone: u64 = self.gone().map(|span| span.length).sum();
+        RedactionCounts {
+            records_kept: count(Fate::Stays),
+            records_selected: count(Fate::Selected),
+            records_concerned: count(Fate::Concerned),
+            input_bytes: self.size_bytes,
+            kept_bytes: self.size_bytes - gone,
+            records_naming: self.naming,
+        }
+    }
+
+    /// Bytes that are no record. They are copied.
+    pub fn damaged(&self) -> &[(Span, Defect)] {
+        &self.damaged
+    }
+
+    /// Writes the copy to `out`: aside and synced, read again and compared, and only then under its name. A file of that name
+    /// is replaced if that is wanted. `each` is told of bytes written, then of bytes read again.
+    ///
+    /// # Errors
+    /// [`WriteError`]; there is nothing new under the name then, or in its folder.
+    pub fn write(
+        &self,
+        input: &dyn Input,
+        out: &Path,
+        replaces: bool,
+        leave_out: LeaveOut<'_>,
+        mut each: impl FnMut(u64),
+    ) -> Result<(), WriteError> {
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let io = |what: &'static str| {
+            move |source| WriteError::Io {
+                what,
+                path: out.to_owned(),
+                source,
+            }
+        };
+        let mut aside = tempfile::Builder::new();
+        // As other files are made: within what the process's mask allows.
+        let aside = aside
+            .prefix(".weft-redact-")
+            .permissions(Permissions::from_mode(0o666));
+        let mut aside = aside.tempfile_in(folder).map_err(io("write"))?;
+        self.copy(input, &mut aside, &mut each).map_err(io("write"))?;
+        aside.as_file().sync_all().map_err(io("sync"))?;
+        let copy = Arc::new(aside.reopen().map_err(io("read again"))?);
+        let mut before = 0;
+        self.compare(copy, &out.display().to_string(), leave_out, |at| {
+            each(at - before);
+            before = at;
+        })?;
+        crash::point("redact.before_rename");
+        match replaces {
+            true => aside.persist(out).map(drop),
+            false => aside.persist_noclobber(out).map(drop),
+        }
+        .map_err(|error| io("name")(error.error))?;
+        let folder = File::open(folder).map_err(io("sync the folder of"))?;
+        folder.sync_all().map_err(io("sync the folder of"))
+    }
+
+    /// Copies what stays.
+    fn copy(&self, input: &dyn Input, out: &mut impl Write, mut each: impl FnMut(u64)) -> io::Result<()> {
+        let mut piece = vec![0; PIECE_BYTES as usize];
+        for range in self.kept() {
+            let mut at = range.offset;
+            while at < range.end() {
+                let wanted = (range.end() - at).min(PIECE_BYTES) as usize;
+                let read = input.read_at(&mut piece[..wanted], at)?;
+                if read == 0 {
+                    let message = format!("the input ends at {at}, and had {} bytes before", self.size_bytes);
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+                }
+                out.write_all(&piece[..read])?;
+                at += read as u64;
+                each(read as u64);
+                crash::point("redact.while_writing");
+            }
+        }
+        out.flush()
+    }
+
+    /// Reads the copy again: it must have the records that stay, in their order, and nothing that goes.
+    fn compare(
+        &self,
+        copy: Arc<dyn Input>,
+        name: &str,
+        leave_out: LeaveOut<'_>,
+        each: impl FnMut(u64),
+    ) -> Result<(), NotTheRest> {
+        let copy = Redaction::of(copy, name, leave_out, each)?;
+        let expected: Vec<&Row> = self
+            .records
+            .iter()
+            .filter(|row| row.fate == Fate::Stays)
+            .collect();
+        for (index, row) in expected.iter().enumerate() {
+            let is_same = |found: &Row| {
+                found.span.length == row.span.length && found.kind == row.kind && found.fate == Fate::Stays
+            };
+            if !copy.records.get(index).is_some_and(is_same) {
+                return Err(NotTheRest::Record {
+                    number: index + 1,
+                    offset: row.span.offset,
+                    length: row.span.length,
+                });
+            }
+        }
+        match copy.records.len() == expected.len() {
+            true => Ok(()),
+            false => Err(NotTheRest::More {
+                found: copy.records.len(),
+                expected: expected.len(),
+            }),
+        }
+    }
+
+    fn gone(&self) -> impl Iterator<Item = Span> {
+        let gone = self.records.iter().filter(|row| row.fate != Fate::Stays);
+        gone.map(|row| row.span)
+    }
+
+    /// What lies between the records that go, in order.
+    fn kept(&self) -> Vec<Span> {
+        let mut at = 0;
+        let mut kept = Vec::new();
+        let end = Span {
+            offset: self.size_bytes,
+            length: 0,
+        };
+        for gone in self.gone().chain([end]) {
+            kept.push(Span::between(at, gone.offset));
+            at = gone.end();
+        }
+        kept.retain(|span| span.length > 0);
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The slow way to words, letter by letter: what all quicker ways are compared with.
+
+use std::io::Read;
+use std::ops::Range;
+
+use super::fold::{fold_any, lower_any};
+use super::letters::Letters;
+use super::script::{Class, class};
+
+/// A word of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelWord {
+    pub(crate) folded: String,
+    /// Absent where it is the folded one.
+    pub(crate) written: Option<String>,
+    pub(crate) range: Range<usize>,
+    pub(crate) first_end: usize,
+}
+
+/// All words of a text.
+pub(crate) fn words(text: &str) -> Vec<ModelWord> {
+    let letters: Vec<_> = Letters::new(text).collect();
+    let class_at = |at: usize| letters.get(at).map_or(Class::Gap, |letter| class(letter.c));
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < letters.len() {
+        let first = at;
+        at += 1;
+        let mut of_word = vec![letters[first].c];
+        let mut end = letters[first].end;
+        match class_at(first) {
+            Class::Gap | Class::Mark => continue,
+            Class::Pair => {
+                while class_at(at) == Class::Mark {
+                    at += 1;
+                }
+                if class_at(at) == Class::Pair {
+                    of_word.push(letters[at].c);
+                    end = letters[at].end;
+                }
+            }
+            Class::Letter => {
+                while matches!(class_at(at), Class::Letter | Class::Mark) {
+                    if class_at(at) == Class::Letter {
+                        of_word.push(letters[at].c);
+                    }
+                    end = letters[at].end;
+                    at += 1;
+                }
+            }
+        }
+        let (mut folded, mut written) = (String::new(), String::new());
+        for c in of_word {
+            fold_any(c, &mut folded);
+            lower_any(c, &mut written);
+        }
+        let has_forms = class_at(first) == Class::Letter && written != folded;
+        found.push(ModelWord {
+            folded,
+            written: Some(written).filter(|_| has_forms),
+            range: letters[first].start..end,
+            first_end: letters[first].end,
+        });
+    }
+    found
+}
+
+/// Real texts, in pieces: files of the shared data as they are, markup and all. None, with one line, where there are none.
+pub(crate) fn real_texts() -> Vec<String> {
+    let mut texts = Vec::new();
+    let Some(data) = apart::shared_data() else {
+        return texts;
+    };
+    for folder in ["commoncrawl", "crawls", "regress", "ir"] {
+        for entry in std::fs::read_dir(data.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.is_file() {
+                continue;
+            }
+            let mut bytes = std::fs::read(&path).unwrap();
+            if path.extension().is_some_and(|extension| extension == "gz") {
+                let mut inflated = Vec::new();
+                // What is not gzip to its end is read as far as it is.
+                let _ = flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut inflated);
+                bytes = inflated;
+            }
+            // Enough of each: the model is slow.
+            let bytes = &bytes[..bytes.len().min(200_000)];
+            texts.extend(
+                bytes
+                    .chunks(20_000)
+                    .map(|piece| String::from_utf8_lossy(piece).into_owned()),
+            );
+        }
+    }
+    assert!(!texts.is_empty(), "no real texts in {}", data.display());
+    texts
+}

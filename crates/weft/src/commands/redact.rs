@@ -1,0 +1,258 @@
+//! `weft redact`: a copy of an input without the records that takedowns keep out.
+
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use archive::question::{LedgerRow, LedgerState, TakedownRulesBody, TakedownRulesQuestion};
+use archive::{Archive, LeaveOut, OneInput, Redaction, RedactionCounts, Sources, TakedownRules, path_text};
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::ask;
+use crate::commands::status::ledger_rows;
+use crate::commands::store::content;
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::style::clean;
+use crate::units::{bytes, count, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft redact crawls/x.warc.gz x-redacted.warc.gz --dry-run   what would be left out
+  weft redact crawls/x.warc.gz x-redacted.warc.gz
+  weft redact new.warc.gz out.warc.gz --collection news       as if it were loaded with this label
+  weft --archive /archives/news redact x.warc y.warc --json
+
+Takedowns are made by weft forget; those in force count, for files that are loaded and for
+others. Captures that they keep out are left out, records that no load could use of the same
+URL or time, and requests, metadata and continued parts that belong to any of these. All else
+is copied byte for byte, in its order, damage included, and read again before it gets its
+name. Files whose records share compressed members must be decompressed first. INPUT is not
+changed. docs/takedown.md says more.";
+
+/// Damaged spans that are named; of more their number is told.
+const DAMAGED_LISTED: usize = 10;
+
+/// Flags of `weft redact`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A file of records (WARC or ARC, compressed or not)
+    input: PathBuf,
+    /// The file to write
+    out: PathBuf,
+    /// The label to go by, for a file that the archive does not know
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// Replace OUT if it is there
+    #[arg(long)]
+    force: bool,
+    /// Say what would be left out, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    input: String,
+    out: String,
+    dry_run: bool,
+    /// Whether the archive knows this file, by its content or its place.
+    known: bool,
+    #[serde(flatten)]
+    counts: RedactionCounts,
+    damaged: Vec<Damaged<'a>>,
+}
+
+/// Bytes that are no record, and were copied.
+#[derive(Debug, Serialize)]
+struct Damaged<'a> {
+    offset: u64,
+    length: u64,
+    reason: &'a str,
+}
+
+/// Runs `weft redact`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    check_out(args)?;
+    let archive = ask::open(context)?;
+    let TakedownRulesBody { rules } = archive.ask(TakedownRulesQuestion {})?.body;
+    let rules: TakedownRules = serde_json::from_str(&rules).context("read what takedowns keep out")?;
+    let place = args.input.canonicalize();
+    let place = place.with_context(|| format!("read {}", args.input.display()))?;
+    let place = path_text(&place);
+    let input = OneInput::open(&place, &Sources::default(), Path::new("."));
+    let input = input.with_context(|| format!("read {}", args.input.display()))?;
+    let known = Known::of(&archive, &input, &place)?;
+    let leave_out = LeaveOut {
+        rules: &rules,
+        collection: known
+            .collection
+            .as_deref()
+            .or(args.collection.as_deref())
+            .unwrap_or_default(),
+        whole: known.whole,
+    };
+    let bar = content::bar("reading", Some(input.size()), context.json);
+    let redaction = Redaction::of(
+        input.input(),
+        &args.input.display().to_string(),
+        leave_out,
+        |at| {
+            bar.set_position(at);
+        },
+    );
+    bar.finish_and_clear();
+    let redaction = redaction?;
+    if !args.dry_run {
+        write(args, &input, &redaction, leave_out, context)?;
+    }
+    let report = report(args, known.is_known, &redaction);
+    match context.json {
+        true => context.out.json(&report)?,
+        false => print(&report, context)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn write(
+    args: &Args,
+    input: &OneInput,
+    redaction: &Redaction,
+    leave_out: LeaveOut<'_>,
+    context: &Context,
+) -> anyhow::Result<()> {
+    let changed = || {
+        format!(
+            "{} changed while it was read; nothing was written, redact it again",
+            args.input.display()
+        )
+    };
+    ensure!(input.is_unchanged(), changed());
+    // Written, and read again.
+    let bar: ProgressBar = content::bar("writing", Some(2 * redaction.counts().kept_bytes), context.json);
+    let written = redaction.write(&*input.input(), &args.out, args.force, leave_out, |bytes| {
+        bar.inc(bytes)
+    });
+    bar.finish_and_clear();
+    Ok(written?)
+}
+
+/// What the archive knows of the input.
+#[derive(Debug, Default)]
+struct Known {
+    is_known: bool,
+    /// Its label; it may be empty.
+    collection: Option<String>,
+    /// All of it is taken down.
+    whole: bool,
+}
+
+impl Known {
+    /// By its content, or else by its place: it may have grown since it was loaded.
+    fn of(archive: &Archive, input: &OneInput, place: &str) -> anyhow::Result<Known> {
+        let is_it = |row: &&LedgerRow| row.digest == input.digest();
+        let is_there = |row: &&LedgerRow| row.location == place;
+        let rows = ledger_rows(archive, None)?;
+        let row = rows.iter().find(is_it).or_else(|| rows.iter().find(is_there));
+        let taken_down = ledger_rows(archive, Some(LedgerState::TakenDown))?;
+        Ok(row.map_or_else(Known::default, |row| Known {
+            is_known: true,
+            collection: Some(row.collection.clone()),
+            whole: taken_down
+                .iter()
+                .any(|whole| whole.location == row.location && whole.digest == row.digest),
+        }))
+    }
+}
+
+/// A copy never takes the place of its input, nor of another file unless that is wanted.
+fn check_out(args: &Args) -> anyhow::Result<()> {
+    let Ok(there) = args.out.metadata() else {
+        return Ok(());
+    };
+    let out = args.out.display();
+    let same = args.input.metadata();
+    if same.is_ok_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino())) {
+        return Err(WrongUse(format!("{out} is the input itself; give the copy another name")).into());
+    }
+    if !there.is_file() {
+        return Err(WrongUse(format!("{out} is there and no file; name a file to write")).into());
+    }
+    if !args.force && !args.dry_run {
+        return Err(WrongUse(format!("{out} is there already; --force replaces it")).into());
+    }
+    Ok(())
+}
+
+fn report<'a>(args: &Args, known: bool, redaction: &'a Redaction) -> Report<'a> {
+    let damaged = redaction.damaged().iter().map(|(span, defect)| Damaged {
+        offset: span.offset,
+        length: span.length,
+        reason: defect.reason,
+    });
+    Report {
+        input: path_text(&args.input),
+        out: path_text(&args.out),
+        dry_run: args.dry_run,
+        known,
+        counts: redaction.counts(),
+        damaged: damaged.collect(),
+    }
+}
+
+fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
+    let counts = &report.counts;
+    let out = &mut context.out;
+    let gone = counts.records_selected + counts.records_concerned;
+    let verb = if report.dry_run { "would be" } else { "were" };
+    writeln!(
+        out,
+        "{} {verb} left out of {}: {} by takedowns, {} that belong to them",
+        counted(gone, "record", "records"),
+        clean(&report.input),
+        count(counts.records_selected),
+        count(counts.records_concerned),
+    )?;
+    writeln!(
+        out,
+        "{}: {}, {} of {}",
+        clean(&report.out),
+        counted(counts.records_kept, "record", "records"),
+        bytes(counts.kept_bytes),
+        bytes(counts.input_bytes)
+    )?;
+    if !report.known {
+        writeln!(
+            out,
+            "the archive does not know this file: takedowns of inputs do not count, those of labels by --collection"
+        )?;
+    }
+    if counts.records_naming > 0 {
+        let naming = counted(counts.records_naming, "record", "records");
+        writeln!(
+            out,
+            "{naming} of the copy refer by URL or id to what was left out"
+        )?;
+    }
+    for damaged in report.damaged.iter().take(DAMAGED_LISTED) {
+        writeln!(
+            out,
+            "{} at {}, copied as they are: {}",
+            bytes(damaged.length),
+            damaged.offset,
+            damaged.reason
+        )?;
+    }
+    if report.damaged.len() > DAMAGED_LISTED {
+        let more = (report.damaged.len() - DAMAGED_LISTED) as u64;
+        writeln!(
+            out,
+            "and {} more, copied as they are",
+            counted(more, "damaged span", "damaged spans")
+        )?;
+    }
+    Ok(())
+}
