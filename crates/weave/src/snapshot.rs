@@ -1,6 +1,7 @@
 //! One consistent cut, as answers are made from it.
 
 mod captures_read;
+mod history;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,26 +21,14 @@ use crate::error::SnapshotError;
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
-use crate::rows::{
-    CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, PastVersion, TextCapture, TopRow, Totals, UriRow,
-};
+use crate::rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, TopRow, Totals, UriRow};
 use crate::shown::{self, ShownPage};
 use crate::tables::Table;
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
 use crate::views::version_row::{self, VersionRow};
-use crate::views::{captures, changes, domains, links, past, rankings, texts, uris, versions};
-
-/// Labels of inputs, read before they are asked for.
-#[derive(Default)]
-struct Labels(FxHashMap<InputId, String>);
-
-impl past::Collections for Labels {
-    fn collection_of(&self, input: InputId) -> String {
-        self.0.get(&input).cloned().unwrap_or_default()
-    }
-}
+use crate::views::{captures, changes, domains, links, rankings, texts, uris, versions};
 
 /// One consistent cut of an archive: every answer from it belongs to the same epoch. Cheap to clone.
 ///
@@ -242,57 +231,6 @@ impl Snapshot {
         match versions::read(self.cut(), url_key)? {
             Some(row) if row.is_page && row.text.is_some() => texts::read(self.cut(), url_key),
             _ => Ok(None),
-        }
-    }
-
-    /// What a key was before its current version, oldest first, and when that began (0 where there is none).
-    pub fn history(&self, url_key: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
-        let rows = past::rows(self.cut(), url_key)?;
-        self.history_of(url_key, &rows)
-    }
-
-    /// The same from the captures that somebody sees, the current version among them.
-    pub fn history_seen(
-        &self,
-        url_key: &str,
-        sees: &mut dyn FnMut(&CaptureRow) -> bool,
-    ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
-        let mut seen = Vec::new();
-        for row in past::rows(self.cut(), url_key)? {
-            if sees(&self.capture_row(row.clone())?) {
-                seen.push(row);
-            }
-        }
-        self.history_of(url_key, &seen)
-    }
-
-    fn history_of(
-        &self,
-        url_key: &str,
-        rows: &[captures::Stored],
-    ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
-        let current = versions::read(self.cut(), url_key)?;
-        let mut labels = Labels::default();
-        for row in rows {
-            if !labels.0.contains_key(&row.input) {
-                let label = self.input(row.input)?.collection.clone();
-                labels.0.insert(row.input, label);
-            }
-        }
-        let history = past::history(rows, current.map(|row| row.fetch_time_ms), &labels);
-        let past = history.past.into_iter().map(|past| past.shown(&labels));
-        Ok((history.since_ms, past.collect()))
-    }
-
-    /// The text of a past version by its name; `None` where the page has none of it.
-    pub fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
-        match past::read_text(self.cut(), url_key, text)? {
-            Some(found) => Ok(Some(found)),
-            // That of the current version, be it a page or not, is kept with it alone.
-            None => {
-                let current = texts::read(self.cut(), url_key)?;
-                Ok(current.filter(|found| captures::text_hash(found) == text))
-            }
         }
     }
 

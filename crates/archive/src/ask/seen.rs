@@ -163,9 +163,16 @@ impl<'a> Seen<'a> {
             .history_seen(url_key, &mut |capture| self.sees(capture))
     }
 
-    /// Text of a past version by its name, for those who see all captures of the key.
+    /// Text of a past version by its name, if a version that is seen has it.
     pub(super) fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
-        match self.sees_everything || self.sight.sees_key(url_key) == Some(true) {
+        let is_seen = self.sees_everything
+            || self.sight.sees_key(url_key) == Some(true)
+            || self
+                .history(url_key)?
+                .1
+                .iter()
+                .any(|past| past.text == Some(text));
+        match is_seen {
             true => self.snapshot.past_text(url_key, text),
             false => Ok(None),
         }

@@ -192,15 +192,21 @@ fn what_has_changed_is_told() {
         assert_eq!(ask(from, to).unwrap_err().code, ErrorCode::NotFound);
     }
     assert_eq!(ask(Some("2012-x"), None).unwrap_err().code, ErrorCode::BadRequest);
-    // Who may not see some captures of a page is told nothing of its past texts.
+    // Who may not see some captures of a page is told of the others alone.
     let rule = "[[rule]]\naccess = \"deny\"\nto = \"2011\"\n";
     std::fs::write(archive.rights_path(), rule).unwrap();
-    let question = Diff {
+    let public = archive.seen_by(Groups::public());
+    let question = |from: &str| Diff {
         url: URL.into(),
-        ..Diff::default()
+        from: Some(from.into()),
+        to: Some("2013".into()),
     };
-    let refused = archive.seen_by(Groups::public()).ask(question).unwrap_err();
-    assert_eq!(refused.code, ErrorCode::Forbidden);
+    let found = public.ask(question("2012")).unwrap().body;
+    assert_eq!([found.from.title, found.to.title], ["Second", "First"]);
+    assert_eq!(
+        public.ask(question("2011")).unwrap_err().code,
+        ErrorCode::NotFound
+    );
 }
 
 #[test]

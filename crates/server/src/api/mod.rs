@@ -5,6 +5,7 @@ mod export;
 mod files;
 pub(crate) mod loads;
 mod openapi;
+mod parameters;
 mod schemas;
 mod statements;
 mod store;

@@ -1,6 +1,8 @@
 //! Results of a search.
 
-use archive::question::{Answer, Facet, SearchBody, SearchHit, SearchOrder, SearchQuestion, YearCount};
+mod aside;
+
+use archive::question::{Answer, SearchBody, SearchHit, SearchOrder, SearchQuestion};
 use archive::snippet_html;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
@@ -11,13 +13,10 @@ use crate::api::table::order_named;
 use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
-use look::chart::Bar;
 use look::{Frame, Section};
 
 /// Results on a page.
 const HITS: usize = 20;
-/// Most values of a facet shown.
-const FACET_VALUES: usize = 8;
 /// Most levels of an explanation shown.
 const EXPLANATION_DEPTH: usize = 12;
 
@@ -216,7 +215,7 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
                     }
                 }
             }
-            (facets(&found.facets, &found.years))
+            (aside::facets(&found.facets, &found.years))
         }
     }
 }
@@ -438,73 +437,5 @@ fn number_text(number: &serde_json::Number) -> String {
     match number.as_f64() {
         Some(value) if !number.is_u64() && !number.is_i64() => format!("{value:.4}"),
         _ => number.to_string(),
-    }
-}
-
-/// Results of each year, as a share of what was searched of it: without that, a year of many captures would always stand out.
-fn trend(years: &[YearCount]) -> Markup {
-    let shown: Vec<&YearCount> = years
-        .iter()
-        .filter(|year| year.documents > 0 && year.year > 0)
-        .collect();
-    let share = |year: &YearCount| year.count as f64 * 1000.0 / year.documents as f64;
-    let bars: Vec<Bar> = shown
-        .iter()
-        .map(|year| Bar {
-            name: format!(
-                "{}: {} of {}",
-                year.year,
-                present::count(year.count),
-                present::count(year.documents)
-            ),
-            value: (share(year) * 10.0).round() / 10.0,
-        })
-        .collect();
-    html! {
-        @if shown.len() > 1 {
-            section.trend {
-                h3 { "By year" }
-                (look::chart::columns("Results of each 1,000 of the year", &bars))
-                p.soft { (shown[0].year) " to " (shown[shown.len() - 1].year) }
-            }
-        }
-    }
-}
-
-fn facets(facets: &[Facet], years: &[YearCount]) -> Markup {
-    let facets: Vec<&Facet> = facets.iter().filter(|facet| !facet.values.is_empty()).collect();
-    html! {
-        @if !facets.is_empty() {
-            aside.facets aria-labelledby="narrow" {
-                h2 #narrow { "Narrow down" }
-                (trend(years))
-                @for facet in facets {
-                    section {
-                        h3 { (facet_name(&facet.field)) }
-                        ul.lines {
-                            @for value in facet.values.iter().take(FACET_VALUES) {
-                                li {
-                                    a href=(link::search(&value.query)) {
-                                        @if value.value.is_empty() { "not known" } @else { (parts::text(&value.value)) }
-                                    }
-                                    span.amount { (present::count(value.count)) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn facet_name(field: &str) -> &str {
-    match field {
-        "domain" => "Domain",
-        "year" => "Year",
-        "type" => "Type",
-        "language" => "Language",
-        "collection" => "Collection",
-        other => other,
     }
 }

@@ -1,0 +1,72 @@
+//! What a page was before its current version, read from its captures.
+
+use rustc_hash::FxHashMap;
+
+use super::Snapshot;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
+use crate::rows::{CaptureRow, PastVersion};
+use crate::views::{captures, past, texts, versions};
+
+impl Snapshot {
+    /// What a key was before its current version, oldest first, and when that began (0 where there is none).
+    pub fn history(&self, url_key: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
+        let rows = past::rows(self.cut(), url_key)?;
+        self.history_of(url_key, &rows)
+    }
+
+    /// The same from the captures that somebody sees, the current version among them.
+    pub fn history_seen(
+        &self,
+        url_key: &str,
+        sees: &mut dyn FnMut(&CaptureRow) -> bool,
+    ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
+        let mut seen = Vec::new();
+        for row in past::rows(self.cut(), url_key)? {
+            if sees(&self.capture_row(row.clone())?) {
+                seen.push(row);
+            }
+        }
+        self.history_of(url_key, &seen)
+    }
+
+    fn history_of(
+        &self,
+        url_key: &str,
+        rows: &[captures::Stored],
+    ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
+        let current = versions::read(self.cut(), url_key)?;
+        let mut labels = Labels::default();
+        for row in rows {
+            if !labels.0.contains_key(&row.input) {
+                let label = self.input(row.input)?.collection.clone();
+                labels.0.insert(row.input, label);
+            }
+        }
+        let history = past::history(rows, current.map(|row| row.fetch_time_ms), &labels);
+        let past = history.past.into_iter().map(|past| past.shown(&labels));
+        Ok((history.since_ms, past.collect()))
+    }
+
+    /// The text of a past version by its name; `None` where the page has none of it.
+    pub fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
+        match past::read_text(self.cut(), url_key, text)? {
+            Some(found) => Ok(Some(found)),
+            // That of the current version, be it a page or not, is kept with it alone.
+            None => {
+                let current = texts::read(self.cut(), url_key)?;
+                Ok(current.filter(|found| captures::text_hash(found) == text))
+            }
+        }
+    }
+}
+
+/// Labels of inputs, read before they are asked for.
+#[derive(Default)]
+struct Labels(FxHashMap<InputId, String>);
+
+impl past::Collections for Labels {
+    fn collection_of(&self, input: InputId) -> String {
+        self.0.get(&input).cloned().unwrap_or_default()
+    }
+}
