@@ -63,7 +63,7 @@ pub(crate) type VisibleName = (Option<SightId>, Versions);
 impl Visible {
     /// What it is of.
     pub(crate) fn name(&self) -> VisibleName {
-        self.name.clone()
+        self.name
     }
 
     /// Those of the segment with this number; `None` where all of its documents are seen.

@@ -227,10 +227,9 @@ impl Model {
         // Of every moment its page, if it is one, and its digest.
         let mut runs: Vec<(Option<PastVersion>, String, i64)> = Vec::new();
         for (time, captures) in moments {
-            let (input, c) = *captures
-                .iter()
-                .max_by_key(|(i, c)| self.content_order(*i, c))
-                .expect("one");
+            let Some(&(input, c)) = captures.iter().max_by_key(|(i, c)| self.content_order(*i, c)) else {
+                continue;
+            };
             let version = is_page(c).then(|| self.past_version(input, c, &captures));
             match runs.last_mut() {
                 Some((last, digest, _)) if *digest == c.digest && last.is_some() == version.is_some() => {

@@ -22,12 +22,18 @@ use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 33] = [
+const PAGES: [(&str, &str); 36] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
     ("search-none", "/search?q=nothingatall"),
     ("search-prompt", "/search"),
+    ("search-time", "/search?q=the+from:1990&sort=newest"),
+    (
+        "search-grouped",
+        "/search?q=domain&per_site=1&distinct=1&all_versions=1",
+    ),
+    ("diff", "/page/diff?url=http://www.looms.example.org/"),
     ("page", "/page?url=http://www.iana.org/domains/root"),
     ("search-notes", "/search?q=domain:iana.org+%22root+zone"),
     ("page-at", "/page?url=http://www.iana.org/&at=2014"),
@@ -211,14 +217,14 @@ groups = ["readers"]
         archive.ask(takes).expect("a takedown");
     };
     let thread = |n: u32| format!("http://threads.example.com/{n}");
-    take_down(Takes::Url(thread(29)), "request 1234", "mkelly");
+    take_down(Takes::Url(thread(29)), "request 1234", "archivist");
     take_down(
         Takes::Prefix(thread(28)),
         "Order of the district court of 2 February, served on the library on 9 February; counsel has confirmed that it covers all copies and that \
          the applicant must not be named in the register. Review in two years.",
         "director",
     );
-    take_down(Takes::Url(thread(27)), "", "mkelly");
+    take_down(Takes::Url(thread(27)), "", "archivist");
     let (id, who) = (1, "director".to_owned());
     archive.ask(UndoTakedown { id, who }).expect("undone");
 }

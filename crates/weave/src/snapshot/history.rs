@@ -38,9 +38,8 @@ impl Snapshot {
         let current = versions::read(self.cut(), url_key)?;
         let mut labels = Labels::default();
         for row in rows {
-            if !labels.0.contains_key(&row.input) {
-                let label = self.input(row.input)?.collection.clone();
-                labels.0.insert(row.input, label);
+            if let std::collections::hash_map::Entry::Vacant(unread) = labels.0.entry(row.input) {
+                unread.insert(self.input(row.input)?.collection.clone());
             }
         }
         let history = past::history(rows, current.map(|row| row.fetch_time_ms), &labels);

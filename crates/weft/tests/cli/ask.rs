@@ -21,25 +21,29 @@ fn page() {
     check(
         &["page", "http://www.library.example/"],
         &expect![[r#"
-        exit code 0
-        The New Library
-        http://www.library.example/
-        example,library)/ · domain library.example · epoch 1
+            exit code 0
+            The New Library
+            http://www.library.example/
+            example,library)/ · domain library.example · epoch 1
 
-        state     page · status 200 · text/html
-        fetched   2016-01-01 00:00:00
-        last seen 2016-01-01 00:00:00
-        language  en
-        links     1
-        in-links  3 (2 from other domains)
-        digest    A2COTDAIHSZBJ4CVOJZXWOMUIFMLBCYF
+            state     page · status 200 · text/html
+            fetched   2016-01-01 00:00:00
+            since     2016-01-01 00:00:00
+            last seen 2016-01-01 00:00:00
+            language  en
+            links     1
+            in-links  3 (2 from other domains)
+            digest    A2COTDAIHSZBJ4CVOJZXWOMUIFMLBCYF
 
-        captured             status  type        size  input     offset
-        2016-01-01 00:00:00     200  text/html  400 B  web.warc    1930
-        2014-01-26 20:06:24     200  text/html  436 B  web.warc     185
+            captured             status  type        size  input     offset
+            2016-01-01 00:00:00     200  text/html  400 B  web.warc    1930
+            2014-01-26 20:06:24     200  text/html  436 B  web.warc     185
 
-        Welcome to the new reading room.The catalogue
-    "#]],
+            since                until                past version
+            2014-01-26 20:06:24  2016-01-01 00:00:00  The Library
+
+            Welcome to the new reading room.The catalogue
+        "#]],
     );
 }
 
