@@ -95,6 +95,7 @@ macro_rules! define {
         /// Any of the answers.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "answer", rename_all = "snake_case")]
+        #[expect(clippy::large_enum_variant, reason = "one at a time, moved a few times between question and answer")]
         pub enum Body {
             $($(#[$doc])* $kind($answer),)*
         }

@@ -73,7 +73,7 @@ impl Told {
             let history = snapshot.history(&url_key).unwrap();
             assert_eq!(history, model.history(&url_key), "history of {url_key}");
             let is_page = snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page);
-            let expected = is_page.then(|| (history.0, history.1.len() as u32));
+            let expected = is_page.then_some((history.0, history.1.len() as u32));
             assert_eq!(self.pages.get(&url_key).copied(), expected, "told of {url_key}");
             let kept = model.past_texts(&url_key);
             texts += kept.len();
