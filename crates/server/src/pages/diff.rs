@@ -38,11 +38,11 @@ fn content(url: &str, diff: &DiffBody) -> Markup {
             h1 { "Changes" }
             p.where { "of " (parts::url_link(url)) }
         }
-        dl.figures {
-            div { dt { "From" } dd { (version(url, &diff.from)) } }
-            div { dt { "To" } dd { (version(url, &diff.to)) } }
-            div { dt { "Words" } dd { (present::count(diff.words_gone)) " gone, " (present::count(diff.words_new)) " new" } }
+        ul.versions {
+            li { "From " (version(url, &diff.from)) }
+            li { "To " (version(url, &diff.to)) }
         }
+        p { (present::counted(diff.words_gone, "word", "words")) " gone, " (present::count(diff.words_new)) " new" }
         @if diff.words_gone == 0 && diff.words_new == 0 {
             p.soft { "The words are the same; what differs is not shown here (markup, pictures, scripts)." }
         }
@@ -53,8 +53,7 @@ fn content(url: &str, diff: &DiffBody) -> Markup {
 fn version(url: &str, version: &DiffVersion) -> Markup {
     html! {
         (parts::dated_link(url, &version.fetch_time, &version.title))
-        br;
-        span.soft {
+        p.soft {
             (parts::date(&version.since)) " to "
             @match &version.until { Some(until) => (parts::date(until)), None => "now" }
         }

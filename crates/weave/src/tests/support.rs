@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::tables::Table;
 use crate::views::captures::text_hash;
 use crate::{
-    Batch, CaptureRow, DumpFormat, EpochReport, Fingerprints, InputId, InputProgress, InputState,
+    Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, InputId, InputProgress, InputState,
     LedgerEntry, PageChange, PastVersion, Recount, Selector, Settings, Snapshot, TakeBack, TakeDown,
     TookDown, View, Weave,
 };
@@ -62,6 +62,22 @@ impl Told {
             for put in &changed.put {
                 self.past
                     .insert((changed.url_key.clone(), put.since_ms), put.clone());
+            }
+        }
+    }
+
+    /// What no report told, because no batch did it: read from the index, as search does.
+    fn read(&mut self, snapshot: &Snapshot, since: Epoch) {
+        for change in snapshot.pages_changed_between(since, snapshot.epoch()) {
+            let url_key = change.unwrap().url_key().to_owned();
+            let (since_ms, past) = snapshot.history(&url_key).unwrap();
+            self.pages.remove(&url_key);
+            if snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page) {
+                self.pages.insert(url_key.clone(), (since_ms, past.len() as u32));
+            }
+            self.past.retain(|(key, _), _| *key != url_key);
+            for version in past {
+                self.past.insert((url_key.clone(), version.since_ms), version);
             }
         }
     }
@@ -163,7 +179,10 @@ impl Pair {
 
     /// Continues an input under another name.
     pub(crate) fn rename(&mut self, input: InputId, name: &str) {
+        let epoch = self.snapshot().epoch();
         let (id, _) = self.weave().register_input(entry(name), Some(input)).unwrap();
+        let snapshot = self.snapshot();
+        self.told.read(&snapshot, epoch);
         assert_eq!(self.model.register_input(entry(name), Some(input)), id);
     }
 

@@ -34,7 +34,6 @@ fn trend(years: &[YearCount]) -> Markup {
             section.trend {
                 h3 { "By year" }
                 (look::chart::columns("Results of each 1,000 of the year", &bars))
-                p.soft { (shown[0].year) " to " (shown[shown.len() - 1].year) }
             }
         }
     }
