@@ -54,6 +54,7 @@ pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskEr
 /// A version of a page.
 struct Version {
     since_ms: i64,
+    until_ms: Option<i64>,
     shown: DiffVersion,
     text: Text,
 }
@@ -70,6 +71,7 @@ fn versions(seen: &Seen<'_>, url_key: &str) -> Result<Vec<Version>, AskError> {
         .into_iter()
         .map(|past| Version {
             since_ms: past.since_ms,
+            until_ms: Some(past.until_ms),
             shown: DiffVersion {
                 since: civil::iso(past.since_ms),
                 fetch_time: civil::iso(past.fetch_time_ms),
@@ -83,6 +85,7 @@ fn versions(seen: &Seen<'_>, url_key: &str) -> Result<Vec<Version>, AskError> {
     if let Some(current) = seen.version(url_key)?.filter(|version| version.is_page) {
         versions.push(Version {
             since_ms,
+            until_ms: None,
             shown: DiffVersion {
                 since: civil::iso(since_ms),
                 fetch_time: civil::iso(current.fetch_time_ms),
@@ -99,13 +102,23 @@ fn versions(seen: &Seen<'_>, url_key: &str) -> Result<Vec<Version>, AskError> {
 /// The version at the end of a time.
 fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
     let (_, last) = civil::range_of_digits(time::check(at)?);
-    let found = versions
+    let began = versions
         .iter()
         .rposition(|version| civil::digits(version.since_ms) <= last);
-    found.ok_or_else(|| {
+    let Some(began) = began else {
         let first = &versions[0].shown.since;
-        AskError::not_found(format!("{url} has no version at {at}: its first is of {first}"))
-    })
+        return Err(AskError::not_found(format!(
+            "{url} has no version at {at}: its first is of {first}"
+        )));
+    };
+    // What ended it need not be a page.
+    match versions[began].until_ms {
+        Some(until_ms) if civil::digits(until_ms) <= last => Err(AskError::not_found(format!(
+            "{url} was no page at {at}: its version of then ended {}",
+            civil::iso(until_ms)
+        ))),
+        _ => Ok(began),
+    }
 }
 
 fn text(seen: &Seen<'_>, url_key: &str, version: &Version) -> Result<String, AskError> {

@@ -44,6 +44,10 @@ const CAPTURES: [(&str, &str, &str); 5] = [
 
 fn write(dir: &Path, (name, date, body): (&str, &str, &str)) -> LoadInput {
     let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
+    write_http(dir, name, date, &http)
+}
+
+fn write_http(dir: &Path, name: &str, date: &str, http: &str) -> LoadInput {
     let record = format!(
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {URL}\r\nWARC-Date: {date}\r\n\
          WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\nContent-Type: application/http; msgtype=response\r\n\
@@ -207,6 +211,42 @@ fn what_has_changed_is_told() {
         public.ask(question("2011")).unwrap_err().code,
         ErrorCode::NotFound
     );
+}
+
+/// The story: a page of 2011 led elsewhere from 2014 on and was a page again in 2020. Asked for 2015, the page of 2011 was compared,
+/// which search did not find at that time.
+#[test]
+fn a_page_that_leads_elsewhere_has_no_version_meanwhile() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = own(&dir.path().join("archive"));
+    let away = "HTTP/1.1 302 Found\r\nLocation: http://elsewhere.org/\r\n\r\n";
+    let inputs = vec![
+        write(dir.path(), ("a", "2011-06-01T00:00:00Z", "a kestrel")),
+        write_http(dir.path(), "b", "2014-01-01T00:00:00Z", away),
+        write(dir.path(), ("c", "2020-07-07T00:00:00Z", "an osprey")),
+    ];
+    load(
+        &archive,
+        &LoadRequest {
+            inputs,
+            ..LoadRequest::default()
+        },
+    );
+    let ask = |from: &str| {
+        let question = Diff {
+            url: URL.into(),
+            from: Some(from.into()),
+            to: None,
+        };
+        archive.ask(question).map(|answer| answer.body.from.since)
+    };
+    check(&archive, "kestrel at:2013", &["2011-2014"]);
+    check(&archive, "kestrel at:2015", &[]);
+    assert_eq!(ask("2013").unwrap(), "2011-06-01T00:00:00.000Z");
+    let refused = ask("2015").unwrap_err();
+    assert_eq!(refused.code, ErrorCode::NotFound);
+    assert!(refused.message.contains("2014-01-01"), "{refused}");
+    assert_eq!(ask("2020").unwrap(), "2020-07-07T00:00:00.000Z");
 }
 
 #[test]
