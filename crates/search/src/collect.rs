@@ -96,12 +96,10 @@ impl Collector for Collect<'_> {
             best: Best::new(self.limit + 1),
             keys,
             buckets: self.buckets.of_segment(segment as usize),
-            visible: self.visible.of_segment(segment as usize).cloned(),
+            matches: Matches::open(self, segment, reader)?,
             after,
             near: self.near.open(reader)?,
             times: Times::open(self.order, reader)?,
-            total: 0,
-            counter: self.facets.then(|| Counter::new(reader)).transpose()?,
         })
     }
 
@@ -215,7 +213,7 @@ pub(crate) fn bucket_of(buckets: &[u8], document: DocId) -> u8 {
 }
 
 /// Ordinal of the first key that is greater than `key`.
-pub(crate) fn ordinal_behind(keys: &StrColumn, key: &str) -> tantivy::Result<u32> {
+fn ordinal_behind(keys: &StrColumn, key: &str) -> tantivy::Result<u32> {
     let dictionary = keys.dictionary();
     let ordinal = match dictionary.term_ord_or_next(key.as_bytes())? {
         tantivy::columnar::TermOrdHit::Exact(ordinal) => ordinal + 1,
@@ -231,31 +229,61 @@ pub(crate) struct SegmentCollect {
     best: Best,
     keys: Option<StrColumn>,
     buckets: Arc<[u8]>,
-    visible: Option<Bits>,
+    matches: Matches,
     /// Score and first key ordinal of what comes next.
     after: Option<(Units, u32)>,
     near: NearDocs,
     times: Times,
-    total: u64,
+}
+
+/// What is counted of all matches of a segment.
+pub(crate) struct Matches {
+    visible: Option<Bits>,
+    pub(crate) total: u64,
     counter: Option<Counter>,
+}
+
+impl Matches {
+    pub(crate) fn open(
+        collect: &Collect<'_>,
+        segment: SegmentOrdinal,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<Matches> {
+        Ok(Matches {
+            visible: collect.visible.of_segment(segment as usize).cloned(),
+            total: 0,
+            counter: collect.facets.then(|| Counter::new(reader)).transpose()?,
+        })
+    }
+
+    /// Counts a match, unless it is hidden; whether it was counted. To be asked first of all: what is hidden is in no count, and
+    /// the total is of all matches, whatever page of results is asked for.
+    pub(crate) fn take(&mut self, document: DocId) -> bool {
+        if self
+            .visible
+            .as_ref()
+            .is_some_and(|visible| !visible.has(document))
+        {
+            return false;
+        }
+        self.total += 1;
+        if let Some(counter) = &mut self.counter {
+            counter.count(document);
+        }
+        true
+    }
+
+    pub(crate) fn counts(self) -> Option<Counts> {
+        self.counter.map(Counter::finish)
+    }
 }
 
 impl SegmentCollector for SegmentCollect {
     type Fruit = SegmentFound;
 
     fn collect(&mut self, document: DocId, score: Score) {
-        // First of all: what is hidden is in no count.
-        if self
-            .visible
-            .as_ref()
-            .is_some_and(|visible| !visible.has(document))
-        {
+        if !self.matches.take(document) {
             return;
-        }
-        // Counted before anything is passed over: the total is of all matches, whatever page is asked for.
-        self.total += 1;
-        if let Some(counter) = &mut self.counter {
-            counter.count(document);
         }
         let score = match self.times.place(document) {
             Some(place) => place,
@@ -284,11 +312,11 @@ impl SegmentCollector for SegmentCollect {
     fn harvest(self) -> SegmentFound {
         SegmentFound {
             segment: self.segment,
-            total: self.total,
+            total: self.matches.total,
             best: self.best.into_sorted(),
             keys: self.keys,
             buckets: self.buckets,
-            counts: self.counter.map(Counter::finish),
+            counts: self.matches.counts(),
             key: None,
         }
     }

@@ -13,12 +13,11 @@ use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
-use crate::collect::{Collect, Collected, Found, Times, bucket_of};
-use crate::facets::{Counter, Counts};
+use crate::collect::{Collect, Collected, Found, Matches, Times, bucket_of};
+use crate::facets::Counts;
 use crate::near::NearDocs;
 use crate::rank::{self, Units};
 use crate::results::Group;
-use crate::visible::Bits;
 use crate::{keys, schema};
 
 /// How results are grouped.
@@ -78,12 +77,7 @@ impl Collector for Grouped<'_, '_> {
         reader: &SegmentReader,
     ) -> tantivy::Result<SegmentGrouped> {
         let Collect {
-            buckets,
-            visible,
-            near,
-            facets,
-            order,
-            ..
+            buckets, near, order, ..
         } = self.collect;
         let fast = reader.fast_fields();
         Ok(SegmentGrouped {
@@ -94,13 +88,11 @@ impl Collector for Grouped<'_, '_> {
             digests: fast.u64(schema::DIGEST)?,
             no_digest: keys::hash(""),
             buckets: buckets.of_segment(segment as usize),
-            visible: visible.of_segment(segment as usize).cloned(),
+            matches: Matches::open(self.collect, segment, reader)?,
             near: near.open(reader)?,
             times: Times::open(*order, reader)?,
-            total: 0,
             groups: FxHashMap::default(),
             of_site: FxHashMap::default(),
-            counter: facets.then(|| Counter::new(reader)).transpose()?,
         })
     }
 
@@ -219,15 +211,13 @@ pub(crate) struct SegmentGrouped {
     /// Of captures without a digest: each is a group of its own.
     no_digest: GroupHash,
     buckets: Arc<[u8]>,
-    visible: Option<Bits>,
+    matches: Matches,
     near: NearDocs,
     times: Times,
-    total: u64,
     /// By digest, or where these are no groups by domain.
     groups: FxHashMap<u64, OfGroup>,
     /// By domain.
     of_site: FxHashMap<u64, u64>,
-    counter: Option<Counter>,
 }
 
 #[derive(Default)]
@@ -252,29 +242,14 @@ impl SegmentGrouped {
             _ => u64::from(self.segment) << 32 | u64::from(document),
         }
     }
-
-    fn score(&self, document: DocId, score: Score) -> Units {
-        self.times.place(document).unwrap_or_else(|| {
-            let prior = rank::prior(bucket_of(&self.buckets, document));
-            rank::units(score) + prior
-        })
-    }
 }
 
 impl SegmentCollector for SegmentGrouped {
     type Fruit = SegmentGroups;
 
     fn collect(&mut self, document: DocId, score: Score) {
-        if self
-            .visible
-            .as_ref()
-            .is_some_and(|visible| !visible.has(document))
-        {
+        if !self.matches.take(document) {
             return;
-        }
-        self.total += 1;
-        if let Some(counter) = &mut self.counter {
-            counter.count(document);
         }
         let domain = self.domain(document);
         if self.grouping.per_site > 0 {
@@ -284,17 +259,20 @@ impl SegmentCollector for SegmentGrouped {
             true => (self.digest(document), 1),
             false => (domain, self.grouping.per_site),
         };
-        let mut score = self.score(document, score);
+        let place = self.times.place(document);
+        let mut score = place.unwrap_or_else(|| {
+            let prior = rank::prior(bucket_of(&self.buckets, document));
+            rank::units(score) + prior
+        });
         let ordinals = self.keys.as_ref().map(|keys| keys.ords());
         let ordinal = ordinals.and_then(|ords| ords.first(document)).unwrap_or(0) as u32;
-        let by_score = self.times.place(document).is_none();
         let group = self.groups.entry(name).or_default();
         group.count += 1;
         let last = group
             .best
             .get(most - 1)
             .map(|&(score, ordinal, _)| (score, ordinal));
-        if by_score {
+        if place.is_none() {
             // Positions cost reads.
             if last.is_some_and(|(last, _)| score + self.near.most() < last) {
                 return;
@@ -335,7 +313,7 @@ impl SegmentCollector for SegmentGrouped {
             }));
         }
         SegmentGroups {
-            total: self.total,
+            total: self.matches.total,
             kept,
             of_site: self
                 .of_site
@@ -344,7 +322,7 @@ impl SegmentCollector for SegmentGrouped {
                 .collect(),
             of_digest,
             keys: self.keys,
-            counts: self.counter.map(Counter::finish),
+            counts: self.matches.counts(),
         }
     }
 }

@@ -141,9 +141,14 @@ impl<'a> Seen<'a> {
         })
     }
 
+    /// Whether all captures of a URL key are seen, whatever they are.
+    fn sees_whole(&self, url_key: &str) -> bool {
+        self.sees_everything || self.sight.sees_key(url_key) == Some(true)
+    }
+
     /// When a page was what a result shows, as far as captures that are seen tell it.
     pub(super) fn version_shown(&self, url_key: &str, version: Version) -> Result<Version, SnapshotError> {
-        if self.sees_everything || self.sight.sees_key(url_key) == Some(true) {
+        if self.sees_whole(url_key) {
             return Ok(version);
         }
         let (since_ms, past) = self.history(url_key)?;
@@ -156,7 +161,7 @@ impl<'a> Seen<'a> {
 
     /// What a URL key was before its current version, oldest first, and when that began.
     pub(super) fn history(&self, url_key: &str) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
-        if self.sees_everything || self.sight.sees_key(url_key) == Some(true) {
+        if self.sees_whole(url_key) {
             return self.snapshot.history(url_key);
         }
         self.snapshot
@@ -165,8 +170,7 @@ impl<'a> Seen<'a> {
 
     /// Text of a past version by its name, if a version that is seen has it.
     pub(super) fn past_text(&self, url_key: &str, text: [u8; 16]) -> Result<Option<String>, SnapshotError> {
-        let is_seen = self.sees_everything
-            || self.sight.sees_key(url_key) == Some(true)
+        let is_seen = self.sees_whole(url_key)
             || self
                 .history(url_key)?
                 .1

@@ -140,7 +140,7 @@ fn past_texts_of(cut: &Cut, group: &[Stored], kept: &mut Rows) -> Result<Option<
     // The text of a page with one capture is current.
     let [first, _, ..] = group else { return Ok(None) };
     let version = versions::read(cut, &first.url_key)?;
-    for hash in past::texts_of(group, version.as_ref()) {
+    for hash in past::texts_of(&group.iter().collect::<Vec<_>>(), version.as_ref()) {
         let expected = past::text_key(&first.url_key, hash);
         let found = kept.next().transpose()?;
         let is_there = found.as_ref().is_some_and(|(key, _)| **key == *expected);

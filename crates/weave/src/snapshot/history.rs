@@ -42,7 +42,11 @@ impl Snapshot {
                 unread.insert(self.input(row.input)?.collection.clone());
             }
         }
-        let history = past::history(rows, current.map(|row| row.fetch_time_ms), &labels);
+        let history = past::history(
+            &rows.iter().collect::<Vec<_>>(),
+            current.map(|row| row.fetch_time_ms),
+            &labels,
+        );
         let past = history.past.into_iter().map(|past| past.shown(&labels));
         Ok((history.since_ms, past.collect()))
     }
@@ -65,7 +69,7 @@ impl Snapshot {
 struct Labels(FxHashMap<InputId, String>);
 
 impl past::Collections for Labels {
-    fn collection_of(&self, input: InputId) -> String {
-        self.0.get(&input).cloned().unwrap_or_default()
+    fn collection_of(&self, input: InputId) -> &str {
+        self.0.get(&input).map_or("", String::as_str)
     }
 }

@@ -8,8 +8,8 @@
 //! Where two captures of a moment are alike in source and digest, their content decides and not the names of their inputs: names can
 //! change, and past versions must not change with them.
 //!
-//! Invariant: `past_texts` has the text of each page capture that may be current, once for each different text of a key, but for the one
-//! that is the text of the current version.
+//! Invariant: of the captures of a key that may be current and are pages, `past_texts` has every different text, once. Only the text of
+//! the current version is not in it: that one is in `texts`.
 
 use std::collections::BTreeSet;
 
@@ -50,12 +50,12 @@ impl Past {
         PastVersion {
             text_capture: other.map(|(_, input, digest)| TextCapture {
                 digest: digest.clone(),
-                collection: names.collection_of(*input),
+                collection: names.collection_of(*input).to_owned(),
             }),
             since_ms: self.since_ms,
             until_ms: self.until_ms,
             fetch_time_ms: self.capture.fetch_time_ms,
-            collection: names.collection_of(self.capture.input),
+            collection: names.collection_of(self.capture.input).to_owned(),
             url: self.capture.url,
             title: self.title,
             mime: self.capture.mime,
@@ -120,13 +120,14 @@ pub(crate) fn rows(cut: &Cut, url_key: &str) -> Result<Vec<Stored>, SnapshotErro
 }
 
 /// What a key was. `current_ms` is the time of its current version: what came later could not be read when it was decided.
-pub(crate) fn history(rows: &[Stored], current_ms: Option<i64>, names: &dyn Collections) -> History {
+pub(crate) fn history(rows: &[&Stored], current_ms: Option<i64>, names: &dyn Collections) -> History {
     let mut history = History::default();
     let Some(current_ms) = current_ms else {
         return history;
     };
     let eligible: Vec<&Stored> = rows
         .iter()
+        .copied()
         .filter(|row| is_eligible_row(row) && row.fetch_time_ms <= current_ms)
         .collect();
     let mut run: Option<Past> = None;
@@ -156,23 +157,22 @@ fn is_same(a: &Past, b: &Past) -> bool {
     a.capture.digest == b.capture.digest && a.capture.page.is_some() == b.capture.page.is_some()
 }
 
+/// Place of a capture among those of its moment.
+fn content_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
+    let collection = names.collection_of(row.input);
+    let content = (collection, row.url.as_str(), row.mime.as_str(), row.page.as_ref());
+    (source_rank(row.kind), row.digest.as_str(), content)
+}
+
 /// What was captured in a moment.
 fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
-    let order = |row: &&&Stored| {
-        let row: &Stored = row;
-        let page = row.page.clone();
-        let collection = names.collection_of(row.input);
-        (
-            source_rank(row.kind),
-            row.digest.clone(),
-            (collection, row.url.clone(), row.mime.clone(), page),
-        )
-    };
-    let capture = moment.iter().max_by_key(order)?;
+    let greatest = |a: &&Stored, b: &&Stored| content_order(a, names).cmp(&content_order(b, names));
+    let capture = moment.iter().copied().max_by(greatest)?;
     let with_text = moment
         .iter()
+        .copied()
         .filter(|row| row.page.as_ref().is_some_and(|page| page.text.is_some()));
-    let text_row = with_text.max_by_key(order);
+    let text_row = with_text.max_by(greatest);
     let page = capture.page.clone().unwrap_or_default();
     let text = text_row.and_then(|row| {
         let hash = row.page.as_ref()?.text?;
@@ -194,12 +194,12 @@ fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
 
 /// Labels of inputs.
 pub(crate) trait Collections {
-    fn collection_of(&self, input: InputId) -> String;
+    fn collection_of(&self, input: InputId) -> &str;
 }
 
 impl Collections for Names<'_> {
-    fn collection_of(&self, input: InputId) -> String {
-        self.collection(input).to_owned()
+    fn collection_of(&self, input: InputId) -> &str {
+        self.collection(input)
     }
 }
 
@@ -209,7 +209,7 @@ pub(crate) struct Moved<'a> {
     /// Its version before and now.
     pub(crate) before: Option<&'a VersionRow>,
     pub(crate) now: Option<&'a VersionRow>,
-    /// Captures that came, or were read again, but for the text of the version now.
+    /// Captures that came, or were read again. The text of the version now is missing in them: it has been moved out.
     pub(crate) group: &'a [(InputId, Capture)],
     /// The same as they are stored.
     pub(crate) came: Vec<Stored>,
@@ -227,6 +227,7 @@ impl Moved<'_> {
         compressor: &mut texts::Compressor,
     ) -> Result<PastChange, SnapshotError> {
         let before = rows(cut, self.url_key)?;
+        let before: Vec<&Stored> = before.iter().collect();
         let after = self.rows_after(&before);
         let (had, has) = (texts_of(&before, self.before), texts_of(&after, self.now));
         for hash in has.difference(&had) {
@@ -258,9 +259,9 @@ impl Moved<'_> {
         })
     }
 
-    fn rows_after(&self, before: &[Stored]) -> Vec<Stored> {
+    fn rows_after<'r>(&'r self, before: &[&'r Stored]) -> Vec<&'r Stored> {
         let mut rows = before.to_vec();
-        rows.extend(self.came.iter().cloned());
+        rows.extend(&self.came);
         rows.sort_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
         // What was read again is there already, with all that it had.
         rows.dedup_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
@@ -269,7 +270,7 @@ impl Moved<'_> {
     }
 
     /// The text of this hash: one that came, or that of the version before.
-    fn text(&self, cut: &Cut, before: &[Stored], hash: TextHash) -> Result<Option<String>, SnapshotError> {
+    fn text(&self, cut: &Cut, before: &[&Stored], hash: TextHash) -> Result<Option<String>, SnapshotError> {
         let pages = self.group.iter().filter_map(|(_, capture)| capture.page.as_ref());
         for page in pages.filter(|page| !page.text.is_empty()) {
             if captures::text_hash(&page.text) == hash {
@@ -284,7 +285,7 @@ impl Moved<'_> {
 }
 
 /// Texts that `past_texts` has of a key with these captures and this version.
-pub(crate) fn texts_of(rows: &[Stored], version: Option<&VersionRow>) -> BTreeSet<TextHash> {
+pub(crate) fn texts_of(rows: &[&Stored], version: Option<&VersionRow>) -> BTreeSet<TextHash> {
     let eligible = rows.iter().filter(|row| is_eligible_row(row));
     let mut texts: BTreeSet<TextHash> = eligible.filter_map(|row| row.page.as_ref()?.text).collect();
     if let Some(current) = current_text(rows, version) {
@@ -294,10 +295,10 @@ pub(crate) fn texts_of(rows: &[Stored], version: Option<&VersionRow>) -> BTreeSe
 }
 
 /// The text of a version, by the capture that it is of.
-fn current_text(rows: &[Stored], version: Option<&VersionRow>) -> Option<TextHash> {
+fn current_text(rows: &[&Stored], version: Option<&VersionRow>) -> Option<TextHash> {
     let version = version?;
     let text = version.text.as_ref()?;
-    let is_origin = |row: &&Stored| {
+    let is_origin = |row: &&&Stored| {
         (row.fetch_time_ms, row.input, row.offset) == (version.fetch_time_ms, text.input, text.offset)
     };
     rows.iter().find(is_origin)?.page.as_ref()?.text
