@@ -6,8 +6,10 @@
 //!
 //! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
 
-use search::{Change, Document, Gone, SearchIndex, Version};
-use weave::{ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError};
+use search::{Anchor, Change, Document, Gone, SearchIndex, Version};
+use weave::{
+    AnchorRow, ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError,
+};
 
 use crate::crash;
 
@@ -80,6 +82,7 @@ fn feed_one(
                 // Not to be expected: a page for each upsert, in their order.
                 _ => return to_change(snapshot, PageChange::Upsert(url_key)),
             },
+            PageChange::Anchors(url_key) => said_otherwise(snapshot, url_key)?,
             // What has past versions alone has no document to delete, but no in-links that count either.
             PageChange::Delete(url_key) | PageChange::Past(url_key) => Change::Delete(url_key),
             PageChange::Bucket(url_key, bucket) => Change::Bucket(url_key, bucket),
@@ -141,9 +144,14 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         Some(bucket) => bucket,
         None => bucket(snapshot, &page.url_key)?,
     };
+    let anchors = match page.anchors {
+        Some(anchors) => anchors,
+        None => snapshot.anchors(&page.url_key)?,
+    };
     let document = Box::new(Document {
         text,
         inlink_bucket,
+        anchors: weighed(anchors),
         host: urlkey::host_of_key(&page.url_key).to_string(),
         domain: urlkey::domain_of_key(&page.url_key).to_string(),
         url: page.url,
@@ -165,6 +173,14 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         true => Change::Insert(document),
         false => Change::Upsert(document),
     })
+}
+
+fn weighed(anchors: Vec<AnchorRow>) -> Vec<Anchor> {
+    let weighed = |anchor: AnchorRow| Anchor {
+        weight: anchor.weight(),
+        text: anchor.text,
+    };
+    anchors.into_iter().map(weighed).collect()
 }
 
 fn bucket(snapshot: &Snapshot, url_key: &str) -> Result<u8, SnapshotError> {
@@ -202,17 +218,33 @@ fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, Snapshot
         // It may be a page again by now: the epoch that made it one inserts it, and must find none.
         PageChange::Delete(url_key) | PageChange::Past(url_key) => change_of(snapshot, url_key, false),
         PageChange::Upsert(url_key) => change_of(snapshot, url_key, true),
+        PageChange::Anchors(url_key) => said_otherwise(snapshot, url_key),
+    }
+}
+
+/// A page as it was but for its in-links and what they say. Past versions have neither of their own.
+fn said_otherwise(snapshot: &Snapshot, url_key: String) -> Result<Change, SnapshotError> {
+    let (since_ms, past) = snapshot.history(&url_key)?;
+    let version = version_now(since_ms, past.len());
+    let document = document(snapshot, &url_key, version)?;
+    Ok(document.map_or(Change::Delete(url_key), |document| {
+        Change::Upsert(Box::new(document))
+    }))
+}
+
+/// The current version, which began then, after so many others.
+fn version_now(since_ms: i64, past_versions: usize) -> Version {
+    Version {
+        since_ms,
+        past_versions: u32::try_from(past_versions).unwrap_or(u32::MAX),
+        ..Version::default()
     }
 }
 
 /// All that the index has of a key now, in place of whatever search has of it; without the current version unless `is_page`.
 fn change_of(snapshot: &Snapshot, url_key: String, is_page: bool) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
-    let version = Version {
-        since_ms,
-        past_versions: u32::try_from(past.len()).unwrap_or(u32::MAX),
-        ..Version::default()
-    };
+    let version = version_now(since_ms, past.len());
     let document = match is_page {
         true => document(snapshot, &url_key, version)?,
         false => None,
@@ -289,6 +321,7 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
         mime: page.mime,
         language: page.language,
         inlink_bucket: bucket(snapshot, url_key)?,
+        anchors: weighed(snapshot.anchors(url_key)?),
         version,
         url_key: url_key.to_owned(),
     }))
@@ -314,6 +347,8 @@ fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Resul
         language: past.language,
         // That of its key is told with the current version.
         inlink_bucket: 0,
+        // The links of today are to the page of today.
+        anchors: Vec::new(),
         version: Version {
             since_ms: past.since_ms,
             until_ms: Some(past.until_ms),

@@ -64,7 +64,7 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
     };
     let versions = versions(&mut parsed, query, sight);
     let seen = view.seen(sight, versions)?;
-    let compiler = Compiler::new(view, &seen.live, &parsed, versions, query.ranking);
+    let compiler = Compiler::new(view, &seen, &parsed, versions, query.ranking);
     let near = compiler.near(&parsed)?;
     let grouping = Grouping {
         per_site: query.per_site,

@@ -17,7 +17,7 @@ use crate::near::Near;
 use crate::query::{Clause, Leaf, Parsed, Part, Phrase};
 use crate::results::Ranking;
 use crate::schema::Fields;
-use crate::view::View;
+use crate::view::{Seen, View};
 use crate::visible::Versions;
 use crate::words::{self, Word};
 use crate::words_query::{Scores, WordsQuery};
@@ -39,6 +39,8 @@ pub(crate) struct Compiler<'v> {
     live: &'v Live,
     versions: Versions,
     ranking: Ranking,
+    /// Whether who asks may know of all links.
+    sees_links: bool,
     /// Words that say nothing in some languages.
     silent: Vec<(Word, Silent)>,
 }
@@ -52,7 +54,7 @@ impl<'v> Compiler<'v> {
     /// For one query.
     pub(crate) fn new(
         view: &'v View,
-        live: &'v Live,
+        seen: &'v Seen,
         parsed: &Parsed,
         versions: Versions,
         ranking: Ranking,
@@ -62,9 +64,10 @@ impl<'v> Compiler<'v> {
         let silent = Silent::of(&single);
         Compiler {
             fields: &view.fields,
-            live,
+            live: &seen.live,
             versions,
             ranking,
+            sees_links: seen.sees_links,
             silent: single.into_iter().cloned().zip(silent).collect(),
         }
     }
@@ -224,7 +227,7 @@ impl<'v> Compiler<'v> {
     }
 
     fn idf(&self, forms: &Forms) -> tantivy::Result<Score> {
-        let pages = self.live.pages_with(forms, self.anywhere())?;
+        let pages = self.live.pages_with(forms)?;
         Ok(bm25::idf(pages, self.live.documents()))
     }
 
@@ -238,21 +241,22 @@ impl<'v> Compiler<'v> {
         words.map(|(offset, word)| (*offset, forms(word))).collect()
     }
 
-    /// Title, URL and text.
+    /// Title, URL, text and anchors.
     pub(crate) fn anywhere(&self) -> Place {
+        let place = self.fields.anywhere();
         Place {
-            words: self.fields.body,
-            stems: self.fields.stems,
+            anchors: place.anchors.filter(|_| self.sees_links && self.ranking.anchors),
+            ..place
         }
     }
 
     /// The pages with the words of a phrase.
     fn unscored_query(&self, phrase: &Phrase, place: Place) -> Box<dyn Query> {
         if let Some(word) = half_pair(phrase) {
-            return beginning(place.words, word);
+            return beginnings(place, word);
         }
         if let ([(_, word)], true) = (phrase.words.as_slice(), phrase.beginning) {
-            return beginning(place.words, &word.folded);
+            return beginnings(place, &word.folded);
         }
         Box::new(WordsQuery {
             words: self.forms(phrase),
@@ -267,7 +271,15 @@ fn both(field: Field) -> Place {
     Place {
         words: field,
         stems: field,
+        anchors: None,
     }
+}
+
+/// All words of a place that begin with `text`.
+fn beginnings(place: Place, text: &str) -> Box<dyn Query> {
+    let fields = [Some(place.words), place.anchors].into_iter().flatten();
+    let queries = fields.map(|field| beginning(field, text)).collect();
+    Box::new(BooleanQuery::union(queries))
 }
 
 /// All terms that begin with `text`.

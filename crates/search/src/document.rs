@@ -31,8 +31,19 @@ pub struct Document {
     /// Logarithmic bucket of the number of in-links: 0 for none. It is kept beside the document, so that it can
     /// change without it ([`Change::Bucket`]).
     pub inlink_bucket: u8,
+    /// What links to the page say, for who may know of all of them; none of past versions.
+    pub anchors: Vec<Anchor>,
     /// When it was the page that this URL gave.
     pub version: Version,
+}
+
+/// An anchor text of links to a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    /// The text.
+    pub text: String,
+    /// How often its words count, where one of the page counts once.
+    pub weight: u8,
 }
 
 /// The time of a version, and what is told of it in results.

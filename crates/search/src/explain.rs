@@ -79,10 +79,11 @@ fn part(
         let word = &forms.word;
         words.push(json!({
             "word": word.written,
-            "pages": compiler.live().pages_with(&forms, compiler.anywhere())?,
+            "pages": compiler.live().pages_with(&forms)?,
             "as_written": counts.written,
             "other_diacritics": counts.other_diacritics,
             "same_stem": counts.same_stem,
+            "in_anchors": counts.in_anchors,
             "in_title": count_word(&row.title, &word.folded),
             "in_url": count_word(&url, &word.folded),
         }));

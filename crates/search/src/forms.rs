@@ -83,7 +83,12 @@ fn is_in(column: Option<&StrColumn>, languages: &[u64], document: DocId) -> bool
 pub(crate) struct Place {
     pub(crate) words: Field,
     pub(crate) stems: Field,
+    /// Where words alone are looked for besides.
+    pub(crate) anchors: Option<Field>,
 }
+
+/// Added to the positions of words in anchors: no text is so long that its words stand next to them.
+const ANCHORS_AT: u32 = 1 << 30;
 
 impl Forms {
     /// A word that is found with any diacritics, but in no other form.
@@ -125,7 +130,12 @@ impl Forms {
             self.open_bases(&words, languages.as_ref(), option, &mut sources)?;
         }
         self.open_words(&words, option, &mut sources)?;
-        Ok(FormDocs::new(sources, languages))
+        let anchors_from = sources.len();
+        if let Some(anchors) = place.anchors {
+            let index = reader.inverted_index(anchors)?;
+            self.open_anchors(&index, option, &mut sources)?;
+        }
+        Ok(FormDocs::new(sources, anchors_from, languages))
     }
 
     /// The word itself, after its stems.
@@ -144,6 +154,23 @@ impl Forms {
                 false => Kind::OtherDiacritics {
                     among: stemmed.iter().copied().filter(has_stem).collect(),
                 },
+            };
+            sources.push(Source { postings, kind });
+        })
+    }
+
+    /// The word in anchors, where nothing is counted by its stem.
+    fn open_anchors(
+        &self,
+        index: &InvertedIndexReader,
+        option: IndexRecordOption,
+        sources: &mut Vec<Source>,
+    ) -> tantivy::Result<()> {
+        let own = self.word.term();
+        each_form(index, &self.word.folded, option, |term, _, postings| {
+            let kind = match term == own.as_bytes() {
+                true => Kind::Written,
+                false => Kind::OtherDiacritics { among: Vec::new() },
             };
             sources.push(Source { postings, kind });
         })
@@ -273,6 +300,8 @@ pub(crate) struct Counts {
     pub(crate) written: u32,
     pub(crate) other_diacritics: u32,
     pub(crate) same_stem: u32,
+    /// Of the first two, those in anchors.
+    pub(crate) in_anchors: u32,
 }
 
 impl Counts {
@@ -286,17 +315,20 @@ impl Counts {
 
 /// The pages of a segment with any form of a word.
 pub(crate) struct FormDocs {
-    /// Stems, words that are the stem, then the word itself.
+    /// Stems, words that are the stem, then the word itself, and behind these the word in anchors.
     sources: Vec<Source>,
+    /// The first of those in anchors.
+    anchors_from: usize,
     languages: Option<StrColumn>,
     /// The least document of all sources that has the word.
     doc: DocId,
 }
 
 impl FormDocs {
-    fn new(sources: Vec<Source>, languages: Option<StrColumn>) -> FormDocs {
+    fn new(sources: Vec<Source>, anchors_from: usize, languages: Option<StrColumn>) -> FormDocs {
         let mut docs = FormDocs {
             sources,
+            anchors_from,
             languages,
             doc: 0,
         };
@@ -353,11 +385,15 @@ impl FormDocs {
         let mut counts = Counts::default();
         // A page has one language, so one source of stems at most; sources of words come after it.
         let mut stemmed = None;
-        for source in &self.sources {
+        for (index, source) in self.sources.iter().enumerate() {
             if source.postings.doc() != self.doc || !self.counts(source) {
                 continue;
             }
             let count = source.postings.term_freq();
+            if index >= self.anchors_from {
+                stemmed = None;
+                counts.in_anchors += count;
+            }
             let mut among = 0;
             match &source.kind {
                 Kind::Stem { rules, with_word } => {
@@ -396,9 +432,10 @@ impl FormDocs {
                 continue;
             }
             lists += 1;
+            let begin = if index < self.anchors_from { 0 } else { ANCHORS_AT };
             self.sources[index]
                 .postings
-                .append_positions_with_offset(offset, positions);
+                .append_positions_with_offset(begin + offset, positions);
         }
         if lists > 1 {
             positions.sort_unstable();

@@ -27,6 +27,8 @@ pub(crate) struct Live {
     words: u64,
     /// Sum of lengths for each segment: the next cut takes over those that stay.
     words_by_segment: FxHashMap<SegmentState, u64>,
+    /// Where words are counted.
+    place: Place,
     /// The documents that are counted.
     visible: Visible,
     /// Live documents with any form of a word, counted when first asked for.
@@ -34,10 +36,10 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Of the documents in `visible`. `before` is of those of the same sight.
+    /// Of the documents in `visible` and their words in `place`. `before` is of those of the same sight.
     pub(crate) fn new(
         searcher: &Searcher,
-        field: Field,
+        place: Place,
         visible: Visible,
         before: Option<&Live>,
     ) -> tantivy::Result<Live> {
@@ -50,13 +52,14 @@ impl Live {
             let known = before.and_then(|live| live.words_by_segment.get(&state));
             let words = match known {
                 Some(&words) => words,
-                None => words_in(reader, field, bits)?,
+                None => words_in(reader, place.words, bits)?,
             };
             words_by_segment.insert(state, words);
         }
         Ok(Live {
             searcher: searcher.clone(),
             documents,
+            place,
             visible,
             words: words_by_segment.values().sum(),
             words_by_segment,
@@ -75,12 +78,12 @@ impl Live {
     }
 
     /// Live documents with any form of a word.
-    pub(crate) fn pages_with(&self, forms: &Forms, place: Place) -> tantivy::Result<u64> {
+    pub(crate) fn pages_with(&self, forms: &Forms) -> tantivy::Result<u64> {
         if let Some(&count) = self.counts.lock().get(forms) {
             return Ok(count);
         }
         // Counted without the lock: two searches may count the same word, but none waits for the other.
-        let count = self.count(forms, place)?;
+        let count = self.count(forms)?;
         let mut counts = self.counts.lock();
         if counts.len() >= COUNTS_MAX {
             // Emptied rather than aged: the words in use are counted again within a few queries.
@@ -90,12 +93,12 @@ impl Live {
         Ok(count)
     }
 
-    fn count(&self, forms: &Forms, place: Place) -> tantivy::Result<u64> {
+    fn count(&self, forms: &Forms) -> tantivy::Result<u64> {
         let mut count = 0;
         for (segment, reader) in self.searcher.segment_readers().iter().enumerate() {
             let visible = self.visible.of_segment(segment);
             count += forms
-                .open(reader, place, IndexRecordOption::Basic)?
+                .open(reader, self.place, IndexRecordOption::Basic)?
                 .count_live(reader, visible);
         }
         Ok(count)

@@ -54,6 +54,8 @@ pub struct Ranking {
     pub stems: bool,
     /// Words of the query that stand near each other in a page count more.
     pub near: bool,
+    /// Words of the links that lead to a page are words of it, for who may know of all links.
+    pub anchors: bool,
     /// One word of the query is enough: what collections of judged queries expect.
     pub any_word: bool,
 }
@@ -63,6 +65,7 @@ impl Default for Ranking {
         Ranking {
             stems: true,
             near: true,
+            anchors: true,
             any_word: false,
         }
     }

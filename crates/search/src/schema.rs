@@ -6,6 +6,8 @@
 //! means all words anywhere in the page. The parts are separate values, so that no phrase spans two.
 //! `stems` holds the stems of the same words, as often: apart from `body`, so that a page is as long as its words are
 //! many, and without positions, which phrases of words do not need.
+//! `anchors` holds the words of the links that lead to the page, each text as often as it weighs, as a part of the page for who
+//! sees all pages. They are found as they are or with other diacritics, and have no stems.
 //! `title` and `url` hold the words of these parts once more, for `title:` and `url:`, and their stems; they never score.
 
 use tantivy::schema::{
@@ -16,6 +18,7 @@ use tantivy::{Index, TantivyDocument, Term};
 
 use crate::dates;
 use crate::document::{Document, Row, Version};
+use crate::forms::Place;
 use crate::keys;
 use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 
@@ -23,7 +26,8 @@ use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 /// 3: keys are no terms but have a hash, and in-link buckets lie beside the documents.
 /// 4: words keep their written form and have stems; collections and hashes of digests are columns, for rights.
 /// 5: past versions are documents, too; each says since and until when it held.
-pub(crate) const FORMAT: u32 = 5;
+/// 6: anchor texts of links to a page.
+pub(crate) const FORMAT: u32 = 6;
 
 /// Names of the tokenizers behind `body`, `stems`, and the fields with both.
 const WORDS: &str = "words";
@@ -70,6 +74,8 @@ pub(crate) struct Fields {
     pub(crate) body: Field,
     /// Stems of the words of `body`.
     pub(crate) stems: Field,
+    /// Words of links to the page: apart from `body`, because not everybody may know of these links.
+    pub(crate) anchors: Field,
     /// Words of the title, and their stems.
     pub(crate) title: Field,
     /// Words of the URL, and their stems.
@@ -112,6 +118,8 @@ pub(crate) fn schema() -> (Schema, Fields) {
     let words = TextFieldIndexing::default()
         .set_tokenizer(WORDS)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    // Many links say no more of a page than few: no length is held against it.
+    let anchors = words.clone().set_fieldnorms(false);
     let stems = TextFieldIndexing::default()
         .set_tokenizer(STEMS)
         .set_index_option(IndexRecordOption::WithFreqs)
@@ -127,6 +135,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         hash: builder.add_u64_field(HASH, number.clone()),
         body: builder.add_text_field("body", TextOptions::default().set_indexing_options(words)),
         stems: builder.add_text_field("stems", TextOptions::default().set_indexing_options(stems)),
+        anchors: builder.add_text_field("anchors", TextOptions::default().set_indexing_options(anchors)),
         title: builder.add_text_field("title", unscored.clone()),
         url: builder.add_text_field("url", unscored),
         site: builder.add_text_field("site", exact.clone()),
@@ -156,6 +165,15 @@ pub(crate) fn with_tokenizer(index: Index) -> Index {
 }
 
 impl Fields {
+    /// Where a word is looked for that may stand anywhere.
+    pub(crate) fn anywhere(&self) -> Place {
+        Place {
+            words: self.body,
+            stems: self.stems,
+            anchors: Some(self.anchors),
+        }
+    }
+
     /// A term that no document has.
     pub(crate) fn nobody(&self) -> Term {
         // No host has a NUL.
@@ -184,6 +202,11 @@ impl Fields {
         }
         encoded.add_text(self.body, url);
         encoded.add_text(self.body, &document.text);
+        for anchor in &document.anchors {
+            for _ in 0..anchor.weight {
+                encoded.add_text(self.anchors, &anchor.text);
+            }
+        }
         for site in sites(&document.host) {
             encoded.add_text(self.site, site);
         }

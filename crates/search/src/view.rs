@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use tantivy::Searcher;
 
 use crate::buckets::Buckets;
+use crate::forms::Place;
 use crate::live::Live;
 use crate::rows::Rows;
 use crate::schema::Fields;
@@ -45,6 +46,8 @@ pub(crate) struct Seen {
     pub(crate) live: Arc<Live>,
     /// In-links of hidden pages count too, so there are none where nothing hidden may show.
     pub(crate) buckets: Arc<Buckets>,
+    /// Whether all links may be known of: what those of hidden pages say would show them.
+    pub(crate) sees_links: bool,
 }
 
 impl View {
@@ -57,7 +60,12 @@ impl View {
     ) -> tantivy::Result<View> {
         let visible = before.map_or_else(|| Arc::new(VisibleBits::new()), |view| Arc::clone(&view.visible));
         let current = visible.of(&searcher, &Sight::everything(), Versions::Current)?;
-        let live = Live::new(&searcher, fields.body, current, before.map(|view| &*view.live))?;
+        let live = Live::new(
+            &searcher,
+            fields.anywhere(),
+            current,
+            before.map(|view| &*view.live),
+        )?;
         Ok(View {
             searcher,
             epoch,
@@ -83,6 +91,7 @@ impl View {
             visible,
             live,
             buckets,
+            sees_links: sight.sees_everything(),
         })
     }
 
@@ -92,7 +101,11 @@ impl View {
         }
         // Made without the lock: two may make the same, but none who needs another waits.
         let visible = self.visible.of(&self.searcher, sight, Versions::Current)?;
-        let live = Live::new(&self.searcher, self.fields.body, visible, None)?;
+        let place = Place {
+            anchors: None,
+            ..self.fields.anywhere()
+        };
+        let live = Live::new(&self.searcher, place, visible, None)?;
         let live = Arc::new(live);
         let mut statistics = self.statistics.lock();
         if statistics.len() >= STATISTICS_MAX {

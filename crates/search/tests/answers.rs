@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rights::Sight;
-use search::{Document, NoteKind, Query, SearchIndex, TextSought, Version};
+use rights::{Access, Condition, Groups, Rule, Rules, Sight};
+use search::{Anchor, Document, NoteKind, Query, SearchIndex, TextSought, Version};
 
 use crate::support::{ALL, ask, names, open, page, upsert};
 
@@ -334,4 +334,102 @@ fn odd_queries_have_answers() {
     };
     let refused = index.search(&query, &Sight::everything(), &|_| None).unwrap_err();
     assert!(refused.to_string().contains("no cursor"), "{refused}");
+}
+
+/// Who may not know of all links is told nothing that they say: not by what is found, nor by scores.
+#[test]
+fn words_of_links_are_found_by_who_sees_all_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let anchor = |text: &str, weight| Anchor {
+        text: text.to_owned(),
+        weight,
+    };
+    let said = |anchors: &[Anchor]| Document {
+        anchors: anchors.to_vec(),
+        ..page("said", "Welcome", "an old text")
+    };
+    let others = [
+        page("other", "Contact", "how to find us"),
+        page("third", "", "text"),
+    ]
+    .map(upsert);
+    let anchors = [anchor("Contact us", 3), anchor("Prémices", 1)];
+    index
+        .apply(1, others.into_iter().chain([upsert(said(&anchors))]))
+        .unwrap();
+    index.flush().unwrap();
+    let found = |index: &SearchIndex, query: &str, sight: &Sight| {
+        let query = Query {
+            text: query.to_owned(),
+            limit: 10,
+            explain: true,
+            ..Query::default()
+        };
+        index.search(&query, sight, &|_| None).unwrap()
+    };
+    let everything = Sight::everything();
+    for (query, names_found) in [
+        ("contact", &["other", "said"][..]),
+        ("\"contact us\"", &["said"]),
+        ("premices", &["said"]),
+        ("\"us premices\"", &[]),
+        ("\"text contact\"", &[]),
+        ("cont*", &["other", "said"]),
+        ("title:contact", &["other"]),
+        ("-contact", &["third"]),
+        // The rest of a text is in it, the word of the link beside it.
+        ("old contact", &["said"]),
+    ] {
+        let mut found = found(&index, query, &everything);
+        found.hits.sort_by(|a, b| a.url_key.cmp(&b.url_key));
+        assert_eq!(names(&found), names_found, "{query}");
+    }
+    let explained = found(&index, "contact", &everything);
+    let of_said = explained
+        .hits
+        .iter()
+        .find(|hit| hit.url_key.ends_with("said"))
+        .unwrap();
+    let words = &of_said.explanation.as_ref().unwrap()["bm25"]["parts"][0]["words"][0];
+    assert_eq!(
+        (&words["in_anchors"], &words["as_written"]),
+        (&3.into(), &3.into())
+    );
+
+    // The very answers of an index without anchors, for who sees less than everything, though all of these pages.
+    let hidden = Rule {
+        access: Access::Deny,
+        condition: Condition {
+            collection: Some("hidden".to_owned()),
+            ..Condition::default()
+        },
+        ..Rule::default()
+    };
+    let plain_dir = tempfile::tempdir().unwrap();
+    let plain = open(plain_dir.path());
+    let others = [
+        page("other", "Contact", "how to find us"),
+        page("third", "", "text"),
+    ]
+    .map(upsert);
+    plain
+        .apply(1, others.into_iter().chain([upsert(said(&[]))]))
+        .unwrap();
+    plain.flush().unwrap();
+    for is_strict in [true, false] {
+        let rules = Rules {
+            default: Access::Allow,
+            strict: is_strict,
+            rules: vec![hidden.clone()],
+        };
+        let sight = rules.sight(&Groups::public(), 0).unwrap();
+        for query in ["contact", "premices", "cont*", "us", "text", "-contact"] {
+            let (one, other) = (found(&index, query, &sight), found(&plain, query, &sight));
+            assert_eq!(names(&one), names(&other), "{query}");
+            if is_strict {
+                assert_eq!(one.hits, other.hits, "{query}");
+            }
+        }
+    }
 }

@@ -204,7 +204,7 @@ fn an_index_of_an_older_format_is_made_anew() {
     assert_eq!(open(dir.path()).covered_epoch(), 7);
     let meta = dir.path().join("meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
-    let older = text.replace("\\\"format\\\":5", "\\\"format\\\":4");
+    let older = text.replace("\\\"format\\\":6", "\\\"format\\\":5");
     assert_ne!(older, text, "{text}");
     std::fs::write(&meta, older).unwrap();
     let index = open(dir.path());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use frostem::{Algorithm, Stemmer};
 use rights::Sight;
-use search::{Document, Query, SearchIndex};
+use search::{Anchor, Document, Query, SearchIndex};
 
 use crate::support::{Dice, ask, names, open, page, upsert};
 
@@ -65,6 +65,8 @@ fn is_function_word(language: &str, word: &str) -> bool {
 struct Page {
     language: &'static str,
     words: Vec<(u32, &'static str)>,
+    /// Words of links to it, each as often as it weighs, far behind the others.
+    said: Vec<(u32, &'static str)>,
 }
 
 impl Page {
@@ -79,12 +81,32 @@ impl Page {
             }
             position += 1;
         }
-        Page { language, words }
+        Page {
+            language,
+            words,
+            said: Vec::new(),
+        }
+    }
+
+    fn say(&mut self, words: &[&'static str], weight: u8) {
+        let mut position = self.said.last().map_or(1 << 20, |(position, _)| position + 2);
+        for _ in 0..weight {
+            for word in words {
+                self.said.push((position, *word));
+                position += 1;
+            }
+            position += 1;
+        }
     }
 
     /// Occurrences: as written, with other diacritics, of the same stem.
     fn counts(&self, query: &str) -> [usize; 3] {
         let mut counts = [0; 3];
+        for (_, word) in &self.said {
+            // No stems: links are in the language of another page.
+            counts[0] += usize::from(*word == query);
+            counts[1] += usize::from(*word != query && folded(word) == folded(query));
+        }
         for (_, word) in &self.words {
             let stems = stem(self.language, word).zip(stem(self.language, query));
             if *word == query {
@@ -108,7 +130,8 @@ impl Page {
         let is_stem = |word: &str| own.as_deref() == Some(folded(word)) && stem(self.language, word) == own;
         let is = |word: &str| folded(word) == folded(query) || is_stem(word);
         let words = self.words.iter().filter(|(_, word)| is(word));
-        words.map(|(position, _)| *position).collect()
+        let said = self.said.iter().filter(|(_, word)| folded(word) == folded(query));
+        words.chain(said).map(|(position, _)| *position).collect()
     }
 }
 
@@ -158,16 +181,26 @@ fn fill(index: &SearchIndex, dice: &mut Dice) -> BTreeMap<String, Page> {
         let (title, text) = (random_words(dice, title), random_words(dice, text));
         let language = LANGUAGES[dice.below(LANGUAGES.len())];
         let name = format!("{number:02}");
+        let mut in_model = Page::new(language, &title, &text);
+        let mut anchors = Vec::new();
+        for _ in 0..dice.below(4) {
+            let (count, weight) = (1 + dice.below(3), 1 + dice.below(3) as u8);
+            let words = random_words(dice, count);
+            let text = words.join(" ");
+            in_model.say(&words, weight);
+            anchors.push(Anchor { text, weight });
+        }
         let document = Document {
             url: String::new(),
             language: language.to_owned(),
+            anchors,
             ..page(&name, &title.join(" "), &text.join(" "))
         };
         index.apply(number + 1, [upsert(document)]).unwrap();
         if dice.below(10) == 0 {
             index.flush().unwrap();
         }
-        pages.insert(name, Page::new(language, &title, &text));
+        pages.insert(name, in_model);
     }
     index.flush().unwrap();
     pages

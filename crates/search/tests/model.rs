@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rights::Sight;
-use search::{Change, Document, Gone, Held, Hit, Order, Query, Results, SearchIndex, Version};
+use search::{Anchor, Change, Document, Gone, Held, Hit, Order, Query, Results, SearchIndex, Version};
 
 use crate::support::{ALL, Dice, ask, open, page, upsert};
 
@@ -144,7 +144,18 @@ fn random_current(dice: &mut Dice, keys: usize) -> Change {
     match dice.below(5) {
         0 => Change::Delete(document.url_key),
         1 => Change::Bucket(document.url_key, document.inlink_bucket),
-        _ => upsert(document),
+        _ => {
+            let anchor = |dice: &mut Dice| Anchor {
+                text: format!(
+                    "{} {}",
+                    WORDS[dice.below(WORDS.len())],
+                    WORDS[dice.below(WORDS.len())]
+                ),
+                weight: 1 + dice.below(3) as u8,
+            };
+            let anchors = (0..dice.below(3)).map(|_| anchor(dice)).collect();
+            upsert(Document { anchors, ..document })
+        }
     }
 }
 
@@ -333,7 +344,9 @@ fn check_time(index: &SearchIndex, model: &Model) {
     let found = all(index, "root from:2005 to:2010 -nopagehasthisword");
     let (from_ms, to_ms) = (1_104_537_600_000, 1_293_839_999_000);
     let expected = all_versions().filter(|document| {
-        let has_root = format!("{} {}", document.title, document.text).contains("root");
+        let anchors = document.anchors.iter().map(|anchor| anchor.text.as_str());
+        let mut texts = anchors.chain([document.title.as_str(), &document.text]);
+        let has_root = texts.any(|text| text.contains("root"));
         has_root && document.fetch_time_ms >= from_ms && document.version.since_ms <= to_ms
     });
     assert_eq!(found.total, expected.count() as u64);

@@ -33,6 +33,7 @@ pub(crate) fn page(name: &str, title: &str, text: &str) -> Document {
         mime: "text/html".to_owned(),
         language: "en".to_owned(),
         inlink_bucket: 0,
+        anchors: Vec::new(),
         version: Version::default(),
     }
 }

@@ -129,7 +129,7 @@ impl<'t> Chain<'t, '_> {
         clock.end("versions");
         let uris = self.follow(&mut step, &mut versions, clock)?;
         let ledger = ledger.finish(cut, &mut step.write, &mut step.totals, batch.progress)?;
-        Ok(step.end(versions, &uris, inputs, ledger))
+        Ok(step.end(versions, uris, inputs, ledger))
     }
 
     /// Takes out what leaves.
@@ -179,7 +179,7 @@ impl<'t> Chain<'t, '_> {
             register.put(&mut step.write, &takedown);
             register.with(takedown)
         });
-        let mut woven = step.end(versions, &uris, inputs, leaving.entries);
+        let mut woven = step.end(versions, uris, inputs, leaving.entries);
         woven.takedowns = takedowns;
         Ok(woven)
     }
@@ -212,8 +212,8 @@ impl<'t> Chain<'t, '_> {
         report.pages_gone = versions.iter().filter(|v| v.was_page && !v.is_page).count() as u64;
 
         let links = links::apply(cut, write, totals.epoch.next(), versions)?;
-        report.links_added = links.changes.iter().filter(|l| l.added).count() as u64;
-        report.links_removed = links.changes.iter().filter(|l| !l.added).count() as u64;
+        report.links_added = links.changes.iter().filter(|l| l.is_added()).count() as u64;
+        report.links_removed = links.changes.iter().filter(|l| l.is_removed()).count() as u64;
         totals.links = moved("links", totals.links, report.links_added, report.links_removed)?;
         clock.end("links");
 
@@ -261,7 +261,7 @@ impl<'t> Step<'t> {
     fn end(
         mut self,
         versions: Vec<VersionChange>,
-        uris: &[UriChange],
+        uris: Vec<UriChange>,
         inputs: &[LedgerEntry],
         ledger: Vec<(InputId, LedgerEntry)>,
     ) -> Woven<'t> {

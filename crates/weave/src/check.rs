@@ -56,6 +56,11 @@ impl Snapshot {
         {
             damages.explained(derived::inlinks(self), Table::Inlinks)?;
         }
+        if let (Some(links), Some(uris)) = (&links, &uris)
+            && (links.said != uris.said || uris.anchor_rows != found::anchor_rows(self)?)
+        {
+            damages.explained(derived::anchors(self), Table::Anchors)?;
+        }
         if let (Some(versions), Some(uris)) = (&versions, &uris)
             && versions.pages != uris.pages
         {

@@ -6,7 +6,7 @@ use extract::Capture;
 
 use crate::ids::{Epoch, InputId};
 use crate::ledger::InputProgress;
-use crate::rows::{PastVersion, TextCapture};
+use crate::rows::{AnchorRow, PastVersion, TextCapture};
 
 /// Everything of one epoch.
 #[derive(Debug, Default)]
@@ -28,6 +28,8 @@ pub enum PageChange {
     Past(String),
     /// As it was, but the bucket of its external in-links ([`crate::inlinks_bucket`]) is another: this one.
     Bucket(String, u8),
+    /// As it was, but the links to it say something else ([`crate::AnchorRow`]); its bucket may be another, too.
+    Anchors(String),
 }
 
 impl PageChange {
@@ -37,6 +39,7 @@ impl PageChange {
             PageChange::Upsert(url_key)
             | PageChange::Delete(url_key)
             | PageChange::Past(url_key)
+            | PageChange::Anchors(url_key)
             | PageChange::Bucket(url_key, _) => url_key,
         }
     }
@@ -71,6 +74,8 @@ pub struct ChangedPage {
     pub past_versions: u32,
     /// Bucket of its external in-links; `None` where the epoch did not look at them, because none came or went.
     pub inlinks_bucket: Option<u8>,
+    /// What its in-links say; `None` where that is as before.
+    pub anchors: Option<Vec<AnchorRow>>,
     /// Text; `None` where it is the one before, which is in the view.
     pub text: Option<String>,
 }

@@ -31,6 +31,12 @@ impl Fingerprint {
         self.hash = self.hash.wrapping_add(hash);
     }
 
+    /// Adds a row so many times.
+    pub(crate) fn add_times(&mut self, hash: u128, times: u64) {
+        self.rows = self.rows.wrapping_add(times);
+        self.mix(hash.wrapping_mul(u128::from(times)));
+    }
+
     /// Adds all rows of another.
     pub(crate) fn add_all(&mut self, other: Fingerprint) {
         self.rows += other.rows;
@@ -170,6 +176,14 @@ impl RowHasher {
         self.columns.extend_from_slice(&target_hash.to_le_bytes());
         self.hash(Kind::Pair)
     }
+
+    /// That a page of a host links to a key, and with which words.
+    pub(crate) fn saying(&mut self, target_hash: u128, host: u32, text: &str) -> u128 {
+        self.row(target_hash)
+            .number(u64::from(host))
+            .text(text)
+            .hash(Kind::Saying)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -179,6 +193,7 @@ enum Kind {
     Text,
     Link,
     Pair,
+    Saying,
 }
 
 /// Hash of a URL key, or of another row that is a single byte string.

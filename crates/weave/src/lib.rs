@@ -67,7 +67,8 @@ pub use name::{name_bytes, name_text};
 pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
 pub use rows::{
-    CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, PastVersion, TextCapture, TopRow, Totals, UriRow,
+    AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, PastVersion, TextCapture, TopRow, Totals,
+    UriRow,
 };
 pub use settings::Settings;
 pub use shown::ShownPage;

@@ -14,7 +14,7 @@ use crate::epoch::Batch;
 use crate::error::DumpError;
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, QuarantineEntry};
-use crate::rows::{CaptureRow, PastVersion, TextCapture, TopRow};
+use crate::rows::{AnchorRow, CaptureRow, PastVersion, TextCapture, TopRow};
 use crate::takedown::Selector;
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key, text_hash};
 use crate::weave::TakeBack;
@@ -342,6 +342,39 @@ impl Model {
         to_here
             .map(|((source, _), link)| (source.clone(), link.anchor.clone()))
             .collect()
+    }
+
+    /// What the links to a URI say: the weightiest texts, each with the number of hosts that say it.
+    pub fn anchors(&self, url_key: &str) -> Vec<AnchorRow> {
+        let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (source, anchor) in self.inlinks(url_key) {
+            let mut text = String::new();
+            for character in anchor.chars() {
+                if text.len() + character.len_utf8() > 120 {
+                    break;
+                }
+                text.push(character);
+            }
+            let host = source.split(')').next().unwrap_or_default().to_owned();
+            said.entry(text.trim_end().to_owned()).or_default().insert(host);
+        }
+        said.remove("");
+        let mut said: Vec<AnchorRow> = said
+            .into_iter()
+            .map(|(text, hosts)| AnchorRow {
+                text,
+                hosts: hosts.len() as u64,
+            })
+            .collect();
+        // Texts are in order.
+        said.sort_by_key(|anchor| std::cmp::Reverse(anchor.weight()));
+        said.truncate(16);
+        said
+    }
+
+    /// Keys of all URIs.
+    pub fn uri_keys(&self) -> Vec<String> {
+        self.uris().into_keys().collect()
     }
 
     /// All URIs of a scope in rank order.

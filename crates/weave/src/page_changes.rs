@@ -4,7 +4,7 @@ use crate::bucket::inlinks_bucket;
 use crate::epoch::{ChangedPage, ChangedPast, PageChange};
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, Names};
-use crate::rows::TextCapture;
+use crate::rows::{AnchorRow, TextCapture};
 use crate::views::past::PastChange;
 use crate::views::uris::{Counts, UriChange};
 use crate::views::version_change::{PageNow, VersionChange};
@@ -13,7 +13,7 @@ use crate::views::version_change::{PageNow, VersionChange};
 /// now. `versions` and `uris` are sorted by key, `inputs` by number.
 pub(crate) fn page_changes(
     versions: Vec<VersionChange>,
-    uris: &[UriChange],
+    uris: Vec<UriChange>,
     inputs: &[LedgerEntry],
 ) -> PageChanges {
     debug_assert!(
@@ -22,7 +22,7 @@ pub(crate) fn page_changes(
     );
     let (mut changes, mut pages, mut past) = (Vec::new(), Vec::new(), Vec::new());
     let names = Names::new(inputs);
-    let mut uris = uris.iter().peekable();
+    let mut uris = uris.into_iter().peekable();
     let is_told = |version: &VersionChange| version.page_changed || version.past.is_change();
     for mut version in versions.into_iter().filter(is_told) {
         while let Some(uri) = uris.next_if(|uri| uri.url_key < version.url_key) {
@@ -32,10 +32,10 @@ pub(crate) fn page_changes(
         if version.past.is_change() {
             past.push(changed_past(&version.url_key, &mut version.past, names));
         }
-        let bucket = uri.map(|uri| bucket(uri.after));
+        let inlinks = uri.map(|uri| (bucket(uri.after), uri.anchors));
         if let Some(page) = version.page.take() {
             changes.push(PageChange::Upsert(version.url_key.clone()));
-            pages.push(changed_page(version, *page, bucket, names));
+            pages.push(changed_page(version, *page, inlinks, names));
         } else {
             changes.push(match version.was_page {
                 true => PageChange::Delete(version.url_key),
@@ -67,18 +67,22 @@ fn bucket(counts: Option<Counts>) -> u8 {
     inlinks_bucket(counts.map_or(0, |counts| counts.inlinks_external))
 }
 
-/// The change of a page that stays as it is, if its bucket moves.
-fn moved(uri: &UriChange) -> Option<PageChange> {
+/// The change of a page that stays as it is, if its bucket moves or its anchors are others.
+fn moved(uri: UriChange) -> Option<PageChange> {
     let now = bucket(uri.after);
-    (uri.is_page && bucket(uri.before) != now).then(|| PageChange::Bucket(uri.url_key.clone(), now))
+    match uri.anchors {
+        Some(_) => Some(PageChange::Anchors(uri.url_key)),
+        None => (uri.is_page && bucket(uri.before) != now).then_some(PageChange::Bucket(uri.url_key, now)),
+    }
 }
 
 fn changed_page(
     version: VersionChange,
     page: PageNow,
-    inlinks_bucket: Option<u8>,
+    inlinks: Option<(u8, Option<Vec<AnchorRow>>)>,
     names: Names<'_>,
 ) -> ChangedPage {
+    let (inlinks_bucket, anchors) = inlinks.map_or((None, None), |(bucket, anchors)| (Some(bucket), anchors));
     let PageNow { row, text } = page;
     let collection = |input: InputId| names.collection(input).to_owned();
     let other = row
@@ -102,6 +106,7 @@ fn changed_page(
         digest: row.digest,
         fetch_time_ms: row.fetch_time_ms,
         inlinks_bucket,
+        anchors,
         text,
     }
 }

@@ -27,7 +27,11 @@ use crate::write::Write;
 /// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
 /// Since 3, rows of links may be packed. Since 4, URIs name their sources by number. Since 5, takedowns keep captures out,
 /// which an older program would let in again. Since 6, captures say what the page was, so that past versions can be found.
-const FORMAT: u64 = 6;
+/// Since 7, rows of URIs have what their in-links say.
+const FORMAT: u64 = 7;
+
+/// Rows of URIs of older ones lack what their in-links say: they are made anew from the links.
+const FORMAT_WITH_ANCHORS: u64 = 7;
 
 /// Older rows do not say what the page was.
 const FORMAT_WITH_PAST: u64 = 6;
@@ -171,6 +175,9 @@ fn upgrade(tables: &Tables, format: &Format) -> fjall::Result<()> {
     if format.written < FORMAT_WITH_NUMBERS {
         write.put(Table::Meta, RENUMBERING_ROW, []);
     }
+    if format.written < FORMAT_WITH_ANCHORS {
+        rebuild::begin(&mut write);
+    }
     write.commit()?;
     tables.db.persist(PersistMode::SyncAll)
 }
@@ -252,8 +259,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 7,
-                    supported: 6,
+                    found: 8,
+                    supported: 7,
                     ..
                 }
             ),

@@ -2,7 +2,7 @@
 //!
 //! | views | tables | follow from |
 //! |---|---|---|
-//! | `uris`, `inlinks` | `uris`, `inlinks`, `sources` | `captures`, `versions`, `links` |
+//! | `uris`, `inlinks` | `uris`, `inlinks`, `anchors`, `sources` | `captures`, `versions`, `links` |
 //! | `domains`, `top` | `domains`, `rankings` | `uris` |
 //!
 //! Invariants:
@@ -232,11 +232,16 @@ pub(crate) fn run(
     Ok((rebuilt, totals))
 }
 
+/// Has URIs and what follows from them made anew when the index is opened.
+pub(crate) fn begin(write: &mut Write<'_>) {
+    write.put(Table::Meta, REBUILDING_ROW, Plan { uris: true }.encode());
+}
+
 /// Goes through with a rebuild that was cut short, if there is one.
 pub(crate) fn finish(place: Place<'_>) -> Result<(), OpenError> {
     let row = Cut::take(place.tables).get(Table::Meta, REBUILDING_ROW.as_bytes())?;
     let Some(row) = row else { return Ok(()) };
-    tracing::warn!(dir = %place.dir.display(), "a rebuild of views was cut short and goes on");
+    tracing::warn!(dir = %place.dir.display(), "views are made anew from the links: a rebuild was cut short, or the index is of an older version");
     match run(place, Plan::decode(&row), &mut true, &mut |_, _| {}) {
         Ok(_) => Ok(()),
         Err(Failure::Engine(error)) => Err(OpenError::engine("rebuild views of", place.dir, &error)),

@@ -43,6 +43,24 @@ pub struct Totals {
     pub collections: Vec<String>,
 }
 
+/// An anchor text of the links to a page, and from how many hosts they come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnchorRow {
+    /// At most 120 bytes.
+    pub text: String,
+    /// Hosts with a page that links so.
+    pub hosts: u64,
+}
+
+impl AnchorRow {
+    /// How much it counts: 1 for one host, 1 more for each time that the number doubles, at most 8.
+    pub fn weight(&self) -> u8 {
+        self.hosts
+            .checked_ilog2()
+            .map_or(0, |octaves| (octaves + 1).min(8) as u8)
+    }
+}
+
 /// The current version of a URL key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRow {

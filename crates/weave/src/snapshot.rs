@@ -21,7 +21,9 @@ use crate::error::SnapshotError;
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
-use crate::rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, TopRow, Totals, UriRow};
+use crate::rows::{
+    AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, TopRow, Totals, UriRow,
+};
 use crate::shown::{self, ShownPage};
 use crate::tables::Table;
 use crate::views::rankings::{Ranked, Scope};
@@ -248,6 +250,11 @@ impl Snapshot {
             inlinks: uri.counts.inlinks,
             inlinks_external: uri.counts.inlinks_external,
         }))
+    }
+
+    /// The weightiest anchor texts of the links to a URI: at most 16, by weight and then by text.
+    pub fn anchors(&self, url_key: &str) -> Result<Vec<AnchorRow>, SnapshotError> {
+        uris::read_anchors(self.cut(), url_key)
     }
 
     /// URIs whose keys are from the first on, up to but without the second, sorted by key.

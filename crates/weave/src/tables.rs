@@ -30,6 +30,8 @@ pub(crate) enum Table {
     Uris,
     /// Target number, epoch -> sources numbered in that epoch, for URIs with many in-links.
     Inlinks,
+    /// Target number, hash of the text -> anchor text and number of hosts, and pages of each, for the same.
+    Anchors,
     /// Epoch, place -> keys of sources.
     Sources,
     /// Domain -> counts.
@@ -55,12 +57,13 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 16] = [
+    pub(crate) const ALL: [Table; 17] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
         Table::Uris,
         Table::Inlinks,
+        Table::Anchors,
         Table::Sources,
         Table::Domains,
         Table::Rankings,
@@ -81,6 +84,7 @@ impl Table {
             Table::Links => "links",
             Table::Uris => "uris",
             Table::Inlinks => "inlinks",
+            Table::Anchors => "anchors",
             Table::Sources => "sources",
             Table::Domains => "domains",
             Table::Rankings => "rankings",
@@ -99,7 +103,7 @@ impl Table {
     fn memtable_share(self) -> u64 {
         match self {
             Table::Uris => 16,
-            Table::Links => 12,
+            Table::Links => 11,
             Table::Texts | Table::Inlinks => 8,
             Table::Captures | Table::Versions => 4,
             Table::Domains => 3,

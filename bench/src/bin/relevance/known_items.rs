@@ -1,23 +1,44 @@
 //! Pages of crawls, and what other pages call them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
 use extract::{Capture, Extracted, LinkScope};
-use search::Document;
+use search::{Anchor, Document};
 use warc::{Entry, Reader, ReaderSettings};
 
 /// Answers that are looked through for the page.
-const DEPTH: usize = 100;
+pub(crate) const DEPTH: usize = 100;
+
+/// Parts that anchors are dealt into.
+pub(crate) const PARTS: u8 = 5;
 
 /// All crawls together, as one archive would have them.
 pub(crate) struct Crawls {
-    /// The newest version of each page, by key.
-    pub(crate) pages: Vec<Document>,
-    /// Anchors and the key of the page that is meant.
-    pub(crate) items: Vec<(String, String)>,
+    /// The newest version of each page, by key, with all anchors of links to it.
+    pages: Vec<Document>,
+    pub(crate) items: Vec<Item>,
     pub(crate) files: usize,
+}
+
+/// An anchor, and the page that is meant.
+pub(crate) struct Item {
+    /// In small letters.
+    pub(crate) anchor: String,
+    /// Key of the page.
+    pub(crate) wanted: String,
+}
+
+/// The part that an anchor is dealt into; one that is written otherwise by capitals alone is in the same.
+pub(crate) fn part_of(anchor: &str) -> u8 {
+    let hash = anchor
+        .to_lowercase()
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    ((hash >> 32) % u64::from(PARTS)) as u8
 }
 
 /// How well known items are found.
@@ -49,33 +70,42 @@ impl Crawls {
             }
         }
         let items = items(&current);
-        let pages = current.into_values().filter_map(page).collect();
+        let mut said = said(&current);
+        let pages = current.into_values().filter_map(|capture| {
+            let anchors = said.remove(&capture.url_key).unwrap_or_default();
+            page(capture, anchors)
+        });
+        let pages = pages.collect();
         Ok(Crawls { pages, items, files })
     }
 
-    /// Asks for every item; `search` gives the keys of the best answers.
-    pub(crate) fn measure(
-        &self,
-        search: impl Fn(&str, usize) -> anyhow::Result<Vec<String>>,
-    ) -> anyhow::Result<Found> {
-        let (mut mrr, mut first, mut among_ten) = (0.0, 0.0, 0.0);
-        for (anchor, wanted) in &self.items {
-            let keys = search(anchor, DEPTH)?;
-            let rank = keys.iter().position(|key| key == wanted);
-            mrr += rank.map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
-            first += if rank == Some(0) { 100.0 } else { 0.0 };
-            among_ten += if rank.is_some_and(|rank| rank < 10) {
-                100.0
-            } else {
-                0.0
-            };
+    /// The number of pages.
+    pub(crate) fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// The pages without the anchors of a part.
+    pub(crate) fn pages_without(&self, part: u8) -> Vec<Document> {
+        let mut pages = self.pages.clone();
+        for page in &mut pages {
+            page.anchors.retain(|anchor| part_of(&anchor.text) != part);
         }
-        let items = self.items.len() as f64;
-        Ok(Found {
-            mrr: mrr / items,
-            first: first / items,
-            among_ten: among_ten / items,
-        })
+        pages
+    }
+}
+
+impl Found {
+    /// Of the places of the pages that were meant, from 0 on.
+    pub(crate) fn of(ranks: &[Option<usize>]) -> Found {
+        let mean = |value: &dyn Fn(usize) -> f64| {
+            let sum: f64 = ranks.iter().flatten().map(|rank| value(*rank)).sum();
+            sum / ranks.len() as f64
+        };
+        Found {
+            mrr: mean(&|rank| 1.0 / (rank + 1) as f64),
+            first: mean(&|rank| if rank == 0 { 100.0 } else { 0.0 }),
+            among_ten: mean(&|rank| if rank < 10 { 100.0 } else { 0.0 }),
+        }
     }
 }
 
@@ -103,7 +133,7 @@ fn read_file(path: &Path, current: &mut BTreeMap<String, Capture>) -> anyhow::Re
 }
 
 /// Anchors that mean one page of the crawls, each once: what means several pages (`next`) is no name of any.
-fn items(current: &BTreeMap<String, Capture>) -> Vec<(String, String)> {
+fn items(current: &BTreeMap<String, Capture>) -> Vec<Item> {
     let mut meant = BTreeMap::<String, Option<&str>>::new();
     for (source, capture) in current {
         let links = capture.page.iter().flat_map(|page| &page.links);
@@ -116,12 +146,43 @@ fn items(current: &BTreeMap<String, Capture>) -> Vec<(String, String)> {
     let named = meant
         .into_iter()
         .filter(|(anchor, _)| anchor.contains(char::is_alphabetic));
-    named
-        .filter_map(|(anchor, page)| Some((anchor, page?.to_owned())))
-        .collect()
+    let item = |(anchor, page): (String, Option<&str>)| {
+        let wanted = page?.to_owned();
+        Some(Item { anchor, wanted })
+    };
+    named.filter_map(item).collect()
 }
 
-fn page(capture: Capture) -> Option<Document> {
+/// What links say of each page, as the views of an archive have it but for the bound on their number.
+fn said(current: &BTreeMap<String, Capture>) -> BTreeMap<String, Vec<Anchor>> {
+    let mut hosts = BTreeMap::<(&str, &str), BTreeSet<&str>>::new();
+    for (source, capture) in current {
+        let host = source.split(')').next().unwrap_or_default();
+        for link in capture.page.iter().flat_map(|page| &page.links) {
+            if link.url_key != *source && !link.anchor.is_empty() {
+                hosts
+                    .entry((&link.url_key, &link.anchor))
+                    .or_default()
+                    .insert(host);
+            }
+        }
+    }
+    let mut said = BTreeMap::<String, Vec<Anchor>>::new();
+    for ((url_key, text), hosts) in hosts {
+        let row = weave::AnchorRow {
+            text: text.to_owned(),
+            hosts: hosts.len() as u64,
+        };
+        let weight = row.weight();
+        let text = row.text;
+        said.entry(url_key.to_owned())
+            .or_default()
+            .push(Anchor { text, weight });
+    }
+    said
+}
+
+fn page(capture: Capture, anchors: Vec<Anchor>) -> Option<Document> {
     let page = capture.page?;
     Some(Document {
         url: capture.url,
@@ -133,6 +194,7 @@ fn page(capture: Capture) -> Option<Document> {
         mime: capture.mime,
         language: page.language,
         url_key: capture.url_key,
+        anchors,
         ..Document::default()
     })
 }

@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p bench --bin relevance -- [--data ../shared/data]` prints one table. Each row has one part of
 //! the ranking more than the row above. A known item is a page of a crawl that another of its pages links to: the query
-//! is the anchor's text, the page is what should come first. Anchors are not searched (yet), so they are fair queries.
+//! is the anchor's text, the page is what should come first. Where anchors are searched, those of other queries are: the anchors are dealt into
+//! five parts, and the queries of a part are asked of an index that lacks the anchors of this part, so that no query finds itself.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ mod collection;
 mod known_items;
 
 use collection::{Collection, DEPTH, Quality};
-use known_items::{Crawls, Found};
+use known_items::{Crawls, Found, PARTS, part_of};
 
 /// Measures relevance.
 #[derive(Debug, Parser)]
@@ -40,15 +41,18 @@ struct Row {
     /// With languages come stems, and function words.
     language: bool,
     near: bool,
+    /// What links of the crawls say.
+    anchors: bool,
 }
 
-const ROWS: [Row; 5] = [
+const ROWS: [Row; 6] = [
     Row {
         name: "text alone, words without diacritics",
         title: false,
         url: false,
         language: false,
         near: false,
+        anchors: false,
     },
     Row {
         name: "+ title, which counts three times",
@@ -56,6 +60,7 @@ const ROWS: [Row; 5] = [
         url: false,
         language: false,
         near: false,
+        anchors: false,
     },
     Row {
         name: "+ words of URL and host",
@@ -63,6 +68,7 @@ const ROWS: [Row; 5] = [
         url: true,
         language: false,
         near: false,
+        anchors: false,
     },
     Row {
         name: "+ stems and function words by language",
@@ -70,6 +76,7 @@ const ROWS: [Row; 5] = [
         url: true,
         language: true,
         near: false,
+        anchors: false,
     },
     Row {
         name: "+ nearness",
@@ -77,6 +84,15 @@ const ROWS: [Row; 5] = [
         url: true,
         language: true,
         near: true,
+        anchors: false,
+    },
+    Row {
+        name: "+ anchors of other links",
+        title: true,
+        url: true,
+        language: true,
+        near: true,
+        anchors: true,
     },
 ];
 
@@ -96,6 +112,7 @@ impl Row {
         Ranking {
             stems: self.language,
             near: self.near,
+            anchors: self.anchors,
             any_word,
         }
     }
@@ -116,7 +133,7 @@ fn main() -> anyhow::Result<()> {
         cacm.queries(),
         abstracts.len(),
         crawls.items.len(),
-        crawls.pages.len(),
+        crawls.len(),
         crawls.files
     );
     println!("| ranking | CACM MAP | CACM P30 | known items: MRR | first | among ten |");
@@ -150,8 +167,20 @@ fn measure_cacm(row: &Row, cacm: &Collection, abstracts: &[Document]) -> anyhow:
 }
 
 fn measure_crawls(row: &Row, crawls: &Crawls) -> anyhow::Result<Found> {
-    let indexed = Indexed::new(row, &crawls.pages)?;
-    crawls.measure(|text, depth| indexed.keys(text, depth, row.ranking(false)))
+    let mut ranks = Vec::with_capacity(crawls.items.len());
+    let parts = if row.anchors { PARTS } else { 1 };
+    for part in 0..parts {
+        let indexed = Indexed::new(row, &crawls.pages_without(part))?;
+        let items = crawls
+            .items
+            .iter()
+            .filter(|item| parts == 1 || part_of(&item.anchor) == part);
+        for item in items {
+            let keys = indexed.keys(&item.anchor, known_items::DEPTH, row.ranking(false))?;
+            ranks.push(keys.iter().position(|key| *key == item.wanted));
+        }
+    }
+    Ok(Found::of(&ranks))
 }
 
 /// An index in a temporary folder.

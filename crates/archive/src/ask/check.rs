@@ -47,7 +47,7 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
 /// What to do about a table that is damaged.
 fn advice(table: &str) -> String {
     let view = match table {
-        "uris" | "inlinks" | "sources" => "uris",
+        "uris" | "inlinks" | "anchors" | "sources" => "uris",
         "domains" => "domains",
         "rankings" => "top",
         _ => return LOAD_AGAIN.to_owned(),

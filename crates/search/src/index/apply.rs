@@ -239,5 +239,7 @@ fn replaced(gone: Gone, put: &[Document]) -> Gone {
 
 /// 1 KiB for what a document has beside its texts: its row, its terms of filters, tantivy's own fields.
 fn bytes_of(document: &Document) -> usize {
-    document.text.len() + document.title.len() + document.url.len() + 1024
+    let anchors = document.anchors.iter();
+    let anchors = anchors.map(|anchor| anchor.text.len() * usize::from(anchor.weight));
+    document.text.len() + document.title.len() + document.url.len() + anchors.sum::<usize>() + 1024
 }

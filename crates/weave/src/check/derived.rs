@@ -10,6 +10,7 @@ use crate::error::{DumpError, SnapshotError};
 use crate::snapshot::Snapshot;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
+use crate::views::anchors::{self, Said};
 use crate::views::captures::{self, Stored};
 use crate::views::rankings::{RankingState, Recomputed, Scope};
 use crate::views::sources::SourceKeys;
@@ -62,6 +63,73 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
         let detail = format!("a link of {} leads to a URI that is not there", expected.source());
         difference(Table::Uris, detail)
     }))
+}
+
+/// What is said of every URI, and the rows of it, against the links.
+pub(super) fn anchors(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
+    let cut = snapshot.cut();
+    let sorted = sayings(snapshot)?.finish();
+    let mut sayings = sorted.map_err(|source| scratch(snapshot, source))?.peekable();
+    let mut rows_of_numbers = 0;
+    for row in uris::scan(cut) {
+        let (key, value) = row?;
+        let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
+        let mut said = Said::new();
+        while let Some(saying) = sayings.next_if(|row| {
+            row.as_ref()
+                .is_ok_and(|row| row.split(|byte| *byte == 0).next() == Some(&key))
+        }) {
+            let saying = saying.map_err(|source| scratch(snapshot, source))?;
+            let (host, text) = saying[key.len() + 1..]
+                .split_first_chunk()
+                .unwrap_or((&[0; 4], b""));
+            let text = cut.decode(Table::Links, &key, codec::to_text(text))?;
+            *said.entry((text, u32::from_be_bytes(*host))).or_default() += 1;
+        }
+        let is_right = match uri.sources.number() {
+            None => uri.said == said,
+            Some(number) => {
+                let expected = anchors::rows(number, &said);
+                rows_of_numbers += expected.len();
+                uri.said.is_empty() && anchors::stored(cut, number)? == expected
+            }
+        };
+        if !is_right {
+            let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
+            let detail = format!("of {url_key}: the anchor texts of its in-links are others");
+            return Ok(difference(Table::Anchors, detail));
+        }
+    }
+    if let Some(error) = sayings.find_map(Result::err) {
+        return Err(scratch(snapshot, error));
+    }
+    let rows = cut
+        .iter(Table::Anchors)
+        .map(|row| row.map(|_| 1))
+        .sum::<Result<usize, _>>()?;
+    let detail = format!("{rows} rows, of which {rows_of_numbers} belong to URIs");
+    Ok((rows != rows_of_numbers)
+        .then_some(detail)
+        .and_then(|detail| difference(Table::Anchors, detail)))
+}
+
+/// Every link with an anchor text as target, host of the source, and text, sorted.
+fn sayings(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
+    let cut = snapshot.cut();
+    let mut sorter = Sorter::new(snapshot.dir());
+    for row in cut.iter(Table::Links) {
+        let (key, value) = row?;
+        let source_key = cut.decode(Table::Links, &key, codec::to_text(&key))?;
+        let host = anchors::host_of(&source_key).to_be_bytes();
+        for link in links::read_row(cut, &key, &value, |_| true)? {
+            let text = anchors::cut(&link.anchor).as_bytes();
+            if !text.is_empty() {
+                let saying = [link.url_key.as_bytes(), &[0], &host, text].concat();
+                sorter.push(&saying).map_err(|source| scratch(snapshot, source))?;
+            }
+        }
+    }
+    Ok(sorter)
 }
 
 /// Every link as target and source, sorted.

@@ -12,7 +12,7 @@ use crate::tables::Table;
 use crate::views::sources::SourceKeys;
 use crate::views::uris::Counts;
 use crate::views::version_row;
-use crate::views::{captures, domains, inlinks, links, texts, uris};
+use crate::views::{anchors, captures, domains, inlinks, links, texts, uris};
 
 pub(super) fn captures(snapshot: &Snapshot) -> Result<Fingerprint, SnapshotError> {
     let (cut, mut hasher) = (snapshot.cut(), RowHasher::default());
@@ -68,6 +68,8 @@ pub(super) struct Links {
     pub(super) all: Fingerprint,
     /// Source and target alone.
     pub(super) pairs: Fingerprint,
+    /// Target, host of the source, and anchor text.
+    pub(super) said: Fingerprint,
 }
 
 pub(super) fn links(snapshot: &Snapshot) -> Result<Links, SnapshotError> {
@@ -76,9 +78,15 @@ pub(super) fn links(snapshot: &Snapshot) -> Result<Links, SnapshotError> {
     for row in cut.iter(Table::Links) {
         let (key, value) = row?;
         let source = key_hash(&key);
+        let host = anchors::host_of(&cut.decode(Table::Links, &key, codec::to_text(&key))?);
         for link in links::read_row(cut, &key, &value, |_| true)? {
+            let target = key_hash(&link.url_key);
             found.all.add(hasher.link(source, &link));
-            found.pairs.add(hasher.pair(source, key_hash(&link.url_key)));
+            found.pairs.add(hasher.pair(source, target));
+            let text = anchors::cut(&link.anchor);
+            if !text.is_empty() {
+                found.said.add(hasher.saying(target, host, text));
+            }
         }
     }
     Ok(found)
@@ -94,12 +102,25 @@ pub(super) struct Uris {
     pub(super) pages: Fingerprint,
     /// Their sources with them.
     pub(super) pairs: Fingerprint,
+    /// As [`Links::said`].
+    pub(super) said: Fingerprint,
+    /// Rows of anchors that belong to them.
+    pub(super) anchor_rows: u64,
     /// Whether every URI's counts are those of its sources.
     pub(super) counts_agree: bool,
     /// The counts of the domains as they follow from the URIs.
     pub(super) domains: DomainCounts,
     /// A URI that nothing leads to.
     pub(super) stray: Option<Damage>,
+}
+
+/// All rows of anchors.
+pub(super) fn anchor_rows(snapshot: &Snapshot) -> Result<u64, SnapshotError> {
+    snapshot
+        .cut()
+        .iter(Table::Anchors)
+        .map(|row| row.map(|_| 1))
+        .sum()
 }
 
 pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
@@ -124,6 +145,17 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
             counts.inlinks_external += u64::from(domain_of_source.get(source) != domain);
         }
         found.counts_agree &= counts == uri.counts;
+        let said = match uri.sources.number() {
+            None => uri.said,
+            Some(number) => {
+                let (said, rows) = anchors::read(cut, number)?;
+                found.anchor_rows += rows;
+                said
+            }
+        };
+        for ((text, host), pages) in said {
+            found.said.add_times(hasher.saying(target, host, &text), pages);
+        }
         found.rows += 1;
         if uri.captured {
             found.captured.add(target);

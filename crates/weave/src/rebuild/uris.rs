@@ -13,6 +13,7 @@ use crate::epoch::PageChange;
 use crate::ids::Epoch;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
+use crate::views::anchors::{self, Host, Said};
 use crate::views::inlinks::{self, Sources};
 use crate::views::sources::{self, SourceId};
 use crate::views::totals::TotalsRow;
@@ -28,7 +29,7 @@ pub(super) fn mend(
     mender: &mut Mender<'_, '_>,
     totals: &mut TotalsRow,
 ) -> Result<(), Failure> {
-    mender.begin(&[Table::Uris, Table::Inlinks, Table::Sources]);
+    mender.begin(&[Table::Uris, Table::Inlinks, Table::Anchors, Table::Sources]);
     let read = read_links(place.dir, cut)?;
     totals.links = read.links;
     // All numbers in use are below it: a run that was cut short has given some that no totals row knows.
@@ -44,13 +45,14 @@ pub(super) fn mend(
         dir: place.dir,
     }
     .mend(read.by_target.finish().map_err(&failed)?)?;
-    remove_unused(cut, mender, used.finish().map_err(&failed)?, place.dir)?;
+    let used = used.finish().map_err(&failed)?;
+    remove_unused(cut, mender, used, place.dir)?;
     mend_sources(cut, mender, read.by_source.finish().map_err(&failed)?, place.dir)
 }
 
 /// The links, in other orders.
 struct Links {
-    /// Target, `\0`, number of the source, whether it is of another domain.
+    /// Target, `\0`, number of the source, whether it is of another domain, its host, anchor text.
     by_target: Sorter,
     /// Number of the source, its key.
     by_source: Sorter,
@@ -116,10 +118,14 @@ fn read_links(dir: &Path, cut: &Cut) -> Result<Links, Failure> {
         let id = sortable(id);
         let by_source = [&id, url_key.as_bytes()].concat();
         read.by_source.push(&by_source).map_err(&failed)?;
-        let domain = domain_of_source.get(&url_key);
+        let (domain, host) = (
+            domain_of_source.get(&url_key),
+            anchors::host_of(&url_key).to_be_bytes(),
+        );
         for link in links {
             let external = u8::from(domain_of_target.get(&link.url_key) != domain);
-            let row = [link.url_key.as_bytes(), &[0], &id, &[external]].concat();
+            let anchor = anchors::cut(&link.anchor).as_bytes();
+            let row = [link.url_key.as_bytes(), &[0], &id, &[external], &host, anchor].concat();
             read.by_target.push(&row).map_err(&failed)?;
         }
     }
@@ -144,7 +150,21 @@ fn of_sortable(bytes: &[u8]) -> Option<SourceId> {
     })
 }
 
-/// Number of the URI that a row of `inlinks` is of.
+/// A link as [`read_links`] writes it behind its target: source, whether it is external, host, anchor text.
+fn link_of(bytes: &[u8]) -> Option<(SourceId, bool, Host, &str)> {
+    let (id, rest) = bytes.split_at_checked(ID_BYTES)?;
+    let (external, rest) = rest.split_first()?;
+    let (host, anchor) = rest.split_first_chunk()?;
+    let anchor = std::str::from_utf8(anchor).ok()?;
+    Some((
+        of_sortable(id)?,
+        *external != 0,
+        u32::from_be_bytes(*host),
+        anchor,
+    ))
+}
+
+/// Number of the URI that a row of `inlinks` or `anchors` is of.
 fn number_of(key: &[u8]) -> Option<u64> {
     key.first_chunk().map(|number| u64::from_be_bytes(*number))
 }
@@ -176,9 +196,11 @@ impl Uris<'_, '_, '_> {
         }))?;
         let mut targets = Ahead::of(targets.map(|row| {
             let mut row = row.map_err(&failed)?;
-            let source = row.split_off(row.len().saturating_sub(ID_BYTES + 1));
-            row.pop();
-            Ok((row, source))
+            // No key has a NUL.
+            let end = row.iter().position(|&byte| byte == 0).unwrap_or(row.len());
+            let mut rest = row.split_off(end);
+            rest.drain(..rest.len().min(1));
+            Ok((row, rest))
         }))?;
         let mut stored = Ahead::of(cut.iter(Table::Uris).map(|row| {
             let (key, value) = row?;
@@ -204,10 +226,15 @@ impl Uris<'_, '_, '_> {
             }
             let mut ids = Vec::new();
             while let Some(source) = targets.take(&key)? {
-                let (id, external) = source.split_at(ID_BYTES);
-                ids.extend(of_sortable(id));
+                let Some((id, external, host, anchor)) = link_of(&source) else {
+                    continue;
+                };
+                ids.push(id);
                 uri.counts.inlinks += 1;
-                uri.counts.inlinks_external += u64::from(external != [0]);
+                uri.counts.inlinks_external += u64::from(external);
+                if !anchor.is_empty() {
+                    *uri.said.entry((anchor.to_owned(), host)).or_default() += 1;
+                }
             }
             let row = stored.take(&key)?;
             self.mend_one(&key, uri, ids, row.as_deref())?;
@@ -227,8 +254,13 @@ impl Uris<'_, '_, '_> {
         self.mender.compared(Table::Uris);
         // A row that is not understood counts as none: it is written anew.
         let before = row.and_then(|row| uris::decode(row).ok());
+        let mut is_said_otherwise = before.as_ref().is_none_or(|before| before.said != uri.said);
         let number = match before.as_ref().map(|before| &before.sources) {
-            Some(Sources::Spilled(number)) => Some(*number),
+            Some(Sources::Spilled(number)) => {
+                // Then they stand in rows of their own.
+                is_said_otherwise = false;
+                Some(*number)
+            }
             _ if ids.len() > INLINE_MAX => {
                 *self.next_number += 1;
                 Some(*self.next_number - 1)
@@ -238,6 +270,7 @@ impl Uris<'_, '_, '_> {
         uri.sources = match number {
             Some(number) => {
                 self.mend_inlinks(number, &ids)?;
+                is_said_otherwise |= self.mend_anchors(number, &std::mem::take(&mut uri.said))?;
                 Sources::Spilled(number)
             }
             None => Sources::Inline(ids),
@@ -245,10 +278,27 @@ impl Uris<'_, '_, '_> {
         let expected = uris::encode(&uri);
         if row != Some(&expected[..]) {
             self.mender.put(Table::Uris, key, expected);
-            let counts = before.map_or(Counts::default(), |before| before.counts);
-            self.tell(key, &uri, counts)?;
         }
-        Ok(())
+        let counts = before.map_or(Counts::default(), |before| before.counts);
+        self.tell(key, &uri, counts, is_said_otherwise)
+    }
+
+    /// Compares the rows of what is said of such a URI; whether any was wrong.
+    fn mend_anchors(&mut self, number: u64, said: &Said) -> Result<bool, Failure> {
+        let mut stored = anchors::stored(self.cut, number)?;
+        let mut is_other = false;
+        for (key, expected) in anchors::rows(number, said) {
+            self.mender.compared(Table::Anchors);
+            if stored.remove(&key).as_ref() != Some(&expected) {
+                self.mender.put(Table::Anchors, key, expected);
+                is_other = true;
+            }
+        }
+        is_other |= !stored.is_empty();
+        for key in stored.into_keys() {
+            self.mender.remove(Table::Anchors, key);
+        }
+        Ok(is_other)
     }
 
     /// Compares the rows of a URI with many in-links.
@@ -275,34 +325,61 @@ impl Uris<'_, '_, '_> {
         Ok(())
     }
 
-    /// Tells search of a page with other in-links.
-    fn tell(&mut self, key: &[u8], uri: &UriState, before: Counts) -> Result<(), Failure> {
+    /// Tells search of a page with other in-links, or of which others are said.
+    fn tell(
+        &mut self,
+        key: &[u8],
+        uri: &UriState,
+        before: Counts,
+        is_said_otherwise: bool,
+    ) -> Result<(), Failure> {
         let bucket = inlinks_bucket(uri.counts.inlinks_external);
-        if uri.is_page
-            && self.mender.changes.len() <= CHANGES_MAX
-            && bucket != inlinks_bucket(before.inlinks_external)
-        {
+        let is_other = is_said_otherwise || bucket != inlinks_bucket(before.inlinks_external);
+        if uri.is_page && is_other && self.mender.changes.len() <= CHANGES_MAX {
             let url_key = self.cut.decode(Table::Uris, key, codec::to_text(key))?;
-            self.mender.changed(PageChange::Bucket(url_key, bucket));
+            self.mender.changed(match is_said_otherwise {
+                true => PageChange::Anchors(url_key),
+                false => PageChange::Bucket(url_key, bucket),
+            });
         }
         Ok(())
     }
 }
 
-/// Removes rows of in-links of numbers that no URI has.
+/// Removes rows of in-links and anchors of numbers that no URI has.
 fn remove_unused(cut: &Cut, mender: &mut Mender<'_, '_>, used: Sorted, dir: &Path) -> Result<(), Failure> {
     let failed = scratch(dir);
+    // By number, like the rows of both tables.
     let mut used = Ahead::of(used.map(|number| Ok((number.map_err(&failed)?, ()))))?;
-    for row in cut.iter(Table::Inlinks) {
-        let (key, _) = row?;
-        let number = key.get(..8).unwrap_or(&key);
-        while used.take_before(Some(number))?.is_some() {}
-        if used.key() != Some(number) {
-            mender.remove(Table::Inlinks, key);
-            mender.breathe()?;
+    let (mut inlinks, mut anchors) = (
+        rows_by_number(cut, Table::Inlinks)?,
+        rows_by_number(cut, Table::Anchors)?,
+    );
+    loop {
+        let next = used.key().map(<[u8]>::to_vec);
+        for (table, rows) in [(Table::Inlinks, &mut inlinks), (Table::Anchors, &mut anchors)] {
+            while let Some(key) = rows.take_before(next.as_deref())? {
+                mender.remove(table, key);
+                mender.breathe()?;
+            }
+        }
+        let Some(number) = next else { return Ok(()) };
+        used.take(&number)?;
+        let behind = number_of(&number)
+            .map_or(u64::MAX, |number| number.saturating_add(1))
+            .to_be_bytes();
+        for rows in [&mut inlinks, &mut anchors] {
+            while rows.take_before(Some(&behind))?.is_some() {}
         }
     }
-    Ok(())
+}
+
+/// The keys of a table whose rows begin with numbers of URIs.
+fn rows_by_number(
+    cut: &Cut,
+    table: Table,
+) -> Result<Ahead<impl Iterator<Item = Result<(Vec<u8>, ()), Failure>>, ()>, Failure> {
+    Ahead::of(cut.iter(table).map(|row| Ok((row?.0.to_vec(), ()))))
 }
 
 /// Compares the rows that lead from numbers of sources to their keys.

@@ -70,6 +70,7 @@ fn a_damaged_file_is_found_and_its_table_named() {
         Table::Links,
         Table::Uris,
         Table::Inlinks,
+        Table::Anchors,
         Table::Sources,
         Table::Domains,
         Table::Rankings,
@@ -102,7 +103,13 @@ fn a_damaged_file_is_found_and_its_table_named() {
 /// Rows that an error of the program has left out, say: every file is as it was written.
 #[test]
 fn rows_that_do_not_follow_from_others_are_found() {
-    for table in [Table::Inlinks, Table::Rankings, Table::Domains, Table::PastTexts] {
+    for table in [
+        Table::Inlinks,
+        Table::Anchors,
+        Table::Rankings,
+        Table::Domains,
+        Table::PastTexts,
+    ] {
         let pair = pair();
         let tables = tables(&pair);
         let (row, _) = pair.snapshot().cut().iter(table).next().unwrap().unwrap();

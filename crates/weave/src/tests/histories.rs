@@ -204,7 +204,11 @@ fn many_in_links_come_and_go() {
     let targets: Vec<String> = (0..12).map(|n| format!("http://t.com/{n}")).collect();
     let source = |n: usize| format!("http://s{}.com/{n}", n % 5);
     for n in 0..24 {
-        let links: Vec<(&str, &str)> = targets.iter().take(n % 13).map(|t| (t.as_str(), "x")).collect();
+        let anchors = ["x", "y", "", "z"];
+        let anchor = |target: usize| anchors[(n + target) % anchors.len()];
+        let links: Vec<(&str, &str)> = (targets.iter().enumerate().take(n % 13))
+            .map(|(number, target)| (target.as_str(), anchor(number)))
+            .collect();
         pair.apply(vec![(
             input,
             crate::tests::support::page(&source(n), 100 + n as i64, &links),
@@ -219,4 +223,39 @@ fn many_in_links_come_and_go() {
     }
     pair.check();
     assert_eq!(pair.snapshot().totals().unwrap().uris, 24);
+}
+
+/// Each page is linked to by many hosts with many words, which become others, weigh more and less, and go.
+#[test]
+fn words_of_many_hosts_come_and_go() {
+    let (mut pair, input) = Pair::with_input();
+    let mut time = 0;
+    let mut load = |pair: &mut Pair, source: usize, links: &[(&str, &str)]| {
+        time += 1;
+        let url = format!("http://s{}.com/{source}", source % 9);
+        pair.apply(vec![(input, crate::tests::support::page(&url, time, links))]);
+        pair.check();
+    };
+    load(&mut pair, 0, &[("http://s1.com/1", "first")]);
+    for source in 1..30 {
+        let own = format!("word {}", source % 20);
+        load(
+            &mut pair,
+            source,
+            &[("http://s1.com/1", "same"), ("http://s0.com/0", &own)],
+        );
+    }
+    pair.reopen();
+    for source in 1..30 {
+        load(
+            &mut pair,
+            source,
+            &[("http://s1.com/1", "other"), ("http://s0.com/0", "same")],
+        );
+    }
+    for source in 0..30 {
+        load(&mut pair, source, &[]);
+    }
+    let rows = pair.snapshot().cut().iter(crate::tables::Table::Anchors).count();
+    assert_eq!(rows, 0);
 }

@@ -32,9 +32,10 @@ fn pair() -> Pair {
 }
 
 /// Tables that are made anew, and a view of each.
-const TABLES: [(Table, View); 5] = [
+const TABLES: [(Table, View); 6] = [
     (Table::Uris, View::Uris),
     (Table::Inlinks, View::Inlinks),
+    (Table::Anchors, View::Inlinks),
     (Table::Sources, View::Inlinks),
     (Table::Domains, View::Domains),
     (Table::Rankings, View::Top),
@@ -183,6 +184,7 @@ fn a_rebuild_that_is_killed_is_gone_through_with() {
             let expected = all_dumps(&pair.snapshot());
             lose(pair.weave(), Table::Uris, 2);
             lose(pair.weave(), Table::Inlinks, 3);
+            lose(pair.weave(), Table::Anchors, 2);
             lose(pair.weave(), Table::Rankings, 1);
             let dir = pair.dir();
             drop(pair.take_weave());

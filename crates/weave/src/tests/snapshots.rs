@@ -123,27 +123,37 @@ fn search_is_told_of_pages_and_of_their_in_link_buckets() {
     assert_eq!(report.page_changes, [upsert(A)]);
     let bucket = |url: &str, bucket| PageChange::Bucket(key(url), bucket);
     let report = pair.apply(vec![(input, page(B, 2, &[(A, "a")]))]);
-    assert_eq!(report.page_changes, [bucket(A, 1), upsert(B)]);
+    let anchors = |url: &str| PageChange::Anchors(key(url));
+    assert_eq!(report.page_changes, [anchors(A), upsert(B)]);
     let mut gone = page(B, 3, &[]);
     gone.page = None;
     let report = pair.apply(vec![(input, gone)]);
-    assert_eq!(report.page_changes, [bucket(A, 0), PageChange::Delete(key(B))]);
+    assert_eq!(report.page_changes, [anchors(A), PageChange::Delete(key(B))]);
     // From the beginning: every key with a version once.
     assert_eq!(changes(&pair, 0), [upsert(A), PageChange::Delete(key(B))]);
     assert_eq!(changes(&pair, 1).len(), 4);
-    assert_eq!(changes(&pair, 2), [bucket(A, 0), PageChange::Delete(key(B))]);
+    assert_eq!(changes(&pair, 2), [anchors(A), PageChange::Delete(key(B))]);
     assert_eq!(changes(&pair, 3), []);
-    // Bucket 4-5: the fifth in-link tells nothing new.
+    // Links that say nothing move the bucket alone, and the fifth not even that: buckets are 1, 2, 3, 4-5.
     for n in 0..5 {
-        let report = pair.apply(vec![(
-            input,
-            page(&format!("http://s{n}.com/"), 10 + n, &[(A, "a")]),
-        )]);
-        let told = report
+        let url = format!("http://s{n}.com/");
+        let report = pair.apply(vec![(input, page(&url, 10 + n, &[(A, "")]))]);
+        let told: Vec<_> = report
             .page_changes
-            .iter()
-            .any(|change| change.url_key() == key(A));
-        assert_eq!(told, n != 4, "in-link {n}");
+            .into_iter()
+            .filter(|change| change.url_key() == key(A))
+            .collect();
+        match n {
+            4 => assert_eq!(told, []),
+            _ => assert_eq!(told, [bucket(A, n as u8 + 1)]),
+        }
+    }
+    // The weight of a text is another with 1, 2, and 4 hosts.
+    for n in 0..5 {
+        let url = format!("http://s{n}.com/");
+        let report = pair.apply(vec![(input, page(&url, 20 + n, &[(A, "a")]))]);
+        let told = report.page_changes.contains(&anchors(A));
+        assert_eq!(told, [0, 1, 3].contains(&n), "host {n}");
     }
 }
 

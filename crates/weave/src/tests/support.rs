@@ -10,9 +10,9 @@ use crate::model::Model;
 use crate::tables::Table;
 use crate::views::captures::text_hash;
 use crate::{
-    Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, InputId, InputProgress, InputState,
-    LedgerEntry, PageChange, PastVersion, Recount, Selector, Settings, Snapshot, TakeBack, TakeDown,
-    TookDown, View, Weave,
+    AnchorRow, Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, InputId, InputProgress,
+    InputState, LedgerEntry, PageChange, PastVersion, Recount, Selector, Settings, Snapshot, TakeBack,
+    TakeDown, TookDown, View, Weave,
 };
 
 /// An index in a temporary directory, and the model that has seen the same.
@@ -29,10 +29,21 @@ pub(crate) struct Pair {
 struct Told {
     past: BTreeMap<(String, i64), PastVersion>,
     pages: BTreeMap<String, (i64, u32)>,
+    /// What is said of pages: texts and their weights.
+    anchors: BTreeMap<String, Vec<(String, u8)>>,
+}
+
+fn weights(anchors: Vec<AnchorRow>) -> Vec<(String, u8)> {
+    let weighed = |anchor: AnchorRow| (anchor.weight(), anchor.text);
+    anchors
+        .into_iter()
+        .map(weighed)
+        .map(|(weight, text)| (text, weight))
+        .collect()
 }
 
 impl Told {
-    fn follow(&mut self, report: &EpochReport) {
+    fn follow(&mut self, report: &EpochReport, snapshot: &Snapshot) {
         let mut pages = report.pages.iter();
         for change in &report.page_changes {
             match change {
@@ -43,9 +54,23 @@ impl Told {
                         .pages
                         .insert(url_key.clone(), (page.since_ms, page.past_versions));
                     assert_eq!(page.is_new, known.is_none(), "{url_key}");
+                    match &page.anchors {
+                        Some(anchors) => {
+                            self.anchors.insert(url_key.clone(), weights(anchors.clone()));
+                        }
+                        None => assert!(self.anchors.contains_key(url_key), "{url_key}"),
+                    }
                 }
-                PageChange::Delete(url_key) => assert!(self.pages.remove(url_key).is_some(), "{url_key}"),
+                PageChange::Delete(url_key) => {
+                    assert!(self.pages.remove(url_key).is_some(), "{url_key}");
+                    self.anchors.remove(url_key);
+                }
                 PageChange::Bucket(..) => {}
+                PageChange::Anchors(url_key) => {
+                    let now = weights(snapshot.anchors(url_key).unwrap());
+                    let before = self.anchors.insert(url_key.clone(), now.clone());
+                    assert!(before.is_some_and(|before| before != now), "{url_key}");
+                }
                 PageChange::Past(url_key) => assert!(!self.pages.contains_key(url_key), "{url_key}"),
             }
         }
@@ -72,8 +97,11 @@ impl Told {
             let url_key = change.unwrap().url_key().to_owned();
             let (since_ms, past) = snapshot.history(&url_key).unwrap();
             self.pages.remove(&url_key);
+            self.anchors.remove(&url_key);
             if snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page) {
                 self.pages.insert(url_key.clone(), (since_ms, past.len() as u32));
+                let now = weights(snapshot.anchors(&url_key).unwrap());
+                self.anchors.insert(url_key.clone(), now);
             }
             self.past.retain(|(key, _), _| *key != url_key);
             for version in past {
@@ -104,6 +132,15 @@ impl Told {
             }
         }
         assert_eq!(self.past, past, "past versions as told");
+        let mut told = BTreeMap::new();
+        for url_key in model.uri_keys() {
+            let anchors = snapshot.anchors(&url_key).unwrap();
+            assert_eq!(anchors, model.anchors(&url_key), "anchors of {url_key}");
+            if snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page) {
+                told.insert(url_key, weights(anchors));
+            }
+        }
+        assert_eq!(self.anchors, told, "anchors as told");
         let rows = snapshot.cut().iter(Table::PastTexts).count();
         assert_eq!(rows, texts, "texts that are kept");
     }
@@ -201,7 +238,7 @@ impl Pair {
         };
         self.model.apply(batch());
         let report = self.weave().apply(batch()).unwrap();
-        self.told.follow(&report);
+        self.told.follow(&report, &self.snapshot());
         report
     }
 
@@ -219,7 +256,7 @@ impl Pair {
         };
         let report = self.weave().take_back(input, &to, &mut reread, None).unwrap();
         self.model.take_back(input, &to);
-        self.told.follow(&report);
+        self.told.follow(&report, &self.snapshot());
         report
     }
 
@@ -232,7 +269,7 @@ impl Pair {
         };
         let asked = take_down(selector);
         let took_down = self.weave().take_down(&asked, &mut reread, None).unwrap();
-        self.told.follow(&took_down.report);
+        self.told.follow(&took_down.report, &self.snapshot());
         let expected = self.model.take_down(selector);
         if took_down.is_new {
             assert_eq!(took_down.takedown.captures, expected);

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 1 | version: 2; 1, of older programs, is not packed |
 //! | n | a frame of zstd of the rest: |
-//! | for each change: 1 | 0 delete, 1 upsert, 2 bucket, 3 past versions alone |
+//! | for each change: 1 | 0 delete, 1 upsert, 2 bucket, 3 past versions alone, 4 anchors |
 //! | varint, varint, n | URL key, front-coded |
 //! | 1, if a bucket | the bucket |
 
@@ -114,6 +114,7 @@ fn encode(changes: &[PageChange]) -> Vec<u8> {
             PageChange::Upsert(_) => (1, None),
             PageChange::Bucket(_, bucket) => (2, Some(*bucket)),
             PageChange::Past(_) => (3, None),
+            PageChange::Anchors(_) => (4, None),
         };
         let url_key = change.url_key();
         out.push(code);
@@ -153,6 +154,7 @@ fn decode(row: &[u8]) -> Result<Vec<PageChange>, Corrupt> {
             1 => PageChange::Upsert(url_key),
             2 => PageChange::Bucket(url_key, r.u8()?),
             3 => PageChange::Past(url_key),
+            4 => PageChange::Anchors(url_key),
             _ => return Err(Corrupt("unknown page change")),
         });
     }
@@ -170,6 +172,7 @@ mod tests {
             PageChange::Bucket("aa".into(), 7),
             PageChange::Delete("ab".into()),
             PageChange::Past("ac".into()),
+            PageChange::Anchors("ad".into()),
         ];
         let row = encode(&changes);
         assert_eq!(decode(&row), Ok(changes.clone()));

@@ -23,6 +23,16 @@ pub(crate) enum Sources {
     Spilled(u64),
 }
 
+impl Sources {
+    /// The number under which they stand in tables of their own, if they do.
+    pub(crate) fn number(&self) -> Option<u64> {
+        match self {
+            Sources::Inline(_) => None,
+            Sources::Spilled(number) => Some(*number),
+        }
+    }
+}
+
 impl Default for Sources {
     fn default() -> Self {
         Sources::Inline(Vec::new())

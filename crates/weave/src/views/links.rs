@@ -43,13 +43,26 @@ const ROW_VERSION: u8 = 1;
 const NOFOLLOW: u8 = 0x10;
 const HAS_ANCHOR: u8 = 0x20;
 
-/// A link gained or lost by a source.
+/// A link gained or lost by a source, or one whose anchor text is another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LinkChange {
     pub(crate) target_key: String,
     /// Index of the source among the version changes.
     pub(crate) source: u32,
-    pub(crate) added: bool,
+    /// Anchor text before, if the link was there.
+    pub(crate) before: Option<String>,
+    /// Anchor text now, if it is there.
+    pub(crate) after: Option<String>,
+}
+
+impl LinkChange {
+    pub(crate) fn is_added(&self) -> bool {
+        self.before.is_none()
+    }
+
+    pub(crate) fn is_removed(&self) -> bool {
+        self.after.is_none()
+    }
 }
 
 /// What became of the links of replaced versions.
@@ -98,7 +111,7 @@ pub(crate) fn apply(
             rows.push((source, after));
         }
         let old = match &before {
-            Some((_, row)) => cut.decode(Table::Links, key, decode_targets(row))?,
+            Some((_, row)) => cut.decode(Table::Links, key, decode_said(row))?,
             None => Vec::new(),
         };
         diff(source, old, links, &mut changes);
@@ -117,30 +130,27 @@ pub(crate) fn apply(
     })
 }
 
-/// Merges two lists sorted by target.
-fn diff(source: u32, old: Vec<String>, new: Vec<Link>, changes: &mut Vec<LinkChange>) {
+/// Merges two lists sorted by target; the old one is of targets and anchor texts.
+fn diff(source: u32, old: Vec<(String, String)>, new: Vec<Link>, changes: &mut Vec<LinkChange>) {
+    let change = |target_key, before, after| LinkChange {
+        target_key,
+        source,
+        before,
+        after,
+    };
     let mut old = old.into_iter().peekable();
     for link in new {
-        while let Some(gone) = old.next_if(|key| key.as_bytes() < link.url_key.as_bytes()) {
-            changes.push(LinkChange {
-                target_key: gone,
-                source,
-                added: false,
-            });
+        while let Some((gone, anchor)) = old.next_if(|(key, _)| key.as_bytes() < link.url_key.as_bytes()) {
+            changes.push(change(gone, Some(anchor), None));
         }
-        if old.next_if(|key| *key == link.url_key).is_none() {
-            changes.push(LinkChange {
-                target_key: link.url_key,
-                source,
-                added: true,
-            });
+        let before = old
+            .next_if(|(key, _)| *key == link.url_key)
+            .map(|(_, anchor)| anchor);
+        if before.as_ref() != Some(&link.anchor) {
+            changes.push(change(link.url_key, before, Some(link.anchor)));
         }
     }
-    changes.extend(old.map(|gone| LinkChange {
-        target_key: gone,
-        source,
-        added: false,
-    }));
+    changes.extend(old.map(|(gone, anchor)| change(gone, Some(anchor), None)));
 }
 
 fn encode(links: &[Link]) -> Vec<u8> {
@@ -161,18 +171,19 @@ fn encode(links: &[Link]) -> Vec<u8> {
     out
 }
 
-/// Target keys only.
-fn decode_targets(row: &[u8]) -> Result<Vec<String>, Corrupt> {
+/// Target keys and anchor texts only.
+fn decode_said(row: &[u8]) -> Result<Vec<(String, String)>, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let count = r.varint()?;
     let mut targets = Vec::new();
     let mut key = Vec::new();
     for _ in 0..count {
         r.front_coded(&mut key)?;
-        if url_code::skip(&mut r)? & HAS_ANCHOR != 0 {
-            r.bytes()?;
-        }
-        targets.push(codec::to_text(&key)?);
+        let anchor = match url_code::skip(&mut r)? & HAS_ANCHOR {
+            0 => "",
+            _ => r.str()?,
+        };
+        targets.push((codec::to_text(&key)?, anchor.to_owned()));
     }
     Ok(targets)
 }
@@ -301,24 +312,29 @@ mod tests {
             let links: Vec<Link> = rows.iter().map(|(k, (a, n))| link(k, a, *n)).collect();
             let row = encode(&links);
             prop_assert_eq!(decode(&row, |_| true).unwrap(), links.clone());
-            prop_assert_eq!(decode_targets(&row).unwrap(), rows.keys().cloned().collect::<Vec<_>>());
+            let said = rows.iter().map(|(k, (a, _))| (k.clone(), a.clone())).collect::<Vec<_>>();
+            prop_assert_eq!(decode_said(&row).unwrap(), said);
             let only = links.iter().filter(|l| l.url_key == "a").cloned().collect::<Vec<_>>();
             prop_assert_eq!(decode(&row, |k| k == b"a").unwrap(), only);
         }
 
         #[test]
         fn the_difference_leads_from_old_to_new(
-            old in proptest::collection::btree_set("[a-c]{1,3}", 0..9),
-            new in proptest::collection::btree_set("[a-c]{1,3}", 0..9),
+            old in proptest::collection::btree_map("[a-c]{1,3}", "[xy]?", 0..9),
+            new in proptest::collection::btree_map("[a-c]{1,3}", "[xy]?", 0..9),
         ) {
             let mut changes = Vec::new();
-            let links = new.iter().map(|k| link(k, "", false)).collect();
-            diff(4, old.iter().cloned().collect(), links, &mut changes);
+            let links = new.iter().map(|(k, anchor)| link(k, anchor, false)).collect();
+            diff(4, old.clone().into_iter().collect(), links, &mut changes);
             let mut now = old.clone();
             for change in &changes {
                 prop_assert_eq!(change.source, 4);
-                let moved = if change.added { now.insert(change.target_key.clone()) } else { now.remove(&change.target_key) };
-                prop_assert!(moved);
+                prop_assert_ne!(&change.before, &change.after);
+                let before = match &change.after {
+                    Some(anchor) => now.insert(change.target_key.clone(), anchor.clone()),
+                    None => now.remove(&change.target_key),
+                };
+                prop_assert_eq!(&before, &change.before);
             }
             prop_assert_eq!(&now, &new);
         }

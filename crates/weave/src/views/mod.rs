@@ -3,6 +3,7 @@
 //! Each step takes the changes of the step before, reads the rows they touch once and in key order, writes
 //! the new ones, and says what changed. No step reads what another has computed.
 
+pub(crate) mod anchors;
 pub(crate) mod captures;
 pub(crate) mod changes;
 pub(crate) mod domains;

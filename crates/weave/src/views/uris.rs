@@ -11,11 +11,13 @@
 //! | bytes | what |
 //! |---|---|
 //! | 1 | version |
-//! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks` |
+//! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks` and anchors in `anchors`, bit 3 anchors follow |
 //! | varint, varint | inlinks, inlinks_external |
+//! | | with bit 3: anchors, see [`crate::views::anchors`] |
 //! | varint | with bit 2: number of the URI |
 //! | for each in-link: varint, varint | without bit 2: number of the source: epochs since that of the one before, place |
-//!
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use invariant::holds;
@@ -25,7 +27,9 @@ use crate::cut::{Cut, Rows};
 use crate::domain_of::DomainOf;
 use crate::error::SnapshotError;
 use crate::ids::Epoch;
+use crate::rows::AnchorRow;
 use crate::tables::Table;
+use crate::views::anchors::{self, Host, Moved, Said};
 use crate::views::inlinks::{self, Sources};
 use crate::views::links::{LinkChange, Relinked};
 use crate::views::sources::{SourceId, SourceKeys};
@@ -37,9 +41,10 @@ const ROW_VERSION: u8 = 2;
 const CAPTURED: u8 = 1;
 const IS_PAGE: u8 = 2;
 const SPILLED: u8 = 4;
+const HAS_ANCHORS: u8 = 8;
 
 /// In-links kept in the row itself.
-pub(crate) const INLINE_MAX: usize = 8;
+pub(crate) const INLINE_MAX: usize = if cfg!(test) { 3 } else { 8 };
 
 /// In-link counts of a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,6 +60,8 @@ pub(crate) struct UriState {
     pub(crate) is_page: bool,
     pub(crate) counts: Counts,
     pub(crate) sources: Sources,
+    /// What the links say, where the sources stand in the row, too.
+    pub(crate) said: Said,
 }
 
 /// What an epoch did to one URI.
@@ -68,6 +75,8 @@ pub(crate) struct UriChange {
     pub(crate) after: Option<Counts>,
     pub(crate) was_page: bool,
     pub(crate) is_page: bool,
+    /// What search is told of the anchors of a page, where that is new to it.
+    pub(crate) anchors: Option<Vec<AnchorRow>>,
 }
 
 /// Folds link changes (sorted by target and source) and version changes (sorted by key) into the URIs they
@@ -93,7 +102,7 @@ pub(crate) fn apply(
         links.is_sorted_by(|a, b| a.target_key <= b.target_key),
         "changed links are in order of their targets"
     );
-    let source_domains = domains_of_sources(domain_of, versions, &links);
+    let origins = origins(domain_of, versions, &links);
     let mut changes = Vec::with_capacity(links.len() / 2 + versions.len());
     let mut captured = versions
         .iter()
@@ -117,10 +126,11 @@ pub(crate) fn apply(
         incoming.clear();
         let url_key = match (group, version) {
             (Some(group), _) => {
-                incoming.extend(group.iter().map(|link| Incoming {
+                incoming.extend(group.iter_mut().map(|link| Incoming {
                     source: sources[link.source as usize],
-                    source_domain: &source_domains[link.source as usize],
-                    added: link.added,
+                    origin: &origins[link.source as usize],
+                    before: link.before.take(),
+                    after: link.after.take(),
                 }));
                 std::mem::take(&mut group[0].target_key)
             }
@@ -137,28 +147,54 @@ pub(crate) fn apply(
     }
 }
 
-/// Domain of every version that is the source of a changed link.
-fn domains_of_sources(
-    domain_of: &mut DomainOf,
-    versions: &[VersionChange],
-    links: &[LinkChange],
-) -> Vec<Arc<str>> {
-    let mut domains = vec![Arc::from(""); versions.len()];
+/// Where a link comes from.
+#[derive(Clone)]
+struct Origin {
+    domain: Arc<str>,
+    host: Host,
+}
+
+/// Of every version that is the source of a changed link.
+fn origins(domain_of: &mut DomainOf, versions: &[VersionChange], links: &[LinkChange]) -> Vec<Origin> {
+    let none = Origin {
+        domain: Arc::from(""),
+        host: 0,
+    };
+    let mut origins = vec![none; versions.len()];
     let mut is_source = vec![false; versions.len()];
     for link in links {
         is_source[link.source as usize] = true;
     }
     for (i, version) in versions.iter().enumerate().filter(|&(i, _)| is_source[i]) {
-        domains[i] = domain_of.get(&version.url_key);
+        origins[i] = Origin {
+            domain: domain_of.get(&version.url_key),
+            host: anchors::host_of(&version.url_key),
+        };
     }
-    domains
+    origins
 }
 
-/// A link to the URI at hand, gained or lost.
+/// A link to the URI at hand, gained or lost or with another anchor text.
 struct Incoming<'a> {
     source: SourceId,
-    source_domain: &'a Arc<str>,
-    added: bool,
+    origin: &'a Origin,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// What they change of what is said of the URI.
+fn moved(incoming: &[Incoming<'_>]) -> Moved {
+    let mut moved = Moved::new();
+    for link in incoming {
+        for (text, by) in [(&link.before, -1), (&link.after, 1)] {
+            let text = text.as_deref().map_or("", anchors::cut);
+            if !text.is_empty() {
+                *moved.entry((text.to_owned(), link.origin.host)).or_default() += by;
+            }
+        }
+    }
+    moved.retain(|_, by| *by != 0);
+    moved
 }
 
 /// URIs being folded.
@@ -189,11 +225,16 @@ impl Step<'_, '_> {
             return Ok(None);
         }
         let counts = count(&url_key, old.counts, &domain, incoming)?;
+        let spilled = old.sources.number();
+        let sources = self.move_sources(old.sources, incoming)?;
+        let is_new_page = is_page && !old.is_page;
+        let (said, anchors) = self.move_anchors(spilled, &sources, old.said, moved(incoming), is_new_page)?;
         let now = UriState {
             captured,
             is_page,
             counts,
-            sources: self.move_sources(old.sources, incoming)?,
+            sources,
+            said,
         };
         let stays = captured || counts.inlinks > 0;
         if stays {
@@ -213,7 +254,34 @@ impl Step<'_, '_> {
             after: stays.then_some(counts),
             was_page: old.is_page,
             is_page,
+            anchors: anchors.filter(|_| is_page),
         }))
+    }
+
+    /// What is said of a URI now: in its row, or in rows of its own under the number that it has (`before`: had). With it, what
+    /// search is told, if that has changed or is asked for `always`.
+    fn move_anchors(
+        &mut self,
+        before: Option<u64>,
+        sources: &Sources,
+        mut said: Said,
+        moved: Moved,
+        always: bool,
+    ) -> Result<(Said, Option<Vec<AnchorRow>>), SnapshotError> {
+        if let Some(number) = before {
+            let recounted = anchors::apply_to_rows(self.cut, self.write, number, moved)?;
+            let shown = anchors::shown_of_rows(self.cut, number, recounted, always)?;
+            return Ok((said, shown));
+        }
+        let (is_moved, shown_before) = (!moved.is_empty(), anchors::shown(&said));
+        anchors::apply(&mut said, moved);
+        let shown = anchors::shown(&said);
+        let is_other = is_moved && !anchors::weigh_the_same(&shown, &shown_before);
+        if let Some(number) = sources.number() {
+            anchors::put_all(self.write, number, &said);
+            said.clear();
+        }
+        Ok((said, Some(shown).filter(|_| always || is_other)))
     }
 
     /// Adds and removes sources: in the row as long as there are few, then as rows of their own.
@@ -229,8 +297,8 @@ impl Step<'_, '_> {
         };
         for link in incoming {
             match inline.binary_search(&link.source) {
-                Err(place) if link.added => inline.insert(place, link.source),
-                Ok(place) if !link.added => {
+                Err(place) if link.before.is_none() => inline.insert(place, link.source),
+                Ok(place) if link.after.is_none() => {
                     inline.remove(place);
                 }
                 _ => {}
@@ -271,8 +339,8 @@ impl Step<'_, '_> {
         for link in incoming {
             let place = link.source.place;
             match places.binary_search(&place) {
-                Err(at) if link.added => places.insert(at, place),
-                Ok(at) if !link.added => {
+                Err(at) if link.before.is_none() => places.insert(at, place),
+                Ok(at) if link.after.is_none() => {
                     places.remove(at);
                 }
                 _ => {}
@@ -295,9 +363,14 @@ fn count(
 ) -> Result<Counts, SnapshotError> {
     let (mut added, mut removed) = (Counts::default(), Counts::default());
     for link in incoming {
-        let side = if link.added { &mut added } else { &mut removed };
+        let side = match (&link.before, &link.after) {
+            (None, _) => &mut added,
+            (_, None) => &mut removed,
+            // The same link with another anchor text.
+            _ => continue,
+        };
         side.inlinks += 1;
-        side.inlinks_external += u64::from(**link.source_domain != *domain);
+        side.inlinks_external += u64::from(*link.origin.domain != *domain);
     }
     let inlinks = (before.inlinks + added.inlinks).checked_sub(removed.inlinks);
     let external = (before.inlinks_external + added.inlinks_external).checked_sub(removed.inlinks_external);
@@ -317,10 +390,16 @@ pub(crate) fn encode(uri: &UriState) -> Vec<u8> {
     out.push(ROW_VERSION);
     let spilled = matches!(uri.sources, Sources::Spilled(_));
     out.push(
-        u8::from(uri.captured) * CAPTURED + u8::from(uri.is_page) * IS_PAGE + u8::from(spilled) * SPILLED,
+        u8::from(uri.captured) * CAPTURED
+            + u8::from(uri.is_page) * IS_PAGE
+            + u8::from(spilled) * SPILLED
+            + u8::from(!uri.said.is_empty()) * HAS_ANCHORS,
     );
     codec::put_varint(&mut out, uri.counts.inlinks);
     codec::put_varint(&mut out, uri.counts.inlinks_external);
+    if !uri.said.is_empty() {
+        anchors::put_inline(&mut out, &uri.said);
+    }
     match &uri.sources {
         Sources::Spilled(number) => codec::put_varint(&mut out, *number),
         Sources::Inline(sources) => {
@@ -342,6 +421,10 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
         inlinks: r.varint()?,
         inlinks_external: r.varint()?,
     };
+    let said = match flags & HAS_ANCHORS {
+        0 => Said::new(),
+        _ => anchors::get_inline(&mut r)?,
+    };
     let sources = if flags & SPILLED != 0 {
         Sources::Spilled(r.varint()?)
     } else {
@@ -361,6 +444,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
         is_page: flags & IS_PAGE != 0,
         counts,
         sources,
+        said,
     })
 }
 
@@ -376,7 +460,23 @@ pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState, Corrupt> {
             inlinks_external: r.varint()?,
         },
         sources: Sources::default(),
+        said: Said::new(),
     })
+}
+
+/// What the links to a URI say, as search is told of it.
+pub(crate) fn read_anchors(cut: &Cut, url_key: &str) -> Result<Vec<AnchorRow>, SnapshotError> {
+    let Some(row) = cut.get(Table::Uris, url_key.as_bytes())? else {
+        return Ok(Vec::new());
+    };
+    let uri = cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?;
+    match uri.sources {
+        Sources::Inline(_) => Ok(anchors::shown(&uri.said)),
+        Sources::Spilled(number) => {
+            let shown = anchors::shown_of_rows(cut, number, BTreeMap::new(), true)?;
+            Ok(shown.unwrap_or_default())
+        }
+    }
 }
 
 /// Flags and counts of one URI.
@@ -418,6 +518,7 @@ mod tests {
             epoch: Epoch(epoch),
             place,
         };
+        let said = Said::from([(("home".to_owned(), 7), 2)]);
         for sources in [
             Sources::Inline(vec![]),
             Sources::Inline(vec![source(1, 7), source(1, 300), source(u64::MAX, 0)]),
@@ -429,6 +530,10 @@ mod tests {
                 counts: Counts {
                     inlinks: 500,
                     inlinks_external: 2,
+                },
+                said: match sources {
+                    Sources::Inline(_) => said.clone(),
+                    Sources::Spilled(_) => Said::new(),
                 },
                 sources,
             };
