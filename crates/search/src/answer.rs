@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rights::Sight;
 
-use crate::collect::{Collect, Collected, Found};
+use crate::collect::{self, After, Collect, Collected, Found};
 use crate::compile::{self, Compiler, Mode};
 use crate::cursor::Cursor;
 use crate::document::Row;
@@ -13,6 +13,7 @@ use crate::grouped::{Grouped, Grouping};
 use crate::index::SearchIndex;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
+use crate::profile::{self, Profile, RANKED};
 use crate::query::{self, Parsed};
 use crate::results::{Hit, Order, Query, Results, TextOf, TextSought};
 use crate::snippet::{Snippet, Snippets};
@@ -56,6 +57,11 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         });
     }
     let limit = query.limit.min(LIMIT_MAX);
+    // Behind the matches that a profile puts in order, a list goes on in the order of scores.
+    let is_personal = limit > 0
+        && query.order == Order::Relevance
+        && !query.profile.is_empty()
+        && cursor.as_ref().is_none_or(|cursor| cursor.personal);
     // A cursor keeps the mode of its list: its next page must be of the same matches.
     let mut mode = match &cursor {
         Some(cursor) => cursor.mode,
@@ -70,12 +76,13 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         per_site: query.per_site,
         distinct: query.distinct,
     };
+    let personal_after = cursor.take_if(|_| is_personal).map(|cursor| cursor.after);
     let mut run = |mode| {
         let collect = Collect {
             buckets: &seen.buckets,
             visible: &seen.visible,
             near: &near,
-            limit,
+            limit: if is_personal { RANKED } else { limit },
             after: cursor.take().map(|cursor| cursor.after),
             facets: query.facets,
             order: query.order,
@@ -95,9 +102,21 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
     if mode == Mode::Most {
         parsed.notes.push(Note::new(NoteKind::MostOfTheWords, ""));
     }
+    let mut next = match is_personal {
+        true => put_in_order(
+            view,
+            &query.profile,
+            &mut found,
+            personal_after.as_ref(),
+            limit,
+            mode,
+        )?,
+        false => None,
+    };
     let understood = parsed.to_string();
     let by_score = query.order == Order::Relevance;
     let explained = (query.explain && by_score).then_some(&compiler);
+    let explained = explained.map(|compiler| (compiler, &query.profile));
     let mut hits = hits(view, &parsed, &found.best, explained, text_of)?;
     if !by_score {
         hits.iter_mut().for_each(|hit| hit.score = 0.0);
@@ -108,13 +127,10 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         let counts = facets::years(&found.counts);
         years = view.years.beside(&view.searcher, &seen.visible, counts)?;
     }
-    let next = match (found.more, found.best.last(), hits.last()) {
-        (true, Some(last), Some(hit)) => {
-            let identity = schema::identity(&hit.url_key, &hit.version);
-            Some(Cursor::encode(mode, last.score, &identity))
-        }
-        _ => None,
-    };
+    if let (None, true, Some(last), Some(hit)) = (&next, found.more, found.best.last(), hits.last()) {
+        let identity = schema::identity(&hit.url_key, &hit.version);
+        next = Some(Cursor::encode(mode, is_personal, last.score, &identity));
+    }
     Ok(Results {
         understood,
         notes: parsed.notes,
@@ -127,6 +143,27 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         years,
         next,
     })
+}
+
+/// Puts the best matches in the order of a profile. Gives the cursor behind them, where all of them are shown and others follow.
+fn put_in_order(
+    view: &View,
+    profile: &Profile,
+    found: &mut Collected,
+    after: Option<&After>,
+    limit: usize,
+    mode: Mode,
+) -> Result<Option<String>, SearchError> {
+    let last = found.best.last().map(|last| (last.score, last.address));
+    let ranked = std::mem::take(&mut found.best);
+    let page = profile::reorder(&view.searcher, profile, ranked, after, limit)?;
+    found.best = page.best;
+    let others_follow = std::mem::replace(&mut found.more, page.more);
+    let Some((score, address)) = last.filter(|_| others_follow && !page.more) else {
+        return Ok(None);
+    };
+    let key = collect::key_of(&view.searcher, address)?.unwrap_or_default();
+    Ok(Some(Cursor::encode(mode, false, score, &key)))
 }
 
 /// Which versions are looked at. When a version ended is known from the capture after it: past versions are for those from whom no
@@ -176,7 +213,7 @@ fn hits(
     view: &View,
     parsed: &Parsed,
     best: &[Found],
-    explained: Option<&Compiler<'_>>,
+    explained: Option<(&Compiler<'_>, &Profile)>,
     text_of: &TextOf<'_>,
 ) -> Result<Vec<Hit>, SearchError> {
     let rows = rows(view, best)?;
@@ -184,7 +221,7 @@ fn hits(
     let mut hits = Vec::with_capacity(best.len());
     for (index, (found, row)) in best.iter().zip(rows).enumerate() {
         let explanation = explained
-            .map(|compiler| explain::explain(view, compiler, parsed, found, &row))
+            .map(|(compiler, profile)| explain::explain(view, compiler, parsed, profile, found, &row))
             .transpose()?;
         hits.push(Hit {
             snippet: std::mem::take(&mut snippets[index]),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{Column, StrColumn};
-use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
+use tantivy::{DocAddress, DocId, Score, Searcher, SegmentOrdinal, SegmentReader};
 
 use crate::buckets::Buckets;
 use crate::facets::{Counter, Counts};
@@ -42,6 +42,8 @@ pub(crate) struct Collect<'v> {
 pub(crate) struct Found {
     /// Score, or place in an order by time.
     pub(crate) score: Units,
+    /// Of that, what a profile added.
+    pub(crate) gain: Units,
     pub(crate) bucket: u8,
     pub(crate) address: DocAddress,
     /// Where results are grouped.
@@ -160,6 +162,7 @@ impl SegmentFound {
         self.key = None;
         Some(Found {
             score,
+            gain: 0,
             bucket: bucket_of(&self.buckets, document),
             address: DocAddress::new(self.segment, document),
             group: None,
@@ -210,6 +213,19 @@ impl Times {
 
 pub(crate) fn bucket_of(buckets: &[u8], document: DocId) -> u8 {
     buckets.get(document as usize).copied().unwrap_or(0)
+}
+
+/// What a document is held under.
+pub(crate) fn key_of(searcher: &Searcher, address: DocAddress) -> tantivy::Result<Option<String>> {
+    let reader = searcher.segment_reader(address.segment_ord);
+    let Some(keys) = reader.fast_fields().str(schema::KEY)? else {
+        return Ok(None);
+    };
+    let Some(ordinal) = keys.ords().first(address.doc_id) else {
+        return Ok(None);
+    };
+    let mut key = String::new();
+    Ok(keys.ord_to_str(ordinal, &mut key)?.then_some(key))
 }
 
 /// Ordinal of the first key that is greater than `key`.

@@ -8,6 +8,7 @@ use crate::collect::Found;
 use crate::compile::Compiler;
 use crate::document::Row;
 use crate::forms::{Counts, Forms};
+use crate::profile::{Gains, Profile};
 use crate::query::{Parsed, Phrase};
 use crate::rank;
 use crate::schema;
@@ -19,6 +20,7 @@ pub(crate) fn explain(
     view: &View,
     compiler: &Compiler<'_>,
     parsed: &Parsed,
+    profile: &Profile,
     found: &Found,
     row: &Row,
 ) -> tantivy::Result<Value> {
@@ -42,8 +44,24 @@ pub(crate) fn explain(
         },
         "near": { "score": rank::points(near) },
         "prior": { "score": rank::points(prior), "inlink_bucket": found.bucket },
+        "profile": { "score": rank::points(found.gain), "parts": preferred(view, profile, found)? },
         "final": rank::points(found.score),
     }))
+}
+
+/// The preferences that hold for the page, each with the per cent that it adds to the score.
+fn preferred(view: &View, profile: &Profile, found: &Found) -> tantivy::Result<Vec<Value>> {
+    let reader = view.searcher.segment_reader(found.address.segment_ord);
+    let gains = Gains::open(profile, reader)?;
+    let percents = gains.percents(found.address.doc_id);
+    let held = profile
+        .preferences()
+        .iter()
+        .zip(percents)
+        .filter(|(_, percent)| *percent > 0);
+    Ok(held
+        .map(|(preference, percent)| json!({ "for": preference.to_string(), "percent": percent }))
+        .collect())
 }
 
 fn score_of(

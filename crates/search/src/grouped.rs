@@ -149,6 +149,7 @@ impl Collector for Grouped<'_, '_> {
             };
             all.best.push(Found {
                 score: one.score,
+                gain: 0,
                 bucket: one.bucket,
                 address: DocAddress::new(one.segment, one.document),
                 group: Some(Group {

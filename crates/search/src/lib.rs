@@ -39,6 +39,7 @@ mod near;
 mod note;
 mod panics;
 mod phrase_docs;
+mod profile;
 mod query;
 mod queue;
 mod rank;
@@ -61,6 +62,7 @@ pub use document::{Anchor, Change, Document, Gone, Version};
 pub use error::{ApplyError, OpenError, SearchError};
 pub use index::SearchIndex;
 pub use note::{Note, NoteKind};
+pub use profile::{Profile, ProfileError};
 pub use results::{
     Facet, FacetValue, Group, Hit, Order, Query, Ranking, Results, TextOf, TextSought, YearCount,
 };

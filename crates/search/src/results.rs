@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::document::Version;
 use crate::note::Note;
+use crate::profile::Profile;
 use crate::snippet::Snippet;
 
 /// What is asked.
@@ -27,6 +28,8 @@ pub struct Query {
     pub per_site: usize,
     /// Of results with the same payload digest the first alone.
     pub distinct: bool,
+    /// What who asks prefers; of no effect in an order that is not by score.
+    pub profile: Profile,
     /// The parts of the ranking that are in use.
     pub ranking: Ranking,
 }

@@ -328,7 +328,7 @@ fn sites(host: &str) -> Vec<String> {
 }
 
 /// `text/html` gives `text/html`, `text` and `html`.
-fn kinds(mime: &str) -> Vec<&str> {
+pub(crate) fn kinds(mime: &str) -> Vec<&str> {
     match mime.split_once('/') {
         Some((first, second)) => vec![mime, first, second],
         None => vec![mime],

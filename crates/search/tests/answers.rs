@@ -433,3 +433,55 @@ fn words_of_links_are_found_by_who_sees_all_of_them() {
         }
     }
 }
+
+#[test]
+fn what_is_near_in_an_organisation_comes_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let of = |name: &str, key: &str, mime: &str| Document {
+        url_key: key.to_owned(),
+        mime: mime.to_owned(),
+        ..page(name, "", "the library of the university")
+    };
+    let pages = [
+        of("a", "uk,ac,ox)/elsewhere", "text/html"),
+        of("b", "uk,ac,ox,cs)/department", "text/html"),
+        of("c", "uk,ac,ox,cs,sub)/below", "text/html"),
+        of("d", "uk,ac,cam)/other", "application/pdf"),
+        of("e", "org,example)/far", "text/html"),
+    ];
+    index.apply(1, pages.map(upsert)).unwrap();
+    index.flush().unwrap();
+    let order = |profile: &str| {
+        let query = Query {
+            text: "library".to_owned(),
+            limit: 10,
+            explain: true,
+            profile: profile.parse().unwrap(),
+            ..Query::default()
+        };
+        index.search(&query, &Sight::everything(), &|_| None).unwrap()
+    };
+    assert_eq!(
+        names(&order("")).join(" "),
+        "far other elsewhere department below"
+    );
+    let near = order("place:cs.ox.ac.uk^40 type:pdf^10");
+    assert_eq!(names(&near).join(" "), "department below elsewhere other far");
+    for hit in &near.hits {
+        let explained = hit.explanation.as_ref().unwrap();
+        let score = |part: &str| explained[part]["score"].as_f64().unwrap();
+        assert_eq!(
+            score("bm25") + score("near") + score("prior") + score("profile"),
+            hit.score
+        );
+    }
+    let parts = |hit: usize| &near.hits[hit].explanation.as_ref().unwrap()["profile"]["parts"];
+    assert_eq!(parts(2)[0]["percent"], 20);
+    assert_eq!(
+        (&parts(3)[0]["for"], &parts(4).as_array().unwrap().len()),
+        (&"type:pdf".into(), &0)
+    );
+    let by_site = order("site:example.org^1 lang:de");
+    assert_eq!(names(&by_site)[0], "far");
+}

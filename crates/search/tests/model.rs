@@ -352,6 +352,58 @@ fn check_time(index: &SearchIndex, model: &Model) {
     assert_eq!(found.total, expected.count() as u64);
 }
 
+/// Matches in the order of profiles: every score of a plain list raised by hand, and put in order.
+fn check_profiles(index: &SearchIndex, model: &Model) {
+    let percent = |hit: &Hit, profile: &str| -> u64 {
+        let document = model.keys[&hit.url_key].current.as_ref().unwrap();
+        match profile {
+            "lang:de^50" => u64::from(document.language == "de") * 50,
+            "site:example.org^30 place:deep.example.org^41 type:html site:org.uk" => 30 + 20 + 20,
+            "from:2010^7 to:2010-06^90 lang:xx" => {
+                u64::from(hit.fetch_time_ms >= 1_262_304_000_000) * 7
+                    + u64::from(hit.fetch_time_ms < 1_277_942_400_000) * 90
+            }
+            _ => u64::from(document.language == "en") * 1000 + u64::from(document.collection == "first"),
+        }
+    };
+    for text in ["root", "root zone", ALL] {
+        let plain = all(index, text);
+        for profile in [
+            "lang:de^50",
+            "site:example.org^30 place:deep.example.org^41 type:html site:org.uk",
+            "from:2010^7 to:2010-06^90 lang:xx",
+            "lang:en^1000 collection:first^1",
+        ] {
+            let units = |score: f64| (score * 4096.0) as u64;
+            let raised = |hit: &Hit| {
+                let score = units(hit.score);
+                score + score * percent(hit, profile) / 100
+            };
+            let (best, others) = plain.hits.split_at(plain.hits.len().min(1000));
+            let best = best.iter().map(|hit| (raised(hit), hit.url_key.as_str()));
+            let mut expected: Vec<(u64, &str)> = best.collect();
+            expected.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+            expected.extend(others.iter().map(|hit| (units(hit.score), hit.url_key.as_str())));
+            let found = all_of(
+                index,
+                Query {
+                    text: text.to_owned(),
+                    limit: 7,
+                    profile: profile.parse().unwrap(),
+                    ..Query::default()
+                },
+            );
+            let found: Vec<(u64, &str)> = found
+                .hits
+                .iter()
+                .map(|hit| (units(hit.score), hit.url_key.as_str()))
+                .collect();
+            let first = found.iter().zip(&expected).find(|(one, other)| one != other);
+            assert!(found == expected, "{text}, {profile}: {first:?}");
+        }
+    }
+}
+
 /// All answers to a query, page by page, without what may differ between two runs.
 fn all(index: &SearchIndex, text: &str) -> Results {
     all_of(
@@ -416,6 +468,7 @@ pub(crate) fn check(index: &SearchIndex, model: &Model) {
     fresh.flush().unwrap();
     check_time(index, model);
     check_lists(index, model);
+    check_profiles(index, model);
     assert_eq!(index.check(model.held()), Ok(Vec::new()));
     for query in QUERIES {
         assert_eq!(all(index, query), all(&fresh, query), "{query}");
@@ -460,6 +513,32 @@ fn any_history_answers_as_its_outcome_alone() {
         index.flush().unwrap();
         check(&index, &model);
     }
+}
+
+/// Behind the matches that a profile puts in order come the others, each once.
+#[test]
+fn a_list_in_the_order_of_a_profile_goes_on_behind_its_best() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let pages = (0..2500).map(|number| Document {
+        language: ["en", "de"][usize::from(number % 5 == 0)].to_owned(),
+        ..page(&format!("{number:05}"), "", &"root ".repeat(1 + number % 7))
+    });
+    index.apply(1, pages.map(upsert)).unwrap();
+    index.flush().unwrap();
+    let query = |profile: &str| Query {
+        text: "root".to_owned(),
+        limit: 300,
+        profile: profile.parse().unwrap(),
+        ..Query::default()
+    };
+    let (plain, personal) = (all_of(&index, query("")), all_of(&index, query("lang:de^900")));
+    let keys = |hits: &[Hit]| hits.iter().map(|hit| hit.url_key.clone()).collect::<Vec<_>>();
+    assert_eq!(keys(&plain.hits[1000..]), keys(&personal.hits[1000..]));
+    let sorted = |hits: &[Hit]| keys(hits).into_iter().collect::<BTreeSet<_>>();
+    assert_eq!(sorted(&plain.hits[..1000]), sorted(&personal.hits[..1000]));
+    let german = personal.hits[..1000].iter().map(|hit| hit.language == "de");
+    assert!(german.clone().is_sorted_by(|a, b| a >= b) && german.filter(|is| *is).count() == 200);
 }
 
 #[test]

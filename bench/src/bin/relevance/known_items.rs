@@ -84,11 +84,11 @@ impl Crawls {
         self.pages.len()
     }
 
-    /// The pages without the anchors of a part.
-    pub(crate) fn pages_without(&self, part: u8) -> Vec<Document> {
+    /// The pages, without the anchors of a part.
+    pub(crate) fn pages_without(&self, part: Option<u8>) -> Vec<Document> {
         let mut pages = self.pages.clone();
         for page in &mut pages {
-            page.anchors.retain(|anchor| part_of(&anchor.text) != part);
+            page.anchors.retain(|anchor| Some(part_of(&anchor.text)) != part);
         }
         pages
     }

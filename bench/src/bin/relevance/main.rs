@@ -4,7 +4,8 @@
 //! `cargo run --release -p bench --bin relevance -- [--data ../shared/data]` prints one table. Each row has one part of
 //! the ranking more than the row above. A known item is a page of a crawl that another of its pages links to: the query
 //! is the anchor's text, the page is what should come first. Where anchors are searched, those of other queries are: the anchors are dealt into
-//! five parts, and the queries of a part are asked of an index that lacks the anchors of this part, so that no query finds itself.
+//! five parts, and the queries of a part are asked of an index that lacks the anchors of this part, so that no query finds itself. The last row
+//! is what people get who ask with the very words of a link.
 
 use std::path::{Path, PathBuf};
 
@@ -41,18 +42,26 @@ struct Row {
     /// With languages come stems, and function words.
     language: bool,
     near: bool,
-    /// What links of the crawls say.
-    anchors: bool,
+    anchors: Anchors,
 }
 
-const ROWS: [Row; 6] = [
+/// What links of the crawls say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Anchors {
+    None,
+    /// All but the query, and others of its part.
+    Others,
+    All,
+}
+
+const ROWS: [Row; 7] = [
     Row {
         name: "text alone, words without diacritics",
         title: false,
         url: false,
         language: false,
         near: false,
-        anchors: false,
+        anchors: Anchors::None,
     },
     Row {
         name: "+ title, which counts three times",
@@ -60,7 +69,7 @@ const ROWS: [Row; 6] = [
         url: false,
         language: false,
         near: false,
-        anchors: false,
+        anchors: Anchors::None,
     },
     Row {
         name: "+ words of URL and host",
@@ -68,7 +77,7 @@ const ROWS: [Row; 6] = [
         url: true,
         language: false,
         near: false,
-        anchors: false,
+        anchors: Anchors::None,
     },
     Row {
         name: "+ stems and function words by language",
@@ -76,7 +85,7 @@ const ROWS: [Row; 6] = [
         url: true,
         language: true,
         near: false,
-        anchors: false,
+        anchors: Anchors::None,
     },
     Row {
         name: "+ nearness",
@@ -84,7 +93,7 @@ const ROWS: [Row; 6] = [
         url: true,
         language: true,
         near: true,
-        anchors: false,
+        anchors: Anchors::None,
     },
     Row {
         name: "+ anchors of other links",
@@ -92,7 +101,15 @@ const ROWS: [Row; 6] = [
         url: true,
         language: true,
         near: true,
-        anchors: true,
+        anchors: Anchors::Others,
+    },
+    Row {
+        name: "+ the query's own anchor",
+        title: true,
+        url: true,
+        language: true,
+        near: true,
+        anchors: Anchors::All,
     },
 ];
 
@@ -112,7 +129,7 @@ impl Row {
         Ranking {
             stems: self.language,
             near: self.near,
-            anchors: self.anchors,
+            anchors: self.anchors != Anchors::None,
             any_word,
         }
     }
@@ -168,14 +185,14 @@ fn measure_cacm(row: &Row, cacm: &Collection, abstracts: &[Document]) -> anyhow:
 
 fn measure_crawls(row: &Row, crawls: &Crawls) -> anyhow::Result<Found> {
     let mut ranks = Vec::with_capacity(crawls.items.len());
-    let parts = if row.anchors { PARTS } else { 1 };
-    for part in 0..parts {
+    let parts: Vec<Option<u8>> = match row.anchors {
+        Anchors::Others => (0..PARTS).map(Some).collect(),
+        _ => vec![None],
+    };
+    for part in parts {
         let indexed = Indexed::new(row, &crawls.pages_without(part))?;
-        let items = crawls
-            .items
-            .iter()
-            .filter(|item| parts == 1 || part_of(&item.anchor) == part);
-        for item in items {
+        let is_of_part = |anchor: &str| part.is_none_or(|part| part_of(anchor) == part);
+        for item in crawls.items.iter().filter(|item| is_of_part(&item.anchor)) {
             let keys = indexed.keys(&item.anchor, known_items::DEPTH, row.ranking(false))?;
             ranks.push(keys.iter().position(|key| *key == item.wanted));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use search::{Hit, Query, TextSought};
+use search::{Hit, Profile, Query, TextSought};
 
 use super::basis::Basis;
 use super::cursor;
@@ -20,6 +20,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
     {
         return Err(AskError::bad_request(cursor::NO_CURSOR));
     }
+    let profile: Profile = question.prefer.parse().map_err(AskError::bad_request)?;
     open.freshen_search().map_err(AskError::internal)?;
     let query = Query {
         text: question.query.clone(),
@@ -31,6 +32,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         all_versions: question.all_versions,
         per_site: question.per_site,
         distinct: question.distinct,
+        profile,
         ..Query::default()
     };
     let text_of = |sought: &TextSought<'_>| match sought.past {

@@ -29,6 +29,8 @@ pub struct SearchQuestion {
     pub per_site: usize,
     /// Whether of results with the same content (payload digest) the first is shown alone.
     pub distinct: bool,
+    /// What who asks prefers, as a profile (`lang:de site:example.org^40`): the best results are put in order by it.
+    pub prefer: String,
 }
 
 /// Results of a search.

@@ -423,6 +423,15 @@ fn searches() -> Vec<Question> {
             all_versions: numbers.below(4) == 0,
             per_site: numbers.below(4).saturating_sub(1),
             distinct: numbers.below(3) == 0,
+            prefer: numbers
+                .of(&[
+                    "",
+                    "",
+                    "lang:de",
+                    "site:museum.org^70 collection:open",
+                    "place:www.museum.org from:2012",
+                ])
+                .to_string(),
         }
         .into()
     };

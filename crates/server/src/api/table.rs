@@ -104,6 +104,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::Flag,
                 "show the first alone of results with the same content (payload digest)",
             ),
+            query(
+                "prefer",
+                Kind::Text,
+                "show first, of the best 1,000 results, what is preferred: lang:, site:, place:, collection:, type:, from: and to:, each worth 20 per cent of a score, or ^N per cent",
+            ),
         ],
         serves: Serves::Answer {
             answer: "search",
@@ -460,6 +465,7 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
         all_versions: arguments.flag("all_versions"),
         per_site: usize::try_from(arguments.number("per_site")).unwrap_or(usize::MAX),
         distinct: arguments.flag("distinct"),
+        prefer: arguments.owned("prefer").unwrap_or_default(),
     }))
 }
 

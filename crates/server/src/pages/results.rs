@@ -26,6 +26,8 @@ struct Asked {
     after: Option<String>,
     explain: bool,
     list: List,
+    /// What who asks prefers.
+    prefer: String,
     /// Number of results on the pages before this one.
     before: u64,
 }
@@ -81,6 +83,10 @@ impl Asked {
                 ("all_versions", flag(list.all_versions)),
                 ("per_site", flag(list.one_per_site)),
                 ("distinct", flag(list.distinct)),
+                (
+                    "prefer",
+                    Some(self.prefer.as_str()).filter(|prefer| !prefer.is_empty()),
+                ),
             ],
         )
     }
@@ -97,6 +103,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             one_per_site: is_set(&query, "per_site"),
             distinct: is_set(&query, "distinct"),
         },
+        prefer: query.text("prefer"),
         // Only for the numbers beside the results: the cursor alone decides which results these are.
         before: query.get("before").and_then(|n| n.parse().ok()).unwrap_or(0),
     };
@@ -114,6 +121,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         all_versions: asked.list.all_versions,
         per_site: usize::from(asked.list.one_per_site),
         distinct: asked.list.distinct,
+        prefer: asked.prefer.clone(),
     };
     let Answer { epoch, body: found } = context.asker.ask(question).await?;
     let frame = Frame {
@@ -267,6 +275,28 @@ fn lists(asked: &Asked) -> Markup {
                     a href=(asked.first_of(other)) rel="nofollow" aria-current=[is_set.then_some("true")] { (name) }
                 }
             }
+            (preferences(asked))
+        }
+    }
+}
+
+/// A field for what who asks prefers.
+fn preferences(asked: &Asked) -> Markup {
+    let kept = asked.first_of(List {
+        order: SearchOrder::Relevance,
+        ..asked.list
+    });
+    html! {
+        details.preferences open[!asked.prefer.is_empty()] {
+            summary { "Prefer" }
+            form action="/search" method="get" {
+                @for (name, value) in link::parameters(&kept).filter(|(name, _)| name != "prefer") {
+                    input type="hidden" name=(name) value=(value);
+                }
+                label { span.soft { "Of the best 1,000 results show first what is" }
+                    input type="text" name="prefer" value=(asked.prefer) placeholder="lang:de site:example.org^40 from:2010"; }
+                button { "Show" }
+            }
         }
     }
 }
@@ -352,6 +382,7 @@ fn hit_item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
             after: None,
             explain: false,
             list,
+            prefer: asked.prefer.clone(),
             before: 0,
         };
         facts.push(

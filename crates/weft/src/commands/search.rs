@@ -30,6 +30,7 @@ Examples:
   weft search 'archiv*'                       words that begin so (three letters or more)
   weft search domain --explain                how each score came about
   weft search domain --per-site 2 --distinct  no site and no content again and again
+  weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   what is German, or of that department, comes first
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
@@ -66,6 +67,9 @@ pub(crate) struct Args {
     /// Show the first alone of results with the same content (payload digest)
     #[arg(long)]
     distinct: bool,
+    /// Of the best 1,000 results show first what you prefer: lang:, site:, place:, collection:, type:, from:, to:, each worth 20 per cent of a score, or ^N per cent
+    #[arg(long, value_name = "PROFILE")]
+    prefer: Vec<String>,
     #[command(flatten)]
     export: export::Args,
     #[command(flatten)]
@@ -105,6 +109,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         all_versions: args.all_versions,
         per_site: args.per_site,
         distinct: args.distinct,
+        prefer: args.prefer.join(" "),
     };
     if let Some(format) = args.export.export {
         return export::run(&question, format, &args.export, context);
@@ -133,6 +138,9 @@ fn again(question: &SearchQuestion) -> String {
     }
     if question.distinct {
         flags.push_str(" --distinct");
+    }
+    if !question.prefer.is_empty() {
+        flags.push_str(&format!(" --prefer {}", shell_word(&question.prefer)));
     }
     flags
 }

@@ -1,8 +1,12 @@
 //! `weft rights` and `--as`: rules on the command line, and what they change in answers.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::fixture;
+use crate::serve::Served;
 use crate::support::Place;
 
 fn loaded() -> Place {
@@ -219,4 +223,91 @@ fn a_token_is_shown_once_and_its_hash_kept() {
     place.good(&["rights", "token", "room", "--withdraw", "--tokens", "tokens.toml"]);
     let again = place.run(&["rights", "token", "room", "--withdraw", "--tokens", "tokens.toml"]);
     assert_eq!(again.code, Some(1), "{again:?}");
+}
+
+/// The two states of a changing rule, as many answers of `weft serve` show it.
+struct Changing {
+    /// Changes that were begun and that were done.
+    begun: AtomicU64,
+    done: AtomicU64,
+    /// Answers that were asked for and given between two changes, with the rule and without it.
+    checked: [AtomicU64; 2],
+}
+
+impl Changing {
+    /// Asks again and again until the changes are over; `hidden` says of an answer whether the rule held.
+    fn ask(&self, served: &Served, path: &str, changes: u64, hidden: &dyn Fn(&str) -> bool) {
+        while self.done.load(Ordering::SeqCst) < changes {
+            let before = self.done.load(Ordering::SeqCst);
+            let answer = served.get(path);
+            let after = self.begun.load(Ordering::SeqCst);
+            assert!(answer.starts_with("HTTP/1."), "{answer}");
+            // What was asked while a rule was being written may be answered either way.
+            if before == after {
+                let is_ruled = before % 2 == 1;
+                assert_eq!(
+                    hidden(&answer),
+                    is_ruled,
+                    "{path} after change {before}: {answer}"
+                );
+                self.checked[usize::from(is_ruled)].fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+/// While others ask, and while an input is loaded: what is asked after `weft rights` has ended is answered by the new rules.
+#[test]
+fn a_rule_changed_under_load_holds_for_every_question_that_begins_after() {
+    const CHANGES: u64 = 24;
+    let place = loaded();
+    place.good(&[
+        "synth",
+        "--pages",
+        "4000",
+        "--seed",
+        "7",
+        "--format",
+        "warc",
+        "more.warc.gz",
+    ]);
+    let served = Served::start(&place);
+    let mut loading = place.start(&["load", "more.warc.gz", "--rate", "400"]);
+    let changing = Changing {
+        begun: AtomicU64::new(0),
+        done: AtomicU64::new(0),
+        checked: [AtomicU64::new(0), AtomicU64::new(0)],
+    };
+    let questions: [(&str, &str); 4] = [
+        (
+            "/api/v1/search?q=site:museum.example&facets=1",
+            "museum.example/maps",
+        ),
+        ("/api/v1/captures?url=museum.example/*", "museum.example/maps"),
+        (
+            "/api/v1/inlinks?url=http://www.library.example/",
+            "museum.example",
+        ),
+        ("/search?q=globes", "The Museum"),
+    ];
+    std::thread::scope(|scope| {
+        for (path, shown) in questions {
+            let (changing, served) = (&changing, &served);
+            scope.spawn(move || changing.ask(served, path, CHANGES, &|answer| !answer.contains(shown)));
+        }
+        for change in 1..=CHANGES {
+            changing.begun.store(change, Ordering::SeqCst);
+            match change % 2 {
+                1 => place.good(&["rights", "add", "--deny", "--domain", "museum.example"]),
+                _ => place.good(&["rights", "rm", "1"]),
+            };
+            changing.done.store(change, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    for checked in &changing.checked {
+        let checked = checked.load(Ordering::SeqCst);
+        assert!(checked >= CHANGES, "{checked} answers");
+    }
+    assert!(loading.wait().expect("it ends").success());
 }
