@@ -8,7 +8,6 @@ mod files_objects;
 mod full_disk;
 #[cfg(target_os = "linux")]
 mod hanging;
-mod people;
 mod policies;
 mod program;
 mod redact;
