@@ -374,11 +374,11 @@ fn remove_unused(cut: &Cut, mender: &mut Mender<'_, '_>, used: Sorted, dir: &Pat
     }
 }
 
+/// A key, and nothing of its row.
+type Key = Result<(Vec<u8>, ()), Failure>;
+
 /// The keys of a table whose rows begin with numbers of URIs.
-fn rows_by_number(
-    cut: &Cut,
-    table: Table,
-) -> Result<Ahead<impl Iterator<Item = Result<(Vec<u8>, ()), Failure>>, ()>, Failure> {
+fn rows_by_number(cut: &Cut, table: Table) -> Result<Ahead<impl Iterator<Item = Key>, ()>, Failure> {
     Ahead::of(cut.iter(table).map(|row| Ok((row?.0.to_vec(), ()))))
 }
 

@@ -38,6 +38,9 @@ pub(crate) type Host = u32;
 /// Anchor texts, each with a host and the number of its pages.
 pub(crate) type Said = BTreeMap<(String, Host), u64>;
 
+/// One of them.
+type Saying = ((String, Host), u64);
+
 /// What comes to [`Said`] and goes.
 pub(crate) type Moved = BTreeMap<(String, Host), i64>;
 
@@ -235,7 +238,7 @@ fn read_row(
     key: &[u8],
     value: &[u8],
     texts: &mut BTreeMap<Vec<u8>, String>,
-) -> Result<Option<((String, Host), u64)>, Corrupt> {
+) -> Result<Option<Saying>, Corrupt> {
     let mut r = Reader::new(key);
     r.take(8)?;
     match r.u8()? {
