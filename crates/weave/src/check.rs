@@ -57,7 +57,7 @@ impl Snapshot {
             damages.explained(derived::inlinks(self), Table::Inlinks)?;
         }
         if let (Some(links), Some(uris)) = (&links, &uris)
-            && (links.said != uris.said || uris.anchor_rows != found::anchor_rows(self)?)
+            && links.said != uris.said
         {
             damages.explained(derived::anchors(self), Table::Anchors)?;
         }
@@ -75,6 +75,7 @@ impl Snapshot {
             ));
         }
         damages.add_all(uris.as_ref().and_then(|uris| uris.stray.clone()));
+        damages.add_all(uris.as_ref().and_then(|uris| uris.stray_anchors.clone()));
         damages.add_all(match derived::rankings(self) {
             Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
             other => other?,

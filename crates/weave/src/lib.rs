@@ -51,7 +51,7 @@ mod weave;
 mod write;
 
 pub use beside::{Arriving, NoteRenamed, WriteBeside};
-pub use bucket::inlinks_bucket;
+pub use bucket::{anchor_weight, inlinks_bucket};
 pub use check::{Checked, Damage};
 pub use crash::{CRASH_POINTS, PURGING_CRASH_POINTS, REBUILDING_CRASH_POINTS, UNDOING_CRASH_POINTS};
 pub use dump::{Details, DumpFormat, DumpRange, View};

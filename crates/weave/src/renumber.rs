@@ -18,7 +18,7 @@ use crate::cut::{Cut, Row};
 use crate::error::{OpenError, SnapshotError};
 use crate::ids::Epoch;
 use crate::tables::{Table, Tables};
-use crate::views::anchors::Said;
+use crate::views::anchors::Anchors;
 use crate::views::inlinks::{self, Sources};
 use crate::views::links;
 use crate::views::sources::{Numbering, SourceId};
@@ -126,7 +126,7 @@ impl Renumbering<'_> {
                 counts: uri.counts,
                 sources,
                 // Made from the links when all have their numbers: see `rebuild`.
-                said: Said::new(),
+                anchors: Anchors::default(),
             };
             write.put(Table::Uris, key, uris::encode(&now));
             if write.len() >= BATCH_ROWS {

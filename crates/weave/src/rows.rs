@@ -2,6 +2,7 @@
 
 use extract::CaptureKind;
 
+use crate::bucket::anchor_weight;
 use crate::ids::{Epoch, InputId};
 
 /// Sums over the archive.
@@ -53,11 +54,9 @@ pub struct AnchorRow {
 }
 
 impl AnchorRow {
-    /// How much it counts: 1 for one host, 1 more for each time that the number doubles, at most 8.
+    /// How much it counts: [`crate::anchor_weight`].
     pub fn weight(&self) -> u8 {
-        self.hosts
-            .checked_ilog2()
-            .map_or(0, |octaves| (octaves + 1).min(8) as u8)
+        anchor_weight(self.hosts)
     }
 }
 

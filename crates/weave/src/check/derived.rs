@@ -1,5 +1,6 @@
 //! Tables that follow from other tables, against what they follow from: where the first difference is.
 
+use extract::Link;
 use rustc_hash::FxHashMap;
 
 use super::damage::Damage;
@@ -10,7 +11,7 @@ use crate::error::{DumpError, SnapshotError};
 use crate::snapshot::Snapshot;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
-use crate::views::anchors::{self, Said};
+use crate::views::anchors::{self, Host};
 use crate::views::captures::{self, Stored};
 use crate::views::rankings::{RankingState, Recomputed, Scope};
 use crate::views::sources::SourceKeys;
@@ -65,84 +66,70 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
     }))
 }
 
-/// What is said of every URI, and the rows of it, against the links.
+/// What is said of every URI, against the links.
 pub(super) fn anchors(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
-    let sorted = sayings(snapshot)?.finish();
-    let mut sayings = sorted.map_err(|source| scratch(snapshot, source))?.peekable();
-    let mut rows_of_numbers = 0;
+    let mut expected = Expected::of(snapshot, sayings(snapshot)?)?;
     for row in uris::scan(cut) {
         let (key, value) = row?;
+        let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
         let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
-        let mut said = Said::new();
-        while let Some(saying) = sayings.next_if(|row| {
-            row.as_ref()
-                .is_ok_and(|row| row.split(|byte| *byte == 0).next() == Some(&key))
-        }) {
-            let saying = saying.map_err(|source| scratch(snapshot, source))?;
-            let (host, text) = saying[key.len() + 1..]
-                .split_first_chunk()
-                .unwrap_or((&[0; 4], b""));
-            let text = cut.decode(Table::Links, &key, codec::to_text(text))?;
-            *said.entry((text, u32::from_be_bytes(*host))).or_default() += 1;
-        }
-        let is_right = match uri.sources.number() {
-            None => uri.said == said,
-            Some(number) => {
-                let expected = anchors::rows(number, &said);
-                rows_of_numbers += expected.len();
-                uri.said.is_empty() && anchors::stored(cut, number)? == expected
+        let (said, _) = anchors::read(cut, uri.anchors, uri.sources.number())?;
+        let sayings = said.into_iter().flat_map(|((text, host), pages)| {
+            let saying = saying(&url_key, host, &text);
+            std::iter::repeat_n(saying, usize::try_from(pages).unwrap_or(usize::MAX))
+        });
+        let mut sayings: Vec<Vec<u8>> = sayings.collect();
+        sayings.sort_unstable();
+        for saying in sayings {
+            if !expected.take(&saying)? {
+                return Ok(said_otherwise(&url_key));
             }
-        };
-        if !is_right {
-            let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
-            let detail = format!("of {url_key}: the anchor texts of its in-links are others");
-            return Ok(difference(Table::Anchors, detail));
+        }
+        if expected.begins_with(&pair(&url_key, "")) {
+            return Ok(said_otherwise(&url_key));
         }
     }
-    if let Some(error) = sayings.find_map(Result::err) {
-        return Err(scratch(snapshot, error));
-    }
-    let rows = cut
-        .iter(Table::Anchors)
-        .map(|row| row.map(|_| 1))
-        .sum::<Result<usize, _>>()?;
-    let detail = format!("{rows} rows, of which {rows_of_numbers} belong to URIs");
-    Ok((rows != rows_of_numbers)
-        .then_some(detail)
-        .and_then(|detail| difference(Table::Anchors, detail)))
+    Ok(None)
+}
+
+fn said_otherwise(url_key: &str) -> Option<Damage> {
+    let detail = format!("of {url_key}: the anchor texts of its in-links are others");
+    difference(Table::Anchors, detail)
 }
 
 /// Every link with an anchor text as target, host of the source, and text, sorted.
 fn sayings(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
-    let cut = snapshot.cut();
-    let mut sorter = Sorter::new(snapshot.dir());
-    for row in cut.iter(Table::Links) {
-        let (key, value) = row?;
-        let source_key = cut.decode(Table::Links, &key, codec::to_text(&key))?;
-        let host = anchors::host_of(&source_key).to_be_bytes();
-        for link in links::read_row(cut, &key, &value, |_| true)? {
-            let text = anchors::cut(&link.anchor).as_bytes();
-            if !text.is_empty() {
-                let saying = [link.url_key.as_bytes(), &[0], &host, text].concat();
-                sorter.push(&saying).map_err(|source| scratch(snapshot, source))?;
-            }
-        }
-    }
-    Ok(sorter)
+    sorted_links(snapshot, |source_key, link| {
+        let text = anchors::cut(&link.anchor);
+        (!text.is_empty()).then(|| saying(&link.url_key, anchors::host_of(source_key), text))
+    })
+}
+
+/// No URL key has a NUL in it.
+fn saying(target_key: &str, host: Host, text: &str) -> Vec<u8> {
+    [target_key.as_bytes(), &[0], &host.to_be_bytes(), text.as_bytes()].concat()
 }
 
 /// Every link as target and source, sorted.
 fn links_by_target(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
+    sorted_links(snapshot, |source_key, link| Some(pair(&link.url_key, source_key)))
+}
+
+/// Every link as a row that is made of its source and itself.
+fn sorted_links(
+    snapshot: &Snapshot,
+    row_of: impl Fn(&str, &Link) -> Option<Vec<u8>>,
+) -> Result<Sorter, DumpError> {
     let cut = snapshot.cut();
     let mut sorter = Sorter::new(snapshot.dir());
     for row in cut.iter(Table::Links) {
         let (key, value) = row?;
         let source_key = cut.decode(Table::Links, &key, codec::to_text(&key))?;
         for link in links::read_row(cut, &key, &value, |_| true)? {
-            sorter
-                .push(&pair(&link.url_key, &source_key))
-                .map_err(|source| scratch(snapshot, source))?;
+            if let Some(row) = row_of(&source_key, &link) {
+                sorter.push(&row).map_err(|source| scratch(snapshot, source))?;
+            }
         }
     }
     Ok(sorter)

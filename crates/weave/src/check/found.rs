@@ -104,23 +104,14 @@ pub(super) struct Uris {
     pub(super) pairs: Fingerprint,
     /// As [`Links::said`].
     pub(super) said: Fingerprint,
-    /// Rows of anchors that belong to them.
-    pub(super) anchor_rows: u64,
     /// Whether every URI's counts are those of its sources.
     pub(super) counts_agree: bool,
     /// The counts of the domains as they follow from the URIs.
     pub(super) domains: DomainCounts,
     /// A URI that nothing leads to.
     pub(super) stray: Option<Damage>,
-}
-
-/// All rows of anchors.
-pub(super) fn anchor_rows(snapshot: &Snapshot) -> Result<u64, SnapshotError> {
-    snapshot
-        .cut()
-        .iter(Table::Anchors)
-        .map(|row| row.map(|_| 1))
-        .sum()
+    /// Rows of anchors that belong to no URI.
+    pub(super) stray_anchors: Option<Damage>,
 }
 
 pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
@@ -131,7 +122,7 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
     };
     let (mut domain_of_target, mut domain_of_source) = (DomainOf::default(), DomainOf::default());
     let mut hashes = DomainsInTurn::default();
-    let mut keys = SourceKeys::of(cut);
+    let (mut keys, mut anchor_rows) = (SourceKeys::of(cut), 0);
     for row in uris::scan(cut) {
         let (key, value) = row?;
         let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
@@ -145,14 +136,8 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
             counts.inlinks_external += u64::from(domain_of_source.get(source) != domain);
         }
         found.counts_agree &= counts == uri.counts;
-        let said = match uri.sources.number() {
-            None => uri.said,
-            Some(number) => {
-                let (said, rows) = anchors::read(cut, number)?;
-                found.anchor_rows += rows;
-                said
-            }
-        };
+        let (said, rows) = anchors::read(cut, uri.anchors, uri.sources.number())?;
+        anchor_rows += rows;
         for ((text, host), pages) in said {
             found.said.add_times(hasher.saying(target, host, &text), pages);
         }
@@ -168,6 +153,15 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
         }
         let (pages, external) = (u64::from(uri.is_page), uri.counts.inlinks_external);
         found.domains.add(hashes.of(&domain), 1, pages, external);
+    }
+    let mut all_anchor_rows = 0;
+    for row in cut.iter(Table::Anchors) {
+        row?;
+        all_anchor_rows += 1;
+    }
+    if all_anchor_rows != anchor_rows {
+        let detail = format!("{all_anchor_rows} rows, of which {anchor_rows} belong to URIs");
+        found.stray_anchors = Some(Damage::of(Table::Anchors, detail));
     }
     Ok(found)
 }

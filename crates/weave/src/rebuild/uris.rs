@@ -13,7 +13,7 @@ use crate::epoch::PageChange;
 use crate::ids::Epoch;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
-use crate::views::anchors::{self, Host, Said};
+use crate::views::anchors::{self, Anchors, Host, Said};
 use crate::views::inlinks::{self, Sources};
 use crate::views::sources::{self, SourceId};
 use crate::views::totals::TotalsRow;
@@ -224,7 +224,7 @@ impl Uris<'_, '_, '_> {
                 }
                 uri.is_page = is_page;
             }
-            let mut ids = Vec::new();
+            let (mut ids, mut said) = (Vec::new(), Said::new());
             while let Some(source) = targets.take(&key)? {
                 let Some((id, external, host, anchor)) = link_of(&source) else {
                     continue;
@@ -233,44 +233,47 @@ impl Uris<'_, '_, '_> {
                 uri.counts.inlinks += 1;
                 uri.counts.inlinks_external += u64::from(external);
                 if !anchor.is_empty() {
-                    *uri.said.entry((anchor.to_owned(), host)).or_default() += 1;
+                    *said.entry((anchor.to_owned(), host)).or_default() += 1;
                 }
             }
             let row = stored.take(&key)?;
-            self.mend_one(&key, uri, ids, row.as_deref())?;
+            self.mend_one(&key, uri, (ids, said), row.as_deref())?;
             self.mender.breathe()?;
         }
         Ok(self.used)
     }
 
-    /// Compares one URI with what it must be; `ids` are its sources, sorted.
+    /// Compares one URI with what it must be, given its sources, sorted, and what they say.
     fn mend_one(
         &mut self,
         key: &[u8],
         mut uri: UriState,
-        ids: Vec<SourceId>,
+        (ids, said): (Vec<SourceId>, Said),
         row: Option<&[u8]>,
     ) -> Result<(), Failure> {
         self.mender.compared(Table::Uris);
         // A row that is not understood counts as none: it is written anew.
         let before = row.and_then(|row| uris::decode(row).ok());
-        let mut is_said_otherwise = before.as_ref().is_none_or(|before| before.said != uri.said);
-        let number = match before.as_ref().map(|before| &before.sources) {
-            Some(Sources::Spilled(number)) => {
-                // Then they stand in rows of their own.
-                is_said_otherwise = false;
-                Some(*number)
-            }
-            _ if ids.len() > INLINE_MAX => {
+        let number = match before.as_ref().and_then(|before| before.sources.number()) {
+            None if ids.len() > INLINE_MAX => {
                 *self.next_number += 1;
                 Some(*self.next_number - 1)
             }
-            _ => None,
+            number => number,
         };
+        let was_spilled = before
+            .as_ref()
+            .is_some_and(|before| before.anchors == Anchors::Spilled);
+        let (inline, apart) = match was_spilled || said.len() > anchors::INLINE_MAX {
+            true => (Anchors::Spilled, said),
+            false => (Anchors::Inline(said), Said::new()),
+        };
+        uri.anchors = inline;
+        let mut is_said_otherwise = before.as_ref().is_none_or(|before| before.anchors != uri.anchors);
         uri.sources = match number {
             Some(number) => {
                 self.mend_inlinks(number, &ids)?;
-                is_said_otherwise |= self.mend_anchors(number, &std::mem::take(&mut uri.said))?;
+                is_said_otherwise |= self.mend_anchors(number, &apart)?;
                 Sources::Spilled(number)
             }
             None => Sources::Inline(ids),
@@ -283,11 +286,11 @@ impl Uris<'_, '_, '_> {
         self.tell(key, &uri, counts, is_said_otherwise)
     }
 
-    /// Compares the rows of what is said of such a URI; whether any was wrong.
+    /// Compares the rows of anchors of a URI with a number; whether any was wrong.
     fn mend_anchors(&mut self, number: u64, said: &Said) -> Result<bool, Failure> {
-        let mut stored = anchors::stored(self.cut, number)?;
+        let mut stored = anchors::rows::stored(self.cut, number)?;
         let mut is_other = false;
-        for (key, expected) in anchors::rows(number, said) {
+        for (key, expected) in anchors::rows::of(number, said) {
             self.mender.compared(Table::Anchors);
             if stored.remove(&key).as_ref() != Some(&expected) {
                 self.mender.put(Table::Anchors, key, expected);

@@ -16,7 +16,8 @@ use crate::{Snapshot, SnapshotError};
 fn pair() -> Pair {
     let (mut pair, input) = Pair::with_input();
     let pages = (1..40).map(|n| {
-        let links = [("http://t.com/", "t"), ("http://u.t.com/", "u")];
+        let said = format!("t {}", n % 6);
+        let links = [("http://t.com/", said.as_str()), ("http://u.t.com/", "u")];
         let mut page = page(&format!("http://s.org/{n}"), n, &links);
         page.page.as_mut().unwrap().text = noise(n as u64);
         (input, page)

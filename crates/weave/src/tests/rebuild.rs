@@ -16,8 +16,9 @@ fn pair() -> Pair {
     for epoch in 0..4 {
         let pages = (1..20).map(|n| {
             let own = format!("http://t{}.com/", n % 3);
+            let said = format!("t {}", n % 3);
             let links = [
-                ("http://t.com/", "t"),
+                ("http://t.com/", said.as_str()),
                 (own.as_str(), "u"),
                 ("http://u.t.com/x", ""),
             ];

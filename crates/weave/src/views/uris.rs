@@ -11,7 +11,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 1 | version |
-//! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks` and anchors in `anchors`, bit 3 anchors follow |
+//! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks`, bit 3 anchors follow, bit 4 anchors stand in `anchors` |
 //! | varint, varint | inlinks, inlinks_external |
 //! | | with bit 3: anchors, see [`crate::views::anchors`] |
 //! | varint | with bit 2: number of the URI |
@@ -29,7 +29,7 @@ use crate::error::SnapshotError;
 use crate::ids::Epoch;
 use crate::rows::AnchorRow;
 use crate::tables::Table;
-use crate::views::anchors::{self, Host, Moved, Said};
+use crate::views::anchors::{self, Anchors, Host, Moved, Said};
 use crate::views::inlinks::{self, Sources};
 use crate::views::links::{LinkChange, Relinked};
 use crate::views::sources::{SourceId, SourceKeys};
@@ -42,6 +42,7 @@ const CAPTURED: u8 = 1;
 const IS_PAGE: u8 = 2;
 const SPILLED: u8 = 4;
 const HAS_ANCHORS: u8 = 8;
+const ANCHORS_SPILLED: u8 = 16;
 
 /// In-links kept in the row itself.
 pub(crate) const INLINE_MAX: usize = if cfg!(test) { 3 } else { 8 };
@@ -60,8 +61,8 @@ pub(crate) struct UriState {
     pub(crate) is_page: bool,
     pub(crate) counts: Counts,
     pub(crate) sources: Sources,
-    /// What the links say, where the sources stand in the row, too.
-    pub(crate) said: Said,
+    /// What the links say.
+    pub(crate) anchors: Anchors,
 }
 
 /// What an epoch did to one URI.
@@ -197,6 +198,16 @@ fn moved(incoming: &[Incoming<'_>]) -> Moved {
     moved
 }
 
+/// What search is to be told of the anchors of a URI.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tell {
+    /// It is no page.
+    Nothing,
+    Changes,
+    /// It is a new page.
+    All,
+}
+
 /// URIs being folded.
 struct Step<'s, 'w> {
     cut: &'s Cut,
@@ -225,16 +236,19 @@ impl Step<'_, '_> {
             return Ok(None);
         }
         let counts = count(&url_key, old.counts, &domain, incoming)?;
-        let spilled = old.sources.number();
         let sources = self.move_sources(old.sources, incoming)?;
-        let is_new_page = is_page && !old.is_page;
-        let (said, anchors) = self.move_anchors(spilled, &sources, old.said, moved(incoming), is_new_page)?;
+        let tell = match (is_page, old.is_page) {
+            (false, _) => Tell::Nothing,
+            (true, true) => Tell::Changes,
+            (true, false) => Tell::All,
+        };
+        let (anchors, told) = self.move_anchors(old.anchors, sources.number(), moved(incoming), tell)?;
         let now = UriState {
             captured,
             is_page,
             counts,
             sources,
-            said,
+            anchors,
         };
         let stays = captured || counts.inlinks > 0;
         if stays {
@@ -254,34 +268,48 @@ impl Step<'_, '_> {
             after: stays.then_some(counts),
             was_page: old.is_page,
             is_page,
-            anchors: anchors.filter(|_| is_page),
+            anchors: told,
         }))
     }
 
-    /// What is said of a URI now: in its row, or in rows of its own under the number that it has (`before`: had). With it, what
-    /// search is told, if that has changed or is asked for `always`.
+    /// What is said of a URI now, and of that what search is told. `number` is that of the URI, if it has one.
     fn move_anchors(
         &mut self,
-        before: Option<u64>,
-        sources: &Sources,
-        mut said: Said,
+        before: Anchors,
+        number: Option<u64>,
         moved: Moved,
-        always: bool,
-    ) -> Result<(Said, Option<Vec<AnchorRow>>), SnapshotError> {
-        if let Some(number) = before {
-            let recounted = anchors::apply_to_rows(self.cut, self.write, number, moved)?;
-            let shown = anchors::shown_of_rows(self.cut, number, recounted, always)?;
-            return Ok((said, shown));
-        }
-        let (is_moved, shown_before) = (!moved.is_empty(), anchors::shown(&said));
+        tell: Tell,
+    ) -> Result<(Anchors, Option<Vec<AnchorRow>>), SnapshotError> {
+        let (mut said, number) = match (before, number) {
+            (Anchors::Inline(said), number) => (said, number),
+            // Without a number there would be none to read.
+            (Anchors::Spilled, None) => (Said::new(), None),
+            (Anchors::Spilled, Some(number)) => {
+                let recounted = anchors::rows::apply(self.cut, self.write, number, moved)?;
+                let told = match tell {
+                    Tell::Nothing => None,
+                    _ => anchors::rows::shown(self.cut, number, recounted, tell == Tell::All)?,
+                };
+                return Ok((Anchors::Spilled, told));
+            }
+        };
+        // Most links are to what is no page: for these nothing of it is made.
+        let before = (tell == Tell::Changes && !moved.is_empty()).then(|| anchors::shown(&said));
         anchors::apply(&mut said, moved);
-        let shown = anchors::shown(&said);
-        let is_other = is_moved && !anchors::weigh_the_same(&shown, &shown_before);
-        if let Some(number) = sources.number() {
-            anchors::put_all(self.write, number, &said);
-            said.clear();
+        let told = match (tell, before) {
+            (Tell::All, _) => Some(anchors::shown(&said)),
+            (_, None) => None,
+            (_, Some(before)) => {
+                Some(anchors::shown(&said)).filter(|now| !anchors::weigh_the_same(now, &before))
+            }
+        };
+        match number.filter(|_| said.len() > anchors::INLINE_MAX) {
+            None => Ok((Anchors::Inline(said), told)),
+            Some(number) => {
+                anchors::rows::put_all(self.write, number, &said);
+                Ok((Anchors::Spilled, told))
+            }
         }
-        Ok((said, Some(shown).filter(|_| always || is_other)))
     }
 
     /// Adds and removes sources: in the row as long as there are few, then as rows of their own.
@@ -389,16 +417,23 @@ pub(crate) fn encode(uri: &UriState) -> Vec<u8> {
     let mut out = Vec::with_capacity(24);
     out.push(ROW_VERSION);
     let spilled = matches!(uri.sources, Sources::Spilled(_));
+    let anchors = match &uri.anchors {
+        Anchors::Inline(said) if said.is_empty() => 0,
+        Anchors::Inline(_) => HAS_ANCHORS,
+        Anchors::Spilled => ANCHORS_SPILLED,
+    };
     out.push(
         u8::from(uri.captured) * CAPTURED
             + u8::from(uri.is_page) * IS_PAGE
             + u8::from(spilled) * SPILLED
-            + u8::from(!uri.said.is_empty()) * HAS_ANCHORS,
+            + anchors,
     );
     codec::put_varint(&mut out, uri.counts.inlinks);
     codec::put_varint(&mut out, uri.counts.inlinks_external);
-    if !uri.said.is_empty() {
-        anchors::put_inline(&mut out, &uri.said);
+    if let Anchors::Inline(said) = &uri.anchors
+        && !said.is_empty()
+    {
+        anchors::put_inline(&mut out, said);
     }
     match &uri.sources {
         Sources::Spilled(number) => codec::put_varint(&mut out, *number),
@@ -421,9 +456,11 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
         inlinks: r.varint()?,
         inlinks_external: r.varint()?,
     };
-    let said = match flags & HAS_ANCHORS {
-        0 => Said::new(),
-        _ => anchors::get_inline(&mut r)?,
+    let anchors = match flags & (HAS_ANCHORS | ANCHORS_SPILLED) {
+        0 => Anchors::default(),
+        HAS_ANCHORS => Anchors::Inline(anchors::get_inline(&mut r)?),
+        ANCHORS_SPILLED if flags & SPILLED != 0 => Anchors::Spilled,
+        _ => return Err(Corrupt("anchors in two places, or under no number")),
     };
     let sources = if flags & SPILLED != 0 {
         Sources::Spilled(r.varint()?)
@@ -444,7 +481,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
         is_page: flags & IS_PAGE != 0,
         counts,
         sources,
-        said,
+        anchors,
     })
 }
 
@@ -460,7 +497,7 @@ pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState, Corrupt> {
             inlinks_external: r.varint()?,
         },
         sources: Sources::default(),
-        said: Said::new(),
+        anchors: Anchors::default(),
     })
 }
 
@@ -470,13 +507,13 @@ pub(crate) fn read_anchors(cut: &Cut, url_key: &str) -> Result<Vec<AnchorRow>, S
         return Ok(Vec::new());
     };
     let uri = cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?;
-    match uri.sources {
-        Sources::Inline(_) => Ok(anchors::shown(&uri.said)),
-        Sources::Spilled(number) => {
-            let shown = anchors::shown_of_rows(cut, number, BTreeMap::new(), true)?;
-            Ok(shown.unwrap_or_default())
+    Ok(match (&uri.anchors, uri.sources.number()) {
+        (Anchors::Inline(said), _) => anchors::shown(said),
+        (Anchors::Spilled, Some(number)) => {
+            anchors::rows::shown(cut, number, BTreeMap::new(), true)?.unwrap_or_default()
         }
-    }
+        (Anchors::Spilled, None) => Vec::new(),
+    })
 }
 
 /// Flags and counts of one URI.
@@ -531,9 +568,9 @@ mod tests {
                     inlinks: 500,
                     inlinks_external: 2,
                 },
-                said: match sources {
-                    Sources::Inline(_) => said.clone(),
-                    Sources::Spilled(_) => Said::new(),
+                anchors: match sources {
+                    Sources::Inline(_) => Anchors::Inline(said.clone()),
+                    Sources::Spilled(_) => Anchors::Spilled,
                 },
                 sources,
             };
