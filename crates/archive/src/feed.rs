@@ -140,13 +140,9 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         Some(text) => text,
         None => snapshot.text(&page.url_key)?.unwrap_or_default(),
     };
-    let inlink_bucket = match page.inlinks_bucket {
-        Some(bucket) => bucket,
-        None => bucket(snapshot, &page.url_key)?,
-    };
-    let anchors = match page.anchors {
-        Some(anchors) => anchors,
-        None => snapshot.anchors(&page.url_key)?,
+    let (inlink_bucket, anchors) = match (page.inlinks_bucket, page.anchors) {
+        (Some(bucket), Some(anchors)) => (bucket, anchors),
+        _ => linked(snapshot, &page.url_key)?,
     };
     let document = Box::new(Document {
         text,
@@ -183,9 +179,10 @@ fn weighed(anchors: Vec<AnchorRow>) -> Vec<Anchor> {
     anchors.into_iter().map(weighed).collect()
 }
 
-fn bucket(snapshot: &Snapshot, url_key: &str) -> Result<u8, SnapshotError> {
-    let inlinks = snapshot.uri(url_key)?.map_or(0, |uri| uri.inlinks_external);
-    Ok(weave::inlinks_bucket(inlinks))
+/// The bucket of a page's in-links, and what they say.
+fn linked(snapshot: &Snapshot, url_key: &str) -> Result<(u8, Vec<AnchorRow>), SnapshotError> {
+    let (inlinks_external, anchors) = snapshot.anchors(url_key)?;
+    Ok((weave::inlinks_bucket(inlinks_external), anchors))
 }
 
 /// Makes the search index anew of all pages; `made` is told how many there are so far.
@@ -222,7 +219,7 @@ fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, Snapshot
     }
 }
 
-/// A page as it was but for its in-links and what they say. Past versions have neither of their own.
+/// A page whose in-links, or their anchor texts, are others. Its past versions have none, so they stay.
 fn said_otherwise(snapshot: &Snapshot, url_key: String) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
     let version = version_now(since_ms, past.len());
@@ -308,6 +305,7 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
     let Some(page) = snapshot.version(url_key)?.filter(|page| page.is_page) else {
         return Ok(None);
     };
+    let (inlink_bucket, anchors) = linked(snapshot, url_key)?;
     Ok(Some(Document {
         text: snapshot.text(url_key)?.unwrap_or_default(),
         host: urlkey::host_of_key(url_key).to_string(),
@@ -320,8 +318,8 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
         fetch_time_ms: page.fetch_time_ms,
         mime: page.mime,
         language: page.language,
-        inlink_bucket: bucket(snapshot, url_key)?,
-        anchors: weighed(snapshot.anchors(url_key)?),
+        inlink_bucket,
+        anchors: weighed(anchors),
         version,
         url_key: url_key.to_owned(),
     }))

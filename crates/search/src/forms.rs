@@ -129,24 +129,25 @@ impl Forms {
             languages = reader.fast_fields().str(schema::LANGUAGE)?;
             self.open_bases(&words, languages.as_ref(), option, &mut sources)?;
         }
-        self.open_words(&words, option, &mut sources)?;
+        let stemmed: Vec<usize> = sources.iter().filter_map(|source| source.kind.rules()).collect();
+        self.open_words(&words, &stemmed, option, &mut sources)?;
         let anchors_from = sources.len();
         if let Some(anchors) = place.anchors {
-            let index = reader.inverted_index(anchors)?;
-            self.open_anchors(&index, option, &mut sources)?;
+            let anchors = reader.inverted_index(anchors)?;
+            self.open_words(&anchors, &[], option, &mut sources)?;
         }
         Ok(FormDocs::new(sources, anchors_from, languages))
     }
 
-    /// The word itself, after its stems.
+    /// The word itself, where words are counted by their stem by these of the rules.
     fn open_words(
         &self,
         index: &InvertedIndexReader,
+        stemmed: &[usize],
         option: IndexRecordOption,
         sources: &mut Vec<Source>,
     ) -> tantivy::Result<()> {
         let own = self.word.term();
-        let stemmed: Vec<usize> = sources.iter().filter_map(|source| source.kind.rules()).collect();
         each_form(index, &self.word.folded, option, |term, written, postings| {
             let has_stem = |&rules: &usize| self.is_stem(rules, &self.word.folded, written);
             let kind = match term == own.as_bytes() {
@@ -154,23 +155,6 @@ impl Forms {
                 false => Kind::OtherDiacritics {
                     among: stemmed.iter().copied().filter(has_stem).collect(),
                 },
-            };
-            sources.push(Source { postings, kind });
-        })
-    }
-
-    /// The word in anchors, where nothing is counted by its stem.
-    fn open_anchors(
-        &self,
-        index: &InvertedIndexReader,
-        option: IndexRecordOption,
-        sources: &mut Vec<Source>,
-    ) -> tantivy::Result<()> {
-        let own = self.word.term();
-        each_form(index, &self.word.folded, option, |term, _, postings| {
-            let kind = match term == own.as_bytes() {
-                true => Kind::Written,
-                false => Kind::OtherDiacritics { among: Vec::new() },
             };
             sources.push(Source { postings, kind });
         })

@@ -4,14 +4,14 @@
 //! many per cent (20, unless `^` says how many); those of a page add up. The first [`RANKED`] matches are put in order by that: what comes
 //! behind them has little to do with the query, whoever asks.
 
+mod gains;
 mod order;
-mod tests_of_segment;
 
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use gains::Gains;
 pub(crate) use order::reorder;
-pub(crate) use tests_of_segment::Gains;
 
 use crate::dates;
 
@@ -157,34 +157,27 @@ impl fmt::Display for Preference {
     }
 }
 
-impl fmt::Display for Profile {
-    /// Read again it means the same.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, preference) in self.preferences.iter().enumerate() {
-            let gap = if index > 0 { " " } else { "" };
-            write!(f, "{gap}{preference}^{}", preference.percent)?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// As it could have been written, with all per cents.
+    fn shown(profile: &Profile) -> String {
+        let preferences = profile.preferences.iter();
+        let shown = preferences.map(|preference| format!("{preference}^{}", preference.percent));
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
     #[track_caller]
     fn check(text: &str, expected: Result<&str, &str>) {
         let read = text.parse::<Profile>();
-        let shown = read
-            .as_ref()
-            .map(Profile::to_string)
-            .map_err(ProfileError::to_string);
+        let found = read.as_ref().map(shown).map_err(ProfileError::to_string);
         match expected {
-            Ok(expected) => assert_eq!(shown.as_deref(), Ok(expected)),
-            Err(expected) => assert!(shown.is_err_and(|error| error.contains(expected)), "{text}"),
+            Ok(expected) => assert_eq!(found.as_deref(), Ok(expected)),
+            Err(expected) => assert!(found.is_err_and(|error| error.contains(expected)), "{text}"),
         }
         if let Ok(profile) = read {
-            assert_eq!(profile.to_string().parse(), Ok(profile));
+            assert_eq!(shown(&profile).parse(), Ok(profile));
         }
     }
 

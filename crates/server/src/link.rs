@@ -54,13 +54,6 @@ pub(crate) fn if_short(address: String) -> Option<String> {
     (address.len() <= BYTES_MAX).then_some(address)
 }
 
-/// The parameters of an address, unescaped.
-pub(crate) fn parameters(address: &str) -> impl Iterator<Item = (String, String)> {
-    let query = address.split_once('?').map_or("", |(_, query)| query);
-    let parameters = url::form_urlencoded::parse(query.as_bytes()).into_owned();
-    parameters.collect::<Vec<_>>().into_iter()
-}
-
 /// `/page?url=...`
 pub(crate) fn page(url: &str) -> String {
     format!("/page?url={}", escaped(url))

@@ -252,8 +252,8 @@ impl Snapshot {
         }))
     }
 
-    /// The weightiest anchor texts of the links to a URI: at most 16, by weight and then by text.
-    pub fn anchors(&self, url_key: &str) -> Result<Vec<AnchorRow>, SnapshotError> {
+    /// How many links to a URI are external, and the weightiest anchor texts of all of them: at most 16, by weight and then by text.
+    pub fn anchors(&self, url_key: &str) -> Result<(u64, Vec<AnchorRow>), SnapshotError> {
         uris::read_anchors(self.cut(), url_key)
     }
 

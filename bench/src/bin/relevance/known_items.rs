@@ -32,13 +32,7 @@ pub(crate) struct Item {
 
 /// The part that an anchor is dealt into; one that is written otherwise by capitals alone is in the same.
 pub(crate) fn part_of(anchor: &str) -> u8 {
-    let hash = anchor
-        .to_lowercase()
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-    ((hash >> 32) % u64::from(PARTS)) as u8
+    blake3::hash(anchor.to_lowercase().as_bytes()).as_bytes()[0] % PARTS
 }
 
 /// How well known items are found.
@@ -153,7 +147,7 @@ fn items(current: &BTreeMap<String, Capture>) -> Vec<Item> {
     named.filter_map(item).collect()
 }
 
-/// What links say of each page, as the views of an archive have it but for the bound on their number.
+/// The anchor texts of the links to each page, weighed as in an archive. Here a page has all of them, there the sixteen weightiest.
 fn said(current: &BTreeMap<String, Capture>) -> BTreeMap<String, Vec<Anchor>> {
     let mut hosts = BTreeMap::<(&str, &str), BTreeSet<&str>>::new();
     for (source, capture) in current {
@@ -169,15 +163,10 @@ fn said(current: &BTreeMap<String, Capture>) -> BTreeMap<String, Vec<Anchor>> {
     }
     let mut said = BTreeMap::<String, Vec<Anchor>>::new();
     for ((url_key, text), hosts) in hosts {
-        let row = weave::AnchorRow {
+        said.entry(url_key.to_owned()).or_default().push(Anchor {
             text: text.to_owned(),
-            hosts: hosts.len() as u64,
-        };
-        let weight = row.weight();
-        let text = row.text;
-        said.entry(url_key.to_owned())
-            .or_default()
-            .push(Anchor { text, weight });
+            weight: weave::anchor_weight(hosts.len() as u64),
+        });
     }
     said
 }

@@ -51,7 +51,7 @@ pub(crate) fn reorder(
 }
 
 /// What so many per cent of a score are.
-pub(crate) fn gain(score: Units, percent: u32) -> Units {
+fn gain(score: Units, percent: u32) -> Units {
     let gain = u64::from(score) * u64::from(percent) / 100;
     Units::try_from(gain).unwrap_or(Units::MAX)
 }

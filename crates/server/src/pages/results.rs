@@ -65,6 +65,20 @@ impl Asked {
 
     fn listed(&self, list: List, after: Option<&str>, explain: bool, before: u64) -> String {
         let before = (before > 0).then(|| before.to_string());
+        link::with(
+            "/search",
+            &self.parameters(list, after, explain, before.as_deref()),
+        )
+    }
+
+    /// What an address of results says; without a value, nothing of it.
+    fn parameters<'a>(
+        &'a self,
+        list: List,
+        after: Option<&'a str>,
+        explain: bool,
+        before: Option<&'a str>,
+    ) -> [(&'static str, Option<&'a str>); 9] {
         let flag = |is_set: bool| is_set.then_some("1");
         let sort = match list.order {
             SearchOrder::Relevance => None,
@@ -72,23 +86,17 @@ impl Asked {
             SearchOrder::Oldest => Some("oldest"),
             SearchOrder::Url => Some("url"),
         };
-        link::with(
-            "/search",
-            &[
-                ("q", Some(&self.query)),
-                ("after", after),
-                ("before", before.as_deref()),
-                ("explain", flag(explain)),
-                ("sort", sort),
-                ("all_versions", flag(list.all_versions)),
-                ("per_site", flag(list.one_per_site)),
-                ("distinct", flag(list.distinct)),
-                (
-                    "prefer",
-                    Some(self.prefer.as_str()).filter(|prefer| !prefer.is_empty()),
-                ),
-            ],
-        )
+        [
+            ("q", Some(&self.query)),
+            ("after", after),
+            ("before", before),
+            ("explain", flag(explain)),
+            ("sort", sort),
+            ("all_versions", flag(list.all_versions)),
+            ("per_site", flag(list.one_per_site)),
+            ("distinct", flag(list.distinct)),
+            ("prefer", Some(&self.prefer)),
+        ]
     }
 }
 
@@ -282,15 +290,18 @@ fn lists(asked: &Asked) -> Markup {
 
 /// A field for what who asks prefers.
 fn preferences(asked: &Asked) -> Markup {
-    let kept = asked.first_of(List {
+    // Preferences are of no effect in another order.
+    let list = List {
         order: SearchOrder::Relevance,
         ..asked.list
-    });
+    };
+    let kept = asked.parameters(list, None, asked.explain, None);
+    let kept = kept.into_iter().filter(|(name, _)| *name != "prefer");
     html! {
         details.preferences open[!asked.prefer.is_empty()] {
             summary { "Prefer" }
             form action="/search" method="get" {
-                @for (name, value) in link::parameters(&kept).filter(|(name, _)| name != "prefer") {
+                @for (name, value) in kept.filter_map(|(name, value)| Some((name, value?))) {
                     input type="hidden" name=(name) value=(value);
                 }
                 label { span.soft { "Of the best 1,000 results show first what is" }

@@ -22,7 +22,7 @@ use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 36] = [
+const PAGES: [(&str, &str); 37] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -32,6 +32,10 @@ const PAGES: [(&str, &str); 36] = [
     (
         "search-grouped",
         "/search?q=domain&per_site=1&distinct=1&all_versions=1",
+    ),
+    (
+        "search-preferred",
+        "/search?q=domain&prefer=lang:en+site:iana.org%5E40&explain=1",
     ),
     ("diff", "/page/diff?url=http://www.looms.example.org/"),
     ("page", "/page?url=http://www.iana.org/domains/root"),

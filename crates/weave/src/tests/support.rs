@@ -67,7 +67,7 @@ impl Told {
                 }
                 PageChange::Bucket(..) => {}
                 PageChange::Anchors(url_key) => {
-                    let now = weights(snapshot.anchors(url_key).unwrap());
+                    let now = weights(snapshot.anchors(url_key).unwrap().1);
                     let before = self.anchors.insert(url_key.clone(), now.clone());
                     assert!(before.is_some_and(|before| before != now), "{url_key}");
                 }
@@ -100,7 +100,7 @@ impl Told {
             self.anchors.remove(&url_key);
             if snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page) {
                 self.pages.insert(url_key.clone(), (since_ms, past.len() as u32));
-                let now = weights(snapshot.anchors(&url_key).unwrap());
+                let now = weights(snapshot.anchors(&url_key).unwrap().1);
                 self.anchors.insert(url_key.clone(), now);
             }
             self.past.retain(|(key, _), _| *key != url_key);
@@ -134,7 +134,7 @@ impl Told {
         assert_eq!(self.past, past, "past versions as told");
         let mut told = BTreeMap::new();
         for url_key in model.uri_keys() {
-            let anchors = snapshot.anchors(&url_key).unwrap();
+            let (_, anchors) = snapshot.anchors(&url_key).unwrap();
             assert_eq!(anchors, model.anchors(&url_key), "anchors of {url_key}");
             if snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page) {
                 told.insert(url_key, weights(anchors));

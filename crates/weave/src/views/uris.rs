@@ -501,19 +501,20 @@ pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState, Corrupt> {
     })
 }
 
-/// What the links to a URI say, as search is told of it.
-pub(crate) fn read_anchors(cut: &Cut, url_key: &str) -> Result<Vec<AnchorRow>, SnapshotError> {
+/// How many links to a URI are external, and what all of them say, as search is told of it.
+pub(crate) fn read_anchors(cut: &Cut, url_key: &str) -> Result<(u64, Vec<AnchorRow>), SnapshotError> {
     let Some(row) = cut.get(Table::Uris, url_key.as_bytes())? else {
-        return Ok(Vec::new());
+        return Ok((0, Vec::new()));
     };
     let uri = cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?;
-    Ok(match (&uri.anchors, uri.sources.number()) {
+    let shown = match (&uri.anchors, uri.sources.number()) {
         (Anchors::Inline(said), _) => anchors::shown(said),
         (Anchors::Spilled, Some(number)) => {
             anchors::rows::shown(cut, number, BTreeMap::new(), true)?.unwrap_or_default()
         }
         (Anchors::Spilled, None) => Vec::new(),
-    })
+    };
+    Ok((uri.counts.inlinks_external, shown))
 }
 
 /// Flags and counts of one URI.

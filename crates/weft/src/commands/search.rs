@@ -34,7 +34,7 @@ Examples:
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
---export writes all results, in the order of their URLs, whatever --limit, --sort, --per-site and --distinct say. A result whose
+--export writes all results, in the order of their URLs, whatever --limit, --sort, --prefer, --per-site and --distinct say. A result whose
 record cannot be had is named, and the exit code is 1.
 
 Searched are the current versions of pages; with at:, from: or to: their past versions too, as they were then. What
