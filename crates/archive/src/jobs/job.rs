@@ -1,6 +1,6 @@
 //! One load: its request, its progress and its end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -54,6 +54,7 @@ pub(crate) struct Counters {
     pub(crate) captures_taken_down: Counter,
     pub(crate) pages: Counter,
     pub(crate) links: Counter,
+    pub(crate) documents: Counter,
     pub(crate) quarantined: Counter,
     pub(crate) epochs: Counter,
     defects: Counter,
@@ -71,6 +72,8 @@ pub(crate) struct Job {
     /// Inputs of this load, with the offset up to which each is woven.
     touched: Mutex<HashMap<InputId, u64>>,
     defects: Mutex<Vec<(InputId, QuarantineRow)>>,
+    /// Number of documents without text, by reason.
+    documents_unread: Mutex<BTreeMap<&'static str, u64>>,
     skipped: Mutex<Vec<SkippedFile>>,
     /// Names of inputs that the load waits for, to see whether they grow.
     waiting_for: Mutex<Vec<String>>,
@@ -98,6 +101,7 @@ impl Job {
             state: Mutex::default(),
             touched: Mutex::default(),
             defects: Mutex::default(),
+            documents_unread: Mutex::default(),
             skipped: Mutex::default(),
             waiting_for: Mutex::default(),
         }
@@ -197,6 +201,12 @@ impl Job {
         }
     }
 
+    /// Notes why a document has no text.
+    pub(crate) fn add_unread(&self, input: InputId, offset: u64, defect: &warc::Defect) {
+        *self.documents_unread.lock().entry(defect.reason).or_default() += 1;
+        self.add_defect(input, offset, defect);
+    }
+
     /// Lists `input` as waited for while `wait` runs.
     pub(crate) fn while_waiting_for<T>(&self, input: &str, wait: impl FnOnce() -> T) -> T {
         self.waiting_for.lock().push(input.to_owned());
@@ -257,6 +267,8 @@ impl Job {
             captures_taken_down: c.captures_taken_down.get(),
             pages: c.pages.get(),
             links: c.links.get(),
+            documents: c.documents.get(),
+            documents_unread: self.unread(),
             quarantined: c.quarantined.get(),
             epochs: c.epochs.get(),
             problems: problems(&inputs),
@@ -264,6 +276,14 @@ impl Job {
             defects: self.named_defects(&inputs),
             stages,
         }
+    }
+
+    fn unread(&self) -> BTreeMap<String, u64> {
+        let unread = self.documents_unread.lock();
+        unread
+            .iter()
+            .map(|(reason, count)| ((*reason).to_owned(), *count))
+            .collect()
     }
 
     fn named_defects(&self, inputs: &[&(InputId, LedgerEntry)]) -> Vec<QuarantineRow> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FactsPlace, LinkScope};
+use super::{DocumentScope, FactsPlace, LinkScope};
 
 /// Asks for totals and state of the archive.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct StatusBody {
     pub version: String,
     /// Which links the archive keeps. This never changes after the archive was created.
     pub links_scope: LinkScope,
+    /// Which captures that are no pages have their text in search. This never changes after the archive was created.
+    pub documents_scope: DocumentScope,
     /// Number of inputs in the ledger.
     pub inputs: u64,
     /// Number of inputs read to their end.
