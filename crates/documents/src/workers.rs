@@ -18,7 +18,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 10 s and 512 MiB: a hundred times what the slowest of some fifty sample files needed (0.14 s for 146 pages), and room for a
+    /// 10 s and 512 MiB: seventy times what the slowest of some fifty sample files needed (0.14 s for 70 KB of text), and room for a
     /// document of 16 MiB that unpacks to ten times as much.
     fn default() -> Limits {
         Limits {

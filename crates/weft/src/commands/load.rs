@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use archive::question::{
-    Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadInput, LoadRequest, OptionalStage,
+    Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadInput, LoadRequest,
+    OptionalStage,
 };
 use archive::{Archive, OpenSettings, is_address, path_of, path_text};
 use clap::ValueEnum;

@@ -121,7 +121,11 @@ fn documents(job: &JobBody) -> String {
     let reasons: Vec<String> = reasons
         .map(|(reason, number)| format!("{reason} {}", count(*number)))
         .collect();
-    format!(", {read} ({} without text: {})", count(unread), reasons.join(", "))
+    format!(
+        ", {read} ({} without text: {})",
+        count(unread),
+        reasons.join(", ")
+    )
 }
 
 fn rates(job: &JobBody) -> String {
