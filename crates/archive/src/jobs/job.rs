@@ -11,6 +11,7 @@ use weave::{InputId, InputState, LedgerEntry};
 use crate::inputs::Skipped;
 use crate::question::{
     JobBody, JobStage, JobState, LedgerRow, LoadRequest, OptionalStage, QuarantineRow, SkippedFile, StageRow,
+    UnreadRow,
 };
 
 /// Most defects that are listed. All are counted.
@@ -278,12 +279,13 @@ impl Job {
         }
     }
 
-    fn unread(&self) -> BTreeMap<String, u64> {
+    fn unread(&self) -> Vec<UnreadRow> {
         let unread = self.documents_unread.lock();
-        unread
-            .iter()
-            .map(|(reason, count)| ((*reason).to_owned(), *count))
-            .collect()
+        let rows = unread.iter().map(|(reason, documents)| UnreadRow {
+            reason: (*reason).to_owned(),
+            documents: *documents,
+        });
+        rows.collect()
     }
 
     fn named_defects(&self, inputs: &[&(InputId, LedgerEntry)]) -> Vec<QuarantineRow> {

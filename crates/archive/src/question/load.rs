@@ -1,7 +1,5 @@
 //! Loads: asking for one, watching it, cancelling it.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -208,6 +206,16 @@ pub struct SkippedFile {
     pub why: String,
 }
 
+/// Documents whose text could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnreadRow {
+    /// Why (docs/search.md).
+    #[schemars(example = &"document-unreadable")]
+    pub reason: String,
+    /// Number of them.
+    pub documents: u64,
+}
+
 /// A queued, running or finished load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobBody {
@@ -264,7 +272,7 @@ pub struct JobBody {
     /// Number of documents read: plain text, feeds, PDF, EPUB and office files.
     pub documents: u64,
     /// Number of these whose text could not be read, for each reason. They are among `defects`.
-    pub documents_unread: BTreeMap<String, u64>,
+    pub documents_unread: Vec<UnreadRow>,
     /// Number of records and spans of bytes that could not be used.
     pub quarantined: u64,
     /// Number of epochs that the load has added.

@@ -204,7 +204,7 @@ fn a_document_that_ends_its_reader_costs_its_text_alone() {
     );
     assert_eq!(
         body["documents_unread"],
-        serde_json::json!({ "document-crash": 1 }),
+        serde_json::json!([{ "reason": "document-crash", "documents": 1 }]),
         "{body}"
     );
     assert_eq!(body["defects"][0]["reason"], "document-crash");

@@ -113,13 +113,13 @@ fn documents(job: &JobBody) -> String {
         return String::new();
     }
     let read = counted(job.documents, "document", "documents");
-    let unread: u64 = job.documents_unread.values().sum();
+    let unread: u64 = job.documents_unread.iter().map(|row| row.documents).sum();
     if unread == 0 {
         return format!(", {read}");
     }
     let reasons = job.documents_unread.iter();
     let reasons: Vec<String> = reasons
-        .map(|(reason, number)| format!("{reason} {}", count(*number)))
+        .map(|row| format!("{} {}", clean(&row.reason), count(row.documents)))
         .collect();
     format!(
         ", {read} ({} without text: {})",
