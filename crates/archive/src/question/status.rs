@@ -56,7 +56,7 @@ pub struct StatusBody {
     pub quarantined: u64,
     /// Epoch that the search index covers.
     pub search_epoch: u64,
-    /// Number of pages in the search index.
+    /// Number of pages and documents in the search index.
     pub search_documents: u64,
     /// Time of the earliest capture (ISO 8601); absent if there is none.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
