@@ -12,14 +12,14 @@ pub(crate) fn pdf_of(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
     let mut offsets = Vec::new();
     for (number, object) in (1..).zip(objects) {
         offsets.push(out.len());
-        write!(out, "{number} 0 obj\n").unwrap();
+        writeln!(out, "{number} 0 obj").unwrap();
         out.extend_from_slice(object);
         out.extend_from_slice(b"\nendobj\n");
     }
     let start = out.len();
     write!(out, "xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).unwrap();
     for offset in offsets {
-        write!(out, "{offset:010} 00000 n \n").unwrap();
+        writeln!(out, "{offset:010} 00000 n ").unwrap();
     }
     write!(
         out,
