@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use extract::LinkScope;
+use extract::{DocumentReader, DocumentScope, LinkScope};
 use parking_lot::RwLock;
 use rights::Groups;
 use weave::TakedownRules;
@@ -61,6 +61,11 @@ pub struct OpenSettings {
     pub kept_out: Option<TakedownRules>,
     /// Which links a new archive keeps; all if absent. An existing archive keeps its own choice.
     pub links: Option<LinkScope>,
+    /// Which captures that are no pages have their text in search, in a new archive; none if absent. An existing archive keeps its
+    /// own choice.
+    pub documents: Option<DocumentScope>,
+    /// Reads PDF, EPUB and office files, if this process becomes the owner. Without one they are found by their URL alone.
+    pub document_reader: Option<Arc<dyn DocumentReader>>,
     /// Where a new archive keeps facts; in its own directory if absent. An existing archive keeps its own choice.
     pub facts: Option<FactsPlace>,
     /// Whether a new archive keeps texts among its facts.
@@ -373,6 +378,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
     }
     let new = || NewArchive {
         links: settings.links.unwrap_or_default(),
+        documents: settings.documents.unwrap_or_default(),
         facts: match settings.recount {
             true => None,
             false => FactsSettings::new(&settings.facts.clone().unwrap_or_default(), settings.facts_text),
@@ -383,6 +389,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
         asks_only: settings.asks_only,
         recount: settings.recount,
         kept_out: settings.kept_out.clone(),
+        document_reader: settings.document_reader.clone(),
         memory: Memory::new(settings.memory_size_bytes),
     };
     let patience = if settings.own {

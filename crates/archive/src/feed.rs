@@ -197,10 +197,10 @@ pub(crate) fn rebuild(
     }
     let mut count = 0;
     let pages = snapshot.version_keys().map(|key| {
-        let change = key.and_then(|(url_key, is_page)| {
-            count += u64::from(is_page);
+        let change = key.and_then(|(url_key, has_content)| {
+            count += u64::from(has_content);
             made(count);
-            change_of(snapshot, url_key, is_page)
+            change_of(snapshot, url_key, has_content)
         });
         change.map(inserted).map_err(FeedError::Snapshot)
     });
@@ -238,11 +238,12 @@ fn version_now(since_ms: i64, past_versions: usize) -> Version {
     }
 }
 
-/// All that the index has of a key now, in place of whatever search has of it; without the current version unless `is_page`.
-fn change_of(snapshot: &Snapshot, url_key: String, is_page: bool) -> Result<Change, SnapshotError> {
+/// All that the index has of a key now, in place of whatever search has of it; without the current version unless it
+/// `has_content`.
+fn change_of(snapshot: &Snapshot, url_key: String, has_content: bool) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
     let version = version_now(since_ms, past.len());
-    let document = match is_page {
+    let document = match has_content {
         true => document(snapshot, &url_key, version)?,
         false => None,
     };
@@ -300,9 +301,12 @@ fn with_past(
     })
 }
 
-/// What the index has of a page; `None` of what is no page.
+/// What the index has of a page or document; `None` of what is neither.
 fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Option<Document>, SnapshotError> {
-    let Some(page) = snapshot.version(url_key)?.filter(|page| page.is_page) else {
+    let Some(page) = snapshot
+        .version(url_key)?
+        .filter(|page| page.is_page || page.is_document)
+    else {
         return Ok(None);
     };
     let (inlink_bucket, anchors) = linked(snapshot, url_key)?;

@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use extract::LinkScope;
+use extract::{DocumentScope, LinkScope};
 use serde::{Deserialize, Serialize};
 
 use crate::OpenError;
@@ -55,6 +55,10 @@ pub(crate) struct ArchiveSettings {
     pub(crate) created_by: String,
     /// Which links the archive keeps. This never changes.
     pub(crate) links: LinkScope,
+    /// Which captures that are no pages have their text in search; none in archives of programs that had no documents. This never
+    /// changes.
+    #[serde(default)]
+    pub(crate) documents: DocumentScope,
     /// Where facts are kept; absent if they are not, as in archives of programs that kept none. This never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) facts: Option<FactsSettings>,

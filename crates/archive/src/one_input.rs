@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use extract::{Capture, LinkScope};
+use extract::{Capture, Documents, LinkScope};
 use warc::{Defect, Entry, Input, ReadError, Reader, ReaderSettings, Span};
 
 use crate::inputs::{self, FileVersion, FromStart, Sources};
@@ -112,7 +112,11 @@ impl OneInput {
         let input = Box::new(self.input.clone());
         Ok(Parts {
             reader: Reader::from_input(input, &self.location, ReaderSettings::default())?,
-            settings: extract::Settings { links, text: true },
+            settings: extract::Settings {
+                links,
+                text: true,
+                documents: Documents::NONE,
+            },
             counts: Counts::default(),
         })
     }

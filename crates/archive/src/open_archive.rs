@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use extract::{DocumentReader, Documents};
 use parking_lot::Mutex;
 use search::SearchIndex;
 use weave::{EpochReport, Snapshot, TakedownRules, Weave};
@@ -43,6 +44,8 @@ pub(crate) struct OpenArchive {
     pub(crate) recounting: Option<Recounting>,
     /// What another archive keeps out, if this one is to have what that one has.
     pub(crate) kept_out: Option<TakedownRules>,
+    /// Reads documents in processes of their own.
+    pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     /// The last epoch that was fed to the search index. Locked while feeding, so that epochs reach it in
     /// order.
     feeding: Mutex<u64>,
@@ -93,6 +96,7 @@ impl OpenArchive {
             jobs: Arc::default(),
             recounting: None,
             kept_out: None,
+            document_reader: None,
         })
     }
 
@@ -102,6 +106,10 @@ impl OpenArchive {
         extract::Settings {
             links: self.settings.links,
             text: true,
+            documents: Documents {
+                scope: self.settings.documents,
+                reader: self.document_reader.clone(),
+            },
         }
     }
 

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use extract::LinkScope;
+use extract::{DocumentReader, DocumentScope, LinkScope};
 use parking_lot::Mutex;
 use rights::Groups;
 use rustc_hash::FxHashMap;
@@ -32,6 +32,7 @@ use crate::{AskError, OpenError, ask, facts_place, load};
 #[derive(Debug, Clone)]
 pub(crate) struct NewArchive {
     pub(crate) links: LinkScope,
+    pub(crate) documents: DocumentScope,
     pub(crate) facts: Option<FactsSettings>,
 }
 
@@ -46,6 +47,8 @@ pub(crate) struct Opening {
     pub(crate) recount: bool,
     /// As [`crate::OpenSettings::kept_out`].
     pub(crate) kept_out: Option<TakedownRules>,
+    /// As [`crate::OpenSettings::document_reader`].
+    pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     pub(crate) memory: Memory,
 }
 
@@ -84,6 +87,7 @@ impl Owner {
         let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone(), opened_for)?;
         open.recounting = how.recount.then(|| Recounting::new(&files.index()));
         open.kept_out = how.kept_out;
+        open.document_reader = how.document_reader;
         let open = Arc::new(open);
         let in_runner = open.clone();
         let runner = open
@@ -211,6 +215,7 @@ fn create_archive(files: &Files, new: NewArchive, sources: &Sources) -> Result<A
         },
         created_by: crate::VERSION.to_owned(),
         links: new.links,
+        documents: new.documents,
         facts: new.facts,
     };
     files.write_settings(&settings)?;

@@ -3,7 +3,7 @@
 //! Records are read into memory first, so that only extraction is measured; time is that of the
 //! thread, and the best of several rounds counts.
 
-use extract::{Extracted, LinkScope, Settings};
+use extract::{Documents, Extracted, LinkScope, Settings};
 use std::path::Path;
 use std::time::Instant;
 use warc::{Entry, Reader, ReaderSettings, Record};
@@ -31,7 +31,14 @@ fn main() {
             (LinkScope::All, false),
             (LinkScope::All, true),
         ] {
-            report(&records, &Settings { links, text });
+            report(
+                &records,
+                &Settings {
+                    links,
+                    text,
+                    documents: Documents::NONE,
+                },
+            );
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::html;
 use crate::http::{self, Head, chunked, coding};
 use crate::page::{self, PageSource};
 use crate::target::{self, Target, defect};
-use crate::{Capture, CaptureKind, Extracted, Settings, charset, digest, mime, reason, redirect};
+use crate::{Capture, CaptureKind, Extracted, Settings, charset, digest, document, mime, reason, redirect};
 use std::borrow::Cow;
 
 /// Largest number of characters kept of `WARC-Truncated`. The words of the standard (section 5.13) are shorter.
@@ -115,6 +115,8 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
         length: record.span.length,
         kind: CaptureKind::Revisit,
         page: None,
+        document: None,
+        document_defect: None,
         redirect: None,
         redirects_to_itself: false,
         truncated: truncated(&record.headers),
@@ -145,6 +147,14 @@ pub(crate) fn digest_of(record: &warc::Record) -> String {
     declared_digest(&record.headers).unwrap_or_else(|| warc::payload_digest(record))
 }
 
+/// What a payload is to its readers.
+#[derive(Default)]
+struct Content {
+    page: Option<crate::Page>,
+    document: Option<Box<crate::Page>>,
+    document_defect: Option<warc::Defect>,
+}
+
 /// A record whose block contains a payload, perhaps after an HTTP head.
 struct Answer<'a> {
     record: &'a warc::Record,
@@ -164,10 +174,10 @@ impl Answer<'_> {
         let digest = digest_of(self.record);
         let mime = mime::normalize(self.content_type());
         let is_page_status = matches!(self.head.status, 200..=299) || self.kind == CaptureKind::Resource;
-        let page = if is_page_status && mime::may_be_html(&mime) {
-            self.page(payload, &mime, settings)
+        let content = if is_page_status {
+            self.content(payload, &mime, settings)
         } else {
-            None
+            Content::default()
         };
         let redirect = redirect::of(
             self.head.status,
@@ -186,7 +196,9 @@ impl Answer<'_> {
             offset: self.record.span.offset,
             length: self.record.span.length,
             kind: self.kind,
-            page,
+            page: content.page,
+            document: content.document,
+            document_defect: content.document_defect,
             redirect: redirect.link,
             redirects_to_itself: redirect.to_itself,
             truncated: truncated(&self.record.headers),
@@ -204,11 +216,44 @@ impl Answer<'_> {
         }
     }
 
-    fn page(&self, payload: Cow<'_, [u8]>, mime: &str, settings: &Settings) -> Option<crate::Page> {
-        let decoded = coding::decode(payload, &self.head.all_codings(), coding::DECODED_BYTES_MAX);
-        if !mime::is_html(mime, &decoded.bytes) {
-            return None;
+    /// Decodes the payload and reads it, as a page or a document.
+    fn content(&self, payload: Cow<'_, [u8]>, mime: &str, settings: &Settings) -> Content {
+        let scope = settings.documents.scope;
+        let may_be_document = settings.text && document::may_be(mime, scope);
+        if !mime::may_be_html(mime) && !may_be_document {
+            return Content::default();
         }
+        let decoded = coding::decode(payload, &self.head.all_codings(), coding::DECODED_BYTES_MAX);
+        if mime::is_html(mime, &decoded.bytes) {
+            return Content {
+                page: self.page(&decoded, mime, settings),
+                ..Content::default()
+            };
+        }
+        // Bytes that are still coded are no text.
+        if !may_be_document || self.head.unknown_transfer_coding().is_some() {
+            return Content::default();
+        }
+        let host = urlkey::host_of_key(&self.facts.url_key);
+        let source = document::Source {
+            mime,
+            bytes: &decoded.bytes,
+            charset: self.content_type().and_then(mime::charset),
+            top_level: host.rsplit('.').next(),
+            content_language: self.head.content_language.as_deref(),
+            is_cut: decoded.truncated || !self.record.body_is_whole(),
+        };
+        match document::read(&source, &settings.documents) {
+            Some((page, defect)) => Content {
+                page: None,
+                document: Some(Box::new(page)),
+                document_defect: defect,
+            },
+            None => Content::default(),
+        }
+    }
+
+    fn page(&self, decoded: &coding::Decoded<'_>, mime: &str, settings: &Settings) -> Option<crate::Page> {
         // Bytes that are still coded are no text. But servers name codings that they did not apply, so the
         // bytes decide.
         if self.head.unknown_transfer_coding().is_some() && !mime::sniff_html(&decoded.bytes) {

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Documents;
+
 /// What to extract from a record.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -10,6 +12,8 @@ pub struct Settings {
     pub links: LinkScope,
     /// Whether to extract the text of pages; not needed if search is off.
     pub text: bool,
+    /// Which captures that are no pages have their text extracted, and by what; none without `text`.
+    pub documents: Documents,
 }
 
 /// Which links of a page are kept.
@@ -76,6 +80,13 @@ pub struct Capture {
     /// The page, if the capture is HTML with status 2xx or is a resource (judged by the record itself or by
     /// its WAT), or comes from WET.
     pub page: Option<Page>,
+    /// What search has of a capture that is no page, but plain text, a feed, a PDF or an office file with status 2xx (or a
+    /// resource). It has no links.
+    #[serde(default)]
+    pub document: Option<Box<Page>>,
+    /// Why the document has no text. Known where the record was read, and not kept.
+    #[serde(skip)]
+    pub document_defect: Option<warc::Defect>,
     /// For status 3xx: the target of `Location`, as the only link.
     pub redirect: Option<Link>,
     /// For status 3xx: whether the resolved `Location` has the same URL key as the capture, as from http to
@@ -89,6 +100,16 @@ pub struct Capture {
 }
 
 impl Capture {
+    /// Returns what search has of the capture: its page, or the document that it is instead.
+    pub fn content(&self) -> Option<&Page> {
+        self.page.as_ref().or(self.document.as_deref())
+    }
+
+    /// The same, to be taken out.
+    pub fn content_mut(&mut self) -> Option<&mut Page> {
+        self.page.as_mut().or(self.document.as_deref_mut())
+    }
+
     /// Returns the type that the payload was found to have; empty where nobody looked. Only for pages is the payload
     /// looked at, so this is `text/html` or `application/xhtml+xml`.
     pub fn mime_detected(&self) -> &'static str {

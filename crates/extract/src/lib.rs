@@ -15,6 +15,7 @@
 mod capture;
 mod charset;
 mod digest;
+mod document;
 mod extracted;
 mod header;
 mod html;
@@ -34,6 +35,7 @@ mod text_reader;
 mod wat;
 mod wet;
 
+pub use document::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents};
 pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Page, Settings};
 pub use header::{HeaderFacts, header_facts, named_url_key};
 pub use html::{TEXT_BYTES_MAX, title};

@@ -16,6 +16,16 @@ pub const BAD_WAT_JSON: &str = "bad-wat-json";
 /// A Transfer-Encoding cannot be decoded. The record is a capture, but without text unless it turns out to be
 /// HTML.
 pub const TRANSFER_CODING_UNKNOWN: &str = "transfer-coding-unknown";
+/// A document is damaged, encrypted, or not what its type says: it has no text.
+pub const DOCUMENT_UNREADABLE: &str = "document-unreadable";
+/// The process that read a document crashed: it has no text.
+pub const DOCUMENT_CRASH: &str = "document-crash";
+/// A document took too long to read: it has no text this time.
+pub const DOCUMENT_TIME: &str = "document-time";
+/// A document took too much memory to read: it has no text this time.
+pub const DOCUMENT_MEMORY: &str = "document-memory";
+/// There was no process to read a document: it has no text this time.
+pub const DOCUMENT_NO_READER: &str = "document-no-reader";
 
 /// Every reason, in the order of this file.
 pub const ALL: &[&str] = &[
@@ -26,4 +36,9 @@ pub const ALL: &[&str] = &[
     NOT_HTTP,
     BAD_WAT_JSON,
     TRANSFER_CODING_UNKNOWN,
+    DOCUMENT_UNREADABLE,
+    DOCUMENT_CRASH,
+    DOCUMENT_TIME,
+    DOCUMENT_MEMORY,
+    DOCUMENT_NO_READER,
 ];

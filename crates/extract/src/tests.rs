@@ -27,6 +27,7 @@ pub(crate) fn record(kind: warc::Kind, headers: &[(&str, &str)], body: impl Into
 const ALL: Settings = Settings {
     links: LinkScope::All,
     text: true,
+    documents: Documents::NONE,
 };
 
 fn response(target: &str, block: &str) -> warc::Record {

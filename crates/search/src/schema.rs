@@ -327,11 +327,41 @@ fn sites(host: &str) -> Vec<String> {
     sites
 }
 
-/// `text/html` gives `text/html`, `text` and `html`.
+/// `text/html` gives `text/html`, `text` and `html`; a type that nobody types, its word as well.
 pub(crate) fn kinds(mime: &str) -> Vec<&str> {
-    match mime.split_once('/') {
+    let parts = match mime.split_once('/') {
         Some((first, second)) => vec![mime, first, second],
         None => vec![mime],
+    };
+    parts.into_iter().chain(word_of(mime)).collect()
+}
+
+/// The usual ending of files of a type, where the type does not have it as a part.
+fn word_of(mime: &str) -> Option<&'static str> {
+    const OPEN_XML: &str = "application/vnd.openxmlformats-officedocument.";
+    const OPEN_DOCUMENT: &str = "application/vnd.oasis.opendocument.";
+    if let Some(kind) = mime.strip_prefix(OPEN_XML) {
+        return match kind {
+            "wordprocessingml.document" => Some("docx"),
+            "presentationml.presentation" => Some("pptx"),
+            "spreadsheetml.sheet" => Some("xlsx"),
+            _ => None,
+        };
+    }
+    if let Some(kind) = mime.strip_prefix(OPEN_DOCUMENT) {
+        return match kind {
+            "text" => Some("odt"),
+            "presentation" => Some("odp"),
+            "spreadsheet" => Some("ods"),
+            _ => None,
+        };
+    }
+    match mime {
+        "application/x-pdf" => Some("pdf"),
+        "application/epub+zip" => Some("epub"),
+        "application/rss+xml" | "application/x-rss+xml" | "text/rss+xml" => Some("rss"),
+        "application/atom+xml" => Some("atom"),
+        _ => None,
     }
 }
 

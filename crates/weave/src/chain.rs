@@ -208,7 +208,7 @@ impl<'t> Chain<'t, '_> {
             totals,
             report,
         } = step;
-        report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
+        report.pages_changed = versions.iter().filter(|v| v.page_changed()).count() as u64;
         report.pages_gone = versions.iter().filter(|v| v.was_page && !v.is_page).count() as u64;
 
         let links = links::apply(cut, write, totals.epoch.next(), versions)?;

@@ -62,7 +62,7 @@ impl Snapshot {
             damages.explained(derived::anchors(self), Table::Anchors)?;
         }
         if let (Some(versions), Some(uris)) = (&versions, &uris)
-            && versions.pages != uris.pages
+            && (versions.pages, versions.documents) != (uris.pages, uris.documents)
         {
             damages.explained(derived::page_marks(self), Table::Uris)?;
         }

@@ -138,7 +138,7 @@ impl RowHasher {
             .number(u64::from(row.status))
             .text(&row.mime)
             .text(&row.digest)
-            .number(u64::from(row.is_page))
+            .number(u64::from(row.is_page) + 2 * u64::from(row.is_document))
             .text(&row.title)
             .maybe(row.canonical.as_deref())
             .maybe(row.robots.as_deref())

@@ -194,20 +194,25 @@ impl Model {
         self.uris().into_keys().collect()
     }
 
-    /// Text of a page.
+    /// Whether a key is a page or a document.
+    pub fn has_content(&self, url_key: &str) -> bool {
+        self.versions().get(url_key).is_some_and(|c| content(c).is_some())
+    }
+
+    /// Text of a page or document.
     pub fn text(&self, url_key: &str) -> Option<String> {
-        self.versions().get(url_key).filter(|c| is_page(c))?;
+        self.versions().get(url_key).filter(|c| content(c).is_some())?;
         self.text_kept(url_key)
     }
 
-    /// The text that comes with the version of a key, page or not.
+    /// The text that comes with the version of a key, whatever that is.
     pub fn text_kept(&self, url_key: &str) -> Option<String> {
         let versions = self.versions();
         let version = versions.get(url_key)?;
-        let same_time = self
-            .eligible()
-            .filter(|(_, c)| c.url_key == url_key && c.fetch_time_ms == version.fetch_time_ms && is_page(c));
-        let text = |c: &Capture| c.page.as_ref().map_or("", |p| &p.text).to_owned();
+        let same_time = self.eligible().filter(|(_, c)| {
+            c.url_key == url_key && c.fetch_time_ms == version.fetch_time_ms && content(c).is_some()
+        });
+        let text = |c: &Capture| content(c).map_or("", |p| &p.text).to_owned();
         let with_text = same_time.filter(|(_, c)| !text(c).is_empty());
         with_text
             .max_by_key(|(input, c)| self.order(*input, c))
@@ -224,15 +229,16 @@ impl Model {
         for (input, c) in of_key.filter(|(_, c)| c.fetch_time_ms <= current.fetch_time_ms) {
             moments.entry(c.fetch_time_ms).or_default().push((input, c));
         }
-        // Of every moment its page, if it is one, and its digest.
-        let mut runs: Vec<(Option<PastVersion>, String, i64)> = Vec::new();
+        // Of every moment its page or document, if it is one, whether it is a page, its digest and its time.
+        let mut runs: Vec<(Option<PastVersion>, (bool, String), i64)> = Vec::new();
         for (time, captures) in moments {
             let Some(&(input, c)) = captures.iter().max_by_key(|(i, c)| self.content_order(*i, c)) else {
                 continue;
             };
-            let version = is_page(c).then(|| self.past_version(input, c, &captures));
+            let version = content(c).map(|_| self.past_version(input, c, &captures));
+            let what = (is_page(c), c.digest.clone());
             match runs.last_mut() {
-                Some((last, digest, _)) if *digest == c.digest && last.is_some() == version.is_some() => {
+                Some((last, same, _)) if *same == what && last.is_some() == version.is_some() => {
                     let since_ms = last.as_ref().map_or(time, |last| last.since_ms);
                     *last = version.map(|version| PastVersion { since_ms, ..version });
                 }
@@ -240,7 +246,7 @@ impl Model {
                     if let Some((Some(last), ..)) = runs.last_mut() {
                         last.until_ms = time;
                     }
-                    runs.push((version, c.digest.clone(), time));
+                    runs.push((version, what, time));
                 }
             }
         }
@@ -253,12 +259,12 @@ impl Model {
 
     fn past_version(&self, input: InputId, c: &Capture, moment: &[(InputId, &Capture)]) -> PastVersion {
         let label = |input: InputId| self.ledger[input.0 as usize - 1].collection.clone();
-        let text = |c: &Capture| c.page.as_ref().map_or("", |p| &p.text).to_owned();
-        let with_text = moment.iter().filter(|(_, c)| is_page(c) && !text(c).is_empty());
+        let text = |c: &Capture| content(c).map_or("", |p| &p.text).to_owned();
+        let with_text = moment.iter().filter(|(_, c)| !text(c).is_empty());
         let source = with_text.max_by_key(|(i, c)| self.content_order(*i, c));
-        let page = c.page.clone().unwrap_or_default();
+        let page = content(c).cloned().unwrap_or_default();
         let other_language = source
-            .and_then(|(_, s)| s.page.as_ref())
+            .and_then(|(_, s)| content(s))
             .map(|page| page.language.clone());
         PastVersion {
             since_ms: c.fetch_time_ms,
@@ -285,10 +291,9 @@ impl Model {
 
     /// The order of captures of one moment where names of inputs do not count.
     fn content_order(&self, input: InputId, c: &Capture) -> impl Ord + use<> {
-        let page = c.page.as_ref().filter(|_| is_page(c));
-        let page = page.map(|page| {
+        let page = content(c).map(|page| {
             let text = (!page.text.is_empty()).then(|| text_hash(&page.text));
-            (page.title.clone(), page.language.clone(), text)
+            (page.title.clone(), page.language.clone(), text, !is_page(c))
         });
         let collection = self.ledger[input.0 as usize - 1].collection.clone();
         let (_, rank, digest, ..) = self.order(input, c);
@@ -304,10 +309,8 @@ impl Model {
 
     /// The different texts of a key that are not that of its current version.
     pub fn past_texts(&self, url_key: &str) -> BTreeSet<String> {
-        let pages = self
-            .eligible()
-            .filter(|(_, c)| c.url_key == url_key && is_page(c));
-        let texts = pages.filter_map(|(_, c)| c.page.as_ref().map(|page| page.text.clone()));
+        let of_key = self.eligible().filter(|(_, c)| c.url_key == url_key);
+        let texts = of_key.filter_map(|(_, c)| content(c).map(|page| page.text.clone()));
         let current = self.text_kept(url_key);
         texts
             .filter(|text| !text.is_empty() && Some(text) != current.as_ref())
@@ -596,9 +599,17 @@ impl Model {
 }
 
 fn is_page(c: &Capture) -> bool {
-    let served =
-        (200..=299).contains(&c.status) || matches!(c.kind, CaptureKind::Resource | CaptureKind::Wet);
-    c.page.is_some() && served
+    c.page.is_some() && is_served(c)
+}
+
+/// What search has of a capture.
+fn content(c: &Capture) -> Option<&extract::Page> {
+    let content = c.page.as_ref().or(c.document.as_deref());
+    content.filter(|_| is_served(c))
+}
+
+fn is_served(c: &Capture) -> bool {
+    (200..=299).contains(&c.status) || matches!(c.kind, CaptureKind::Resource | CaptureKind::Wet)
 }
 
 fn links_of(c: &Capture) -> Vec<Link> {

@@ -7,9 +7,9 @@ use crate::ledger::{LedgerEntry, Names};
 use crate::rows::{AnchorRow, TextCapture};
 use crate::views::past::PastChange;
 use crate::views::uris::{Counts, UriChange};
-use crate::views::version_change::{PageNow, VersionChange};
+use crate::views::version_change::{ContentNow, VersionChange};
 
-/// Pages that look different now, or whose bucket of in-links changed, sorted by key; and what each of the first is
+/// Pages and documents that look different now, or whose bucket of in-links changed, sorted by key; and what each of the first is
 /// now. `versions` and `uris` are sorted by key, `inputs` by number.
 pub(crate) fn page_changes(
     versions: Vec<VersionChange>,
@@ -23,7 +23,7 @@ pub(crate) fn page_changes(
     let (mut changes, mut pages, mut past) = (Vec::new(), Vec::new(), Vec::new());
     let names = Names::new(inputs);
     let mut uris = uris.into_iter().peekable();
-    let is_told = |version: &VersionChange| version.page_changed || version.past.is_change();
+    let is_told = |version: &VersionChange| version.content_changed || version.past.is_change();
     for mut version in versions.into_iter().filter(is_told) {
         while let Some(uri) = uris.next_if(|uri| uri.url_key < version.url_key) {
             changes.extend(moved(uri));
@@ -33,11 +33,11 @@ pub(crate) fn page_changes(
             past.push(changed_past(&version.url_key, &mut version.past, names));
         }
         let inlinks = uri.map(|uri| (bucket(uri.after), uri.anchors));
-        if let Some(page) = version.page.take() {
+        if let Some(content) = version.content.take() {
             changes.push(PageChange::Upsert(version.url_key.clone()));
-            pages.push(changed_page(version, *page, inlinks, names));
+            pages.push(changed_page(version, *content, inlinks, names));
         } else {
-            changes.push(match version.was_page {
+            changes.push(match version.had_content {
                 true => PageChange::Delete(version.url_key),
                 false => PageChange::Past(version.url_key),
             });
@@ -67,23 +67,25 @@ fn bucket(counts: Option<Counts>) -> u8 {
     inlinks_bucket(counts.map_or(0, |counts| counts.inlinks_external))
 }
 
-/// The change of a page that stays as it is, if its bucket moves or its anchors are others.
+/// The change of a page or document that stays as it is, if its bucket moves or its anchors are others.
 fn moved(uri: UriChange) -> Option<PageChange> {
     let now = bucket(uri.after);
     match uri.anchors {
         Some(_) => Some(PageChange::Anchors(uri.url_key)),
-        None => (uri.is_page && bucket(uri.before) != now).then_some(PageChange::Bucket(uri.url_key, now)),
+        None => {
+            (uri.has_content && bucket(uri.before) != now).then_some(PageChange::Bucket(uri.url_key, now))
+        }
     }
 }
 
 fn changed_page(
     version: VersionChange,
-    page: PageNow,
+    content: ContentNow,
     inlinks: Option<(u8, Option<Vec<AnchorRow>>)>,
     names: Names<'_>,
 ) -> ChangedPage {
     let (inlinks_bucket, anchors) = inlinks.map_or((None, None), |(bucket, anchors)| (Some(bucket), anchors));
-    let PageNow { row, text } = page;
+    let ContentNow { row, text } = content;
     let collection = |input: InputId| names.collection(input).to_owned();
     let other = row
         .text
@@ -95,7 +97,7 @@ fn changed_page(
             collection: collection(text.input),
         }),
         url_key: version.url_key,
-        is_new: !version.was_page,
+        is_new: !version.had_content,
         since_ms: version.past.since_ms,
         past_versions: version.past.count,
         language: row.page_language().to_owned(),

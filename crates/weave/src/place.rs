@@ -27,8 +27,9 @@ use crate::write::Write;
 /// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
 /// Since 3, rows of links may be packed. Since 4, URIs name their sources by number. Since 5, takedowns keep captures out,
 /// which an older program would let in again. Since 6, captures say what the page was, so that past versions can be found.
-/// Since 7, rows of URIs have what their in-links say.
-const FORMAT: u64 = 7;
+/// Since 7, rows of URIs have what their in-links say. Since 8, captures and versions may be documents, which an older program would
+/// weave as nothing.
+const FORMAT: u64 = 8;
 
 /// Rows of URIs of older ones lack what their in-links say: they are made anew from the links.
 const FORMAT_WITH_ANCHORS: u64 = 7;
@@ -259,8 +260,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 8,
-                    supported: 7,
+                    found: 9,
+                    supported: 8,
                     ..
                 }
             ),

@@ -16,7 +16,7 @@ use crate::fingerprint::{Fingerprint, Fingerprints, RowHasher, key_hash, text_ha
 use crate::ids::InputId;
 use crate::sort::Sorter;
 use crate::views::captures::{kind_code, kind_of_code};
-use crate::views::order::{Order, is_eligible, page_of, source_rank};
+use crate::views::order::{Order, content_of, is_eligible, source_rank};
 use crate::views::version_row::VersionRow;
 use crate::views::versions::take_links;
 
@@ -57,9 +57,9 @@ impl Recount {
     }
 
     fn candidate(&mut self, key: u128, input: &str, capture: &mut Capture) -> Candidate {
-        let text = page_of(capture)
-            .filter(|page| !page.text.is_empty())
-            .map(|page| (text_hash(&page.text), page.text_truncated));
+        let text = content_of(capture)
+            .filter(|content| !content.text.is_empty())
+            .map(|content| (text_hash(&content.text), content.text_truncated));
         let (links, dropped) = take_links(capture);
         let mut fingerprint = Fingerprint::default();
         for link in &links {
@@ -77,6 +77,7 @@ impl Recount {
             },
             version: self.hasher.version(key, &version, input),
             is_page: version.is_page,
+            has_content: version.has_content(),
             language: version.language,
             text,
             links: fingerprint,
@@ -152,7 +153,7 @@ impl Group {
             .best_text
             .filter(|text| text.place.fetch_time_ms == version.place.fetch_time_ms);
         let language = match &text {
-            Some(text) if version.is_page && version.language.is_empty() => &text.language,
+            Some(text) if version.has_content && version.language.is_empty() => &text.language,
             _ => &version.language,
         };
         found.versions.add(version.version);
@@ -172,6 +173,7 @@ struct Candidate {
     /// Hash of the version without language and text.
     version: u128,
     is_page: bool,
+    has_content: bool,
     language: String,
     /// Hash of its text, and whether that was cut.
     text: Option<(u128, bool)>,
@@ -209,6 +211,7 @@ impl Candidate {
             codec::put_bytes(out, text.as_bytes());
         }
         out.push(u8::from(self.is_page));
+        out.push(u8::from(self.has_content));
         out.extend_from_slice(&self.version.to_be_bytes());
         codec::put_varint(out, self.links.rows);
         out.extend_from_slice(&self.links.hash.to_be_bytes());
@@ -233,6 +236,7 @@ impl Candidate {
             place,
             language: r.str()?.to_owned(),
             is_page: r.u8()? == 1,
+            has_content: r.u8()? == 1,
             version: hash(&mut r)?,
             links: Fingerprint {
                 rows: r.varint()?,

@@ -123,6 +123,7 @@ impl Renumbering<'_> {
             let now = UriState {
                 captured: uri.flags & CAPTURED != 0,
                 is_page: uri.flags & IS_PAGE != 0,
+                is_document: false,
                 counts: uri.counts,
                 sources,
                 // Made from the links when all have their numbers: see `rebuild`.

@@ -82,6 +82,8 @@ pub struct PageRow {
     pub digest: String,
     /// Whether it is a page; else a redirect or not HTML.
     pub is_page: bool,
+    /// Whether it is no page and has a text for search all the same: plain text, a feed, a PDF, an office file.
+    pub is_document: bool,
     /// Title; empty if none.
     pub title: String,
     /// BCP 47; empty if unknown.

@@ -29,7 +29,7 @@ pub struct ShownPage {
     pub inlinks: u64,
     /// Of these, pages of other domains.
     pub inlinks_external: u64,
-    /// Its visible text; `None` where it is no page, its captures have no text, or the text cannot be read.
+    /// Its visible text; `None` where it is neither page nor document, its captures have no text, or the text cannot be read.
     pub text: Option<Arc<str>>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn read(cut: &Cut, epoch: Epoch, url_key: &str) -> Result<ShownPage, 
     let Some(uri) = uris::read(cut, url_key)? else {
         return Ok(ShownPage::default());
     };
-    let text = match uri.is_page {
+    let text = match uri.is_page || uri.is_document {
         true => texts::read(cut, url_key),
         false => Ok(None),
     };

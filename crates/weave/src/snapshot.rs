@@ -202,25 +202,25 @@ impl Snapshot {
             .filter(move |row| row.as_ref().map_or(true, |row| row.url_key == url_key))
     }
 
-    /// Keys of all that have a version, sorted bytewise, and whether that is a page.
+    /// Keys of all that have a version, sorted bytewise, and whether that is a page or document.
     pub fn version_keys(&self) -> impl Iterator<Item = Result<(String, bool), SnapshotError>> + '_ {
         self.cut().iter(Table::Versions).map(|row| {
             let (key, value) = row?;
             let decoded = codec::to_text(&key).and_then(|url_key| {
-                let is_page = version_row::decode(&url_key, &value)?.is_page;
-                Ok((url_key, is_page))
+                let has_content = version_row::decode(&url_key, &value)?.has_content();
+                Ok((url_key, has_content))
             });
             self.cut().decode(Table::Versions, &key, decoded)
         })
     }
 
-    /// Keys of all pages, sorted bytewise.
-    pub fn page_keys(&self) -> impl Iterator<Item = Result<String, SnapshotError>> + '_ {
+    /// Keys of all pages and documents, sorted bytewise, and whether it is a page.
+    pub(crate) fn content_keys(&self) -> impl Iterator<Item = Result<(String, bool), SnapshotError>> + '_ {
         self.cut().iter(Table::Versions).filter_map(|row| {
             let page = row.and_then(|(key, value)| {
                 let decoded = codec::to_text(&key).and_then(|url_key| {
-                    let is_page = version_row::decode(&url_key, &value)?.is_page;
-                    Ok(is_page.then_some(url_key))
+                    let version = version_row::decode(&url_key, &value)?;
+                    Ok(version.has_content().then_some((url_key, version.is_page)))
                 });
                 self.cut().decode(Table::Versions, &key, decoded)
             });
@@ -228,10 +228,10 @@ impl Snapshot {
         })
     }
 
-    /// Visible text of a page; `None` where the key is no page or its captures have no text.
+    /// Visible text of a page or document; `None` where the key is neither or its captures have no text.
     pub fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
         match versions::read(self.cut(), url_key)? {
-            Some(row) if row.is_page && row.text.is_some() => texts::read(self.cut(), url_key),
+            Some(row) if row.has_content() && row.text.is_some() => texts::read(self.cut(), url_key),
             _ => Ok(None),
         }
     }
@@ -550,12 +550,16 @@ fn page_row(
         mime: row.mime,
         digest: row.digest,
         is_page: row.is_page,
+        is_document: row.is_document,
         title: row.title,
         canonical: row.canonical,
         robots: row.robots,
         links: row.links,
         links_dropped: row.links_dropped,
-        text_truncated: row.text.filter(|_| row.is_page).map(|text| text.truncated),
+        text_truncated: row
+            .text
+            .filter(|_| row.is_page || row.is_document)
+            .map(|text| text.truncated),
         text_capture,
         input: row.input,
         collection,

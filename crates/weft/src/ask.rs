@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use archive::question::{Answer, Ask};
-use archive::{Archive, OpenSettings, path_of, path_text};
+use archive::{Archive, DocumentScope, OpenSettings, path_of, path_text};
 
 use crate::context::Context;
+use crate::document_workers;
 use crate::exit::WrongUse;
 
 /// Opens an existing archive for questions: as owner if there is none, else through the owner, or read-only
@@ -22,6 +23,8 @@ pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow
     // The flag of the whole program can only forbid more than the command does.
     settings.read_only |= context.read_only;
     settings.memory_size_bytes = context.memory_size_bytes;
+    settings.documents.get_or_insert(DocumentScope::All);
+    settings.document_reader = Some(document_workers::reader());
     if settings.read_only && settings.create {
         return Err(WrongUse("--read-only changes nothing, and this command would".into()).into());
     }

@@ -18,6 +18,7 @@ mod ask;
 mod cli;
 mod commands;
 mod context;
+mod document_workers;
 mod exit;
 mod flag_values;
 mod logs;
@@ -45,6 +46,9 @@ mod which_store;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    if let Some(code) = document_workers::run_as_one() {
+        return code;
+    }
     let cli: cli::Cli = match exit::parsed() {
         Ok(cli) => cli,
         Err(code) => return code,

@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use extract::{ANCHOR_CHARS_MAX, Capture, Extracted, LINKS_MAX, Link, LinkScope, Settings, TEXT_BYTES_MAX};
+use extract::{
+    ANCHOR_CHARS_MAX, Capture, DocumentScope, Documents, Extracted, LINKS_MAX, Link, LinkScope, Settings,
+    TEXT_BYTES_MAX,
+};
 use warc::{Entry, Reader, ReaderSettings, Record};
 
 use super::Target;
@@ -80,6 +83,10 @@ pub fn run(bytes: &[u8]) {
             _ => LinkScope::External,
         },
         text: true,
+        documents: Documents {
+            scope: DocumentScope::All,
+            reader: None,
+        },
     };
     extract::defect_of(&record);
     extract::header_facts(record.format, record.kind, &record.headers);

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use archive::question::{InputState, LedgerRow, LinkScope};
-use extract::{Extracted, Settings};
+use extract::{Documents, Extracted, Settings};
 use warc::{Defect, Entry, Reader, ReaderSettings, reason};
 use weave::model::Model;
 use weave::{Batch, InputProgress, LedgerEntry, NO_CONTENT, QuarantineEntry};
@@ -107,7 +107,14 @@ impl Expected {
                 Entry::Quarantined(_, defect) => quarantine(defect),
                 Entry::Record(record) => {
                     progress.records += 1;
-                    match extract::extract(&record, &Settings { links, text: true }) {
+                    match extract::extract(
+                        &record,
+                        &Settings {
+                            links,
+                            text: true,
+                            documents: Documents::NONE,
+                        },
+                    ) {
                         Extracted::Counted => {}
                         Extracted::Unusable(defect) => quarantine(defect),
                         Extracted::Capture(capture) => {

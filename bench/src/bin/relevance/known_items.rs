@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
-use extract::{Capture, Extracted, LinkScope};
+use extract::{Capture, Documents, Extracted, LinkScope};
 use search::{Anchor, Document};
 use warc::{Entry, Reader, ReaderSettings};
 
@@ -107,6 +107,7 @@ fn read_file(path: &Path, current: &mut BTreeMap<String, Capture>) -> anyhow::Re
     let settings = extract::Settings {
         links: LinkScope::All,
         text: true,
+        documents: Documents::NONE,
     };
     let mut reader = Reader::open(path, ReaderSettings::default())?;
     while let Some(entry) = reader.next_entry()? {

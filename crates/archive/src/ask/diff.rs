@@ -22,7 +22,10 @@ pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskEr
     let versions = versions(&seen, &url_key)?;
     if versions.is_empty() {
         return Err(match seen.uri(&url_key)? {
-            Some(_) => AskError::not_found(format!("{} has no version that is a page", question.url)),
+            Some(_) => AskError::not_found(format!(
+                "{} has no version that is a page or document",
+                question.url
+            )),
             None => key::unknown(&question.url, &url_key),
         });
     }
@@ -82,7 +85,10 @@ fn versions(seen: &Seen<'_>, url_key: &str) -> Result<Vec<Version>, AskError> {
             text: Text::Past(past.text),
         })
         .collect();
-    if let Some(current) = seen.version(url_key)?.filter(|version| version.is_page) {
+    if let Some(current) = seen
+        .version(url_key)?
+        .filter(|version| version.is_page || version.is_document)
+    {
         versions.push(Version {
             since_ms,
             until_ms: None,
@@ -114,7 +120,7 @@ fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
     // What ended it need not be a page.
     match versions[began].until_ms {
         Some(until_ms) if civil::digits(until_ms) <= last => Err(AskError::not_found(format!(
-            "{url} was no page at {at}: its version of then ended {}",
+            "{url} was no page or document at {at}: its version of then ended {}",
             civil::iso(until_ms)
         ))),
         _ => Ok(began),

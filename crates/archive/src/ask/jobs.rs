@@ -5,7 +5,9 @@ use weave::Snapshot;
 use super::basis::Basis;
 use crate::kept_facts::FactsSettings;
 use crate::open_archive::OpenArchive;
-use crate::question::{Cancel, Job, JobBody, Jobs, JobsBody, LinkScope, LoadRequest, Stages, StagesBody};
+use crate::question::{
+    Cancel, DocumentScope, Job, JobBody, Jobs, JobsBody, LinkScope, LoadRequest, Stages, StagesBody,
+};
 use crate::{AskError, jobs};
 
 /// Checks a load and queues it.
@@ -17,6 +19,9 @@ pub(super) fn load(basis: &Basis<'_>, request: &LoadRequest) -> Result<JobBody, 
     }
     if let Some(links) = request.links {
         check_links(open, links)?;
+    }
+    if let Some(documents) = request.documents {
+        check_documents(open, documents)?;
     }
     check_facts(open, request)?;
     if let Some(rate) = request.rate_pages_per_s
@@ -38,6 +43,18 @@ fn check_links(open: &OpenArchive, links: LinkScope) -> Result<(), AskError> {
     Err(AskError::bad_request(format!(
         "this archive was created with --links {}, which stays; another scope needs another archive",
         open.settings.links
+    )))
+}
+
+/// Refuses another scope of documents than the archive was created with: the documents that it has would be missing, or those that it
+/// has not.
+fn check_documents(open: &OpenArchive, documents: DocumentScope) -> Result<(), AskError> {
+    if documents == open.settings.documents {
+        return Ok(());
+    }
+    Err(AskError::bad_request(format!(
+        "this archive was created with --documents {}, which stays; --documents {documents} needs another archive",
+        open.settings.documents
     )))
 }
 

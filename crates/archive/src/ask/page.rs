@@ -75,6 +75,7 @@ fn add_version(seen: &Seen<'_>, url_key: &str, body: &mut PageBody) -> Result<()
         return Ok(());
     };
     body.is_page = version.is_page;
+    body.is_document = version.is_document;
     body.fetch_time = Some(civil::iso(version.fetch_time_ms));
     body.last_seen = Some(civil::iso(version.last_seen_ms));
     body.url = version.url;

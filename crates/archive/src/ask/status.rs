@@ -19,6 +19,7 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         archive: open.files.dir().display().to_string(),
         version: crate::VERSION.to_owned(),
         links_scope: open.settings.links,
+        documents_scope: open.settings.documents,
         inputs: totals.inputs,
         inputs_done: totals.inputs_done,
         inputs_loading: totals.inputs_loading + totals.inputs_pending,

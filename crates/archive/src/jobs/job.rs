@@ -1,6 +1,6 @@
 //! One load: its request, its progress and its end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use weave::{InputId, InputState, LedgerEntry};
 use crate::inputs::Skipped;
 use crate::question::{
     JobBody, JobStage, JobState, LedgerRow, LoadRequest, OptionalStage, QuarantineRow, SkippedFile, StageRow,
+    UnreadRow,
 };
 
 /// Most defects that are listed. All are counted.
@@ -54,6 +55,7 @@ pub(crate) struct Counters {
     pub(crate) captures_taken_down: Counter,
     pub(crate) pages: Counter,
     pub(crate) links: Counter,
+    pub(crate) documents: Counter,
     pub(crate) quarantined: Counter,
     pub(crate) epochs: Counter,
     defects: Counter,
@@ -71,6 +73,8 @@ pub(crate) struct Job {
     /// Inputs of this load, with the offset up to which each is woven.
     touched: Mutex<HashMap<InputId, u64>>,
     defects: Mutex<Vec<(InputId, QuarantineRow)>>,
+    /// Number of documents without text, by reason.
+    documents_unread: Mutex<BTreeMap<&'static str, u64>>,
     skipped: Mutex<Vec<SkippedFile>>,
     /// Names of inputs that the load waits for, to see whether they grow.
     waiting_for: Mutex<Vec<String>>,
@@ -98,6 +102,7 @@ impl Job {
             state: Mutex::default(),
             touched: Mutex::default(),
             defects: Mutex::default(),
+            documents_unread: Mutex::default(),
             skipped: Mutex::default(),
             waiting_for: Mutex::default(),
         }
@@ -197,6 +202,12 @@ impl Job {
         }
     }
 
+    /// Notes why a document has no text.
+    pub(crate) fn add_unread(&self, input: InputId, offset: u64, defect: &warc::Defect) {
+        *self.documents_unread.lock().entry(defect.reason).or_default() += 1;
+        self.add_defect(input, offset, defect);
+    }
+
     /// Lists `input` as waited for while `wait` runs.
     pub(crate) fn while_waiting_for<T>(&self, input: &str, wait: impl FnOnce() -> T) -> T {
         self.waiting_for.lock().push(input.to_owned());
@@ -257,6 +268,8 @@ impl Job {
             captures_taken_down: c.captures_taken_down.get(),
             pages: c.pages.get(),
             links: c.links.get(),
+            documents: c.documents.get(),
+            documents_unread: self.unread(),
             quarantined: c.quarantined.get(),
             epochs: c.epochs.get(),
             problems: problems(&inputs),
@@ -264,6 +277,15 @@ impl Job {
             defects: self.named_defects(&inputs),
             stages,
         }
+    }
+
+    fn unread(&self) -> Vec<UnreadRow> {
+        let unread = self.documents_unread.lock();
+        let rows = unread.iter().map(|(reason, documents)| UnreadRow {
+            reason: (*reason).to_owned(),
+            documents: *documents,
+        });
+        rows.collect()
     }
 
     fn named_defects(&self, inputs: &[&(InputId, LedgerEntry)]) -> Vec<QuarantineRow> {

@@ -154,8 +154,7 @@ pub(crate) fn capture_bytes(capture: &Capture) -> u64 {
         .map(|link| link.url_key.len() + link.url.len() + link.anchor.len() + 80)
         .sum();
     let page = capture
-        .page
-        .as_ref()
+        .content()
         .map_or(0, |page| page.title.len() + page.text.len());
     OVERHEAD_BYTES + (2 * capture.url.len() + page + links) as u64
 }

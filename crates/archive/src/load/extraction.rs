@@ -60,10 +60,24 @@ fn add_record(context: &Context, result: &mut Extract, record: &Record) {
     }
 }
 
-fn add_capture(context: &Context, result: &mut Extract, capture: Capture) {
+fn add_capture(context: &Context, result: &mut Extract, mut capture: Capture) {
     if let Some(page) = &capture.page {
         context.job.counters.pages.add(1);
         context.job.counters.links.add(page.links.len() as u64);
+    }
+    if capture.document.is_some() {
+        context.job.counters.documents.add(1);
+    }
+    if let Some(defect) = capture.document_defect.take() {
+        tracing::warn!(
+            url = capture.url,
+            reason = defect.reason,
+            detail = defect.detail,
+            "a document has no text"
+        );
+        context
+            .job
+            .add_unread(result.progress.input, capture.offset, &defect);
     }
     result.bytes += capture_bytes(&capture);
     result.captures.push(capture);

@@ -95,6 +95,9 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     job.watch(pipeline.monitor());
     feed(&context, feeder, discovery.found);
     let outcome = pipeline.join();
+    if let Some(reader) = &open.document_reader {
+        reader.rest();
+    }
     // Even after a failure, everything that was woven must become searchable. The first error is the one to
     // report.
     let flushed = if job.is_off(OptionalStage::Search) {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LedgerRow, LinkScope, QuarantineRow, StageRow};
+use super::{DocumentScope, LedgerRow, LinkScope, QuarantineRow, StageRow};
 
 /// Asks to load inputs. The answer is the job in the queue, not its result.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,8 @@ pub struct LoadRequest {
     pub collection: Option<String>,
     /// Which links the archive keeps. The load is refused if the archive was created with another choice.
     pub links: Option<LinkScope>,
+    /// Which captures that are no pages the archive has in search. The load is refused if the archive was created with another choice.
+    pub documents: Option<DocumentScope>,
     /// Where the archive keeps its facts. The load is refused if the archive was created with another choice.
     pub facts: Option<FactsPlace>,
     /// Whether texts are to be among the facts. The load is refused if the archive was created without.
@@ -204,6 +206,16 @@ pub struct SkippedFile {
     pub why: String,
 }
 
+/// Documents whose text could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnreadRow {
+    /// Why (docs/search.md).
+    #[schemars(example = &"document-unreadable")]
+    pub reason: String,
+    /// Number of them.
+    pub documents: u64,
+}
+
 /// A queued, running or finished load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobBody {
@@ -257,6 +269,10 @@ pub struct JobBody {
     pub pages: u64,
     /// Number of links on those pages.
     pub links: u64,
+    /// Number of documents read: plain text, feeds, PDF, EPUB and office files.
+    pub documents: u64,
+    /// Number of these whose text could not be read, for each reason. They are among `defects`.
+    pub documents_unread: Vec<UnreadRow>,
     /// Number of records and spans of bytes that could not be used.
     pub quarantined: u64,
     /// Number of epochs that the load has added.

@@ -33,7 +33,7 @@ pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;
 pub(crate) use envelope::questions;
 pub use envelope::{Body, Question};
-pub use extract::{CaptureKind, LinkScope};
+pub use extract::{CaptureKind, DocumentScope, LinkScope};
 pub use weave::InputState;
 
 use crate::AskError;

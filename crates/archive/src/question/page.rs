@@ -30,6 +30,8 @@ pub struct PageBody {
     pub captured: bool,
     /// Whether the current version is a page.
     pub is_page: bool,
+    /// Whether the current version is no page, but has its text in search: plain text, a feed, a PDF, EPUB or office file.
+    pub is_document: bool,
     /// When the current version was captured (ISO 8601); absent if there is none.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time: Option<String>,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FactsPlace, LinkScope};
+use super::{DocumentScope, FactsPlace, LinkScope};
 
 /// Asks for totals and state of the archive.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct StatusBody {
     pub version: String,
     /// Which links the archive keeps. This never changes after the archive was created.
     pub links_scope: LinkScope,
+    /// Which captures that are no pages have their text in search. This never changes after the archive was created.
+    pub documents_scope: DocumentScope,
     /// Number of inputs in the ledger.
     pub inputs: u64,
     /// Number of inputs read to their end.
@@ -54,7 +56,7 @@ pub struct StatusBody {
     pub quarantined: u64,
     /// Epoch that the search index covers.
     pub search_epoch: u64,
-    /// Number of pages in the search index.
+    /// Number of pages and documents in the search index.
     pub search_documents: u64,
     /// Time of the earliest capture (ISO 8601); absent if there is none.
     #[schemars(example = &"2014-01-26T20:06:24.000Z")]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use extract::{LinkScope, Settings};
+use extract::{Documents, LinkScope, Settings};
 use warc::{Headers, Kind, Record};
 
 use super::{Fate, LeaveOut};
@@ -36,6 +36,7 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
     let settings = Settings {
         links: LinkScope::External,
         text: false,
+        documents: Documents::NONE,
     };
     let headers = &record.headers;
     let by_header = || {

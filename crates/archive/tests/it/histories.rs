@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use archive::question::{Body, LoadRequest, OptionalStage, Page, Question, SearchQuestion};
 use data_encoding::HEXLOWER;
-use extract::{Extracted, LinkScope, Settings};
+use extract::{Documents, Extracted, LinkScope, Settings};
 use sha2::{Digest, Sha256};
 use warc::{Entry, Reader, ReaderSettings};
 use weave::model::Model;
@@ -68,6 +68,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
             let settings = Settings {
                 links: LinkScope::All,
                 text: true,
+                documents: Documents::NONE,
             };
             match extract::extract(&record, &settings) {
                 Extracted::Capture(capture) => batch.captures.push((input, *capture)),

@@ -10,11 +10,11 @@ use archive::question::{
     Body, CdxBlocksQuestion, CdxQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, LoadInput,
     LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight, Top,
 };
-use archive::{Archive, AskError, ErrorCode};
+use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use rights::Groups;
 use sha1::{Digest as _, Sha1};
 
-use crate::data::{load, own};
+use crate::data::load;
 
 const SEED: u64 = 20_260_113;
 const QUERIES: usize = 1000;
@@ -53,12 +53,19 @@ const OPEN_HOSTS: [&str; 5] = [
 
 fn open_urls() -> Vec<String> {
     let pages = |host: &str| -> Vec<String> { (0..8).map(|n| format!("http://{host}/p{n}")).collect() };
-    OPEN_HOSTS.iter().flat_map(|host| pages(host)).collect()
+    let texts = (0..4).map(|n| format!("http://other.net/d{n}.txt"));
+    OPEN_HOSTS
+        .iter()
+        .flat_map(|host| pages(host))
+        .chain(texts)
+        .collect()
 }
 
 fn hidden_urls() -> Vec<String> {
     let of_host = (0..6).map(|n| format!("http://hidden.org/h{n}"));
+    let feeds = (0..4).map(|n| format!("http://hidden.org/f{n}.rss"));
     of_host
+        .chain(feeds)
         .chain((0..6).map(|n| format!("http://mixed.com/secret/s{n}")))
         .collect()
 }
@@ -126,6 +133,28 @@ fn page(numbers: &mut Numbers, words: &[&str], targets: &[String], mark: &str) -
     body
 }
 
+/// What is at a URL, by its name: plain text, a feed, or a page of type `page_type`; with its type.
+fn body_of(
+    numbers: &mut Numbers,
+    words: &[&str],
+    targets: &[String],
+    url: &str,
+    (page_type, mark): (&'static str, &str),
+) -> (&'static str, String) {
+    let text: String = (0..20).map(|_| format!("{} ", numbers.of(words))).collect();
+    if url.ends_with(".txt") {
+        ("text/plain", format!("{text}{mark}"))
+    } else if url.ends_with(".rss") {
+        let (title, item) = (numbers.of(words), numbers.of(words));
+        let rss = format!(
+            "<rss><channel><title>{title}</title><item><title>{item}</title><description>{text}{mark}</description></item></channel></rss>"
+        );
+        ("application/rss+xml", rss)
+    } else {
+        (page_type, page(numbers, words, targets, mark))
+    }
+}
+
 /// What is hidden has all that any of the rules hides by.
 fn captures() -> (Vec<Written>, Vec<Written>) {
     let mut numbers = Numbers(SEED);
@@ -140,22 +169,27 @@ fn captures() -> (Vec<Written>, Vec<Written>) {
     let mut seen = Vec::new();
     for (index, url) in open.iter().enumerate() {
         for version in 0..1 + numbers.below(3) {
+            let date = format!("201{version}-0{}-11T10:00:{:02}Z", 1 + numbers.below(9), index);
+            let mark = format!("{url} {version}");
+            let (mime, body) = body_of(&mut numbers, &WORDS, &targets, url, ("text/html", &mark));
             seen.push(Written {
                 url: url.clone(),
-                date: format!("201{version}-0{}-11T10:00:{:02}Z", 1 + numbers.below(9), index),
-                mime: "text/html",
-                body: page(&mut numbers, &WORDS, &targets, &format!("{url} {version}")),
+                date,
+                mime,
+                body,
                 is_revisit: false,
             });
         }
     }
     let mut unseen = Vec::new();
     for (index, url) in hidden.iter().enumerate() {
+        let of_page = ("application/xhtml+xml", url.as_str());
+        let (mime, body) = body_of(&mut numbers, &all_words, &targets, url, of_page);
         unseen.push(Written {
             url: url.clone(),
             date: format!("2020-03-11T10:00:{index:02}Z"),
-            mime: "application/xhtml+xml",
-            body: page(&mut numbers, &all_words, &targets, url),
+            mime,
+            body,
             is_revisit: false,
         });
     }
@@ -200,7 +234,10 @@ fn write_to(path: &Path, captures: &[Written]) -> LoadInput {
 
 /// An archive of what is open, and of `hidden` in a collection of its own.
 fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[Written]) -> Archive {
-    let archive = own(&root.join(name));
+    let mut settings = OpenSettings::default();
+    (settings.create, settings.own) = (true, true);
+    settings.documents = Some(DocumentScope::Text);
+    let archive = Archive::open(&root.join(name), settings).unwrap();
     let hidden = write_to(&root.join(format!("{name}-hidden.warc")), hidden);
     for (input, collection) in [(open.clone(), None), (hidden, Some("closed".to_owned()))] {
         load(
@@ -406,7 +443,7 @@ fn searches() -> Vec<Question> {
                 3 => format!("title:{word}"),
                 4 => format!("{word} OR {}", numbers.of(&words)),
                 5 => "site:museum.org".to_owned(),
-                6 => format!("type:{}", numbers.of(&["html", "xhtml+xml"])),
+                6 => format!("type:{}", numbers.of(&["html", "xhtml+xml", "plain", "rss"])),
                 7 => format!("year:{}", numbers.of(&["2010", "2012", "2020", "2004"])),
                 8 => format!("collection:{}", numbers.of(&["closed", "open"])),
                 _ => word.to_owned(),
@@ -479,7 +516,7 @@ fn rules(hidden: &[Written]) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("collection", deny("collection = \"closed\"")),
         ("keys", deny("domain = \"hidden.org\"") + &deny("prefix = \"com,mixed)/secret/\"")),
-        ("mime", deny("mime = \"application/xhtml*\"") + &deny("mime = \"warc/revisit\"")),
+        ("mime", deny("mime = \"application/xhtml*\"") + &deny("mime = \"application/rss+xml\"") + &deny("mime = \"warc/revisit\"")),
         ("dates", deny("from = \"2020\"") + &deny("to = \"2005\"")),
         ("digests", rules_by_digest(hidden)),
         (

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Documents;
 use proptest::prelude::*;
 
 /// A WAT record around `http`, the content of HTTP-Response-Metadata.
@@ -31,7 +32,14 @@ fn html_response(head: &str) -> String {
 }
 
 fn extract_one(record: &warc::Record, links: LinkScope) -> Capture {
-    match extract(record, &Settings { links, text: true }) {
+    match extract(
+        record,
+        &Settings {
+            links,
+            text: true,
+            documents: Documents::NONE,
+        },
+    ) {
         Extracted::Capture(capture) => *capture,
         other => panic!("{other:?}"),
     }
@@ -157,6 +165,7 @@ fn what_is_not_a_capture() {
             &Settings {
                 links: LinkScope::All,
                 text: true,
+                documents: Documents::NONE,
             },
         );
         assert!(matches!(outcome, Extracted::Counted), "{body}: {outcome:?}");
@@ -185,6 +194,7 @@ fn what_is_not_a_capture() {
             &Settings {
                 links: LinkScope::All,
                 text: true,
+                documents: Documents::NONE,
             },
         ) {
             Extracted::Unusable(defect) => assert_eq!(defect.reason, reason, "{body}"),
@@ -200,8 +210,8 @@ proptest! {
         let at = at.index(record.body.len());
         record.body[at] = with;
         let scope = if external { LinkScope::External } else { LinkScope::All };
-        let _ = extract(&record, &Settings { links: scope, text: true });
+        let _ = extract(&record, &Settings { links: scope, text: true, documents: Documents::NONE });
         record.body.truncate(cut.index(record.body.len()));
-        let _ = extract(&record, &Settings { links: scope, text: true });
+        let _ = extract(&record, &Settings { links: scope, text: true, documents: Documents::NONE });
     }
 }

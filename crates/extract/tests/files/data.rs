@@ -1,6 +1,6 @@
 //! The folder of real archive files, and what is extracted from one of them.
 
-use extract::{Capture, Extracted, LinkScope, PayloadReader, Settings};
+use extract::{Capture, Documents, Extracted, LinkScope, PayloadReader, Settings};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use warc::{Entry, Reader, ReaderSettings, Record};
@@ -40,7 +40,11 @@ pub(crate) fn payload(record: &Record) -> Vec<u8> {
 }
 
 pub(crate) fn outcomes(path: &Path, links: LinkScope) -> Vec<Extracted> {
-    let settings = Settings { links, text: true };
+    let settings = Settings {
+        links,
+        text: true,
+        documents: Documents::NONE,
+    };
     records(path)
         .iter()
         .map(|record| extract::extract(record, &settings))

@@ -5,7 +5,7 @@
 //! nothing with the extractor but the tokenizer.
 
 use super::data;
-use extract::{Capture, CaptureKind, Extracted, LinkScope, Settings};
+use extract::{Capture, CaptureKind, Documents, Extracted, LinkScope, Settings};
 use serde_json::{Value, json};
 
 /// Anchors of the page that are the alternative text of an image.
@@ -61,7 +61,11 @@ fn warc_and_wat_agree() {
         .find(|record| record.kind == warc::Kind::Response)
         .expect("a response");
     for links in [LinkScope::All, LinkScope::External] {
-        let settings = Settings { links, text: false };
+        let settings = Settings {
+            links,
+            text: false,
+            documents: Documents::NONE,
+        };
         let (warc, wat) = (
             capture(response, &settings),
             capture(&wat_of(response), &settings),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use extract::{Extracted, LinkScope};
+use extract::{Documents, Extracted, LinkScope};
 use warc::{Compression, Draft, Entry, ReadError, Reader, ReaderSettings, Writer};
 
 use sources::Crate;
@@ -107,6 +107,7 @@ fn synth_example(path: &Path) -> Result<(String, String), Error> {
     let settings = extract::Settings {
         links: LinkScope::All,
         text: false,
+        documents: Documents::NONE,
     };
     while let Some(entry) = reader.next_entry()? {
         if let Entry::Record(record) = entry

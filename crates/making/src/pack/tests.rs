@@ -3,7 +3,7 @@
 use std::fs;
 
 use ::warc::{Entry, Kind, Reader, ReaderSettings};
-use extract::{Capture, Extracted, LinkScope};
+use extract::{Capture, Documents, Extracted, LinkScope};
 
 use super::*;
 
@@ -49,6 +49,7 @@ fn captures(folder: &Path, settings: &Settings) -> Vec<Capture> {
         let wanted = extract::Settings {
             links: LinkScope::All,
             text: true,
+            documents: Documents::NONE,
         };
         if let Extracted::Capture(capture) = extract::extract(&record, &wanted) {
             captures.push(*capture);

@@ -1,7 +1,7 @@
 //! Tests that both forms, read and extracted like any other file, give the pages that were made up.
 
 use ::warc::{Entry, Reader, ReaderSettings};
-use extract::{Capture, Extracted, LinkScope};
+use extract::{Capture, Documents, Extracted, LinkScope};
 
 use super::page::Crawl;
 use super::{Format, Settings, write};
@@ -35,7 +35,14 @@ fn captures(format: Format, links: LinkScope) -> Vec<Capture> {
         };
         assert!(record.defects.is_empty(), "{:?}", record.defects);
         records += 1;
-        match extract::extract(&record, &extract::Settings { links, text: true }) {
+        match extract::extract(
+            &record,
+            &extract::Settings {
+                links,
+                text: true,
+                documents: Documents::NONE,
+            },
+        ) {
             Extracted::Capture(capture) => captures.push(*capture),
             Extracted::Counted => {}
             Extracted::Unusable(defect) => panic!("{defect:?}"),

@@ -255,7 +255,7 @@ fn past_versions(page: &PageBody) -> Markup {
                         }
                     }
                 }
-                @if page.is_page { p { a.more href=(link::with("/page/diff", &[("url", Some(&page.url))])) { "What changed last" } } }
+                @if page.is_page || page.is_document { p { a.more href=(link::with("/page/diff", &[("url", Some(&page.url))])) { "What changed last" } } }
                 @if page.past_versions.len() > CAPTURES {
                     p.soft { "The newest " (CAPTURES) "; a search with " code { "from:" } " finds each of them by its words." }
                 }

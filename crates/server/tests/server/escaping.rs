@@ -67,7 +67,7 @@ fn fill(value: &mut Value, text: &str) {
             for (name, field) in fields {
                 match name.as_str() {
                     // Words of ours, as the tag is; of some, a reason follows that is not.
-                    "kind" | "links_scope" | "access" | "default" => {}
+                    "kind" | "links_scope" | "documents_scope" | "access" | "default" => {}
                     "stage" if is_job => {}
                     "state" if is_input => *field = format!("failed({text})").into(),
                     "state" if is_worker => *field = format!("failed: {text}").into(),

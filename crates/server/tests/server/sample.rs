@@ -482,6 +482,11 @@ fn job() -> JobBody {
         state: JobState::Running,
         error: Some("no space left on device".into()),
         problems: vec![ledger()],
+        documents: 12,
+        documents_unread: vec![UnreadRow {
+            reason: "document-crash".into(),
+            documents: 2,
+        }],
         stages: vec![stage()],
         ..JobBody::default()
     }

@@ -240,6 +240,7 @@ async fn requests_for_a_load_have_their_schema() {
         }],
         collection: Some("news".into()),
         links: Some(archive::question::LinkScope::All),
+        documents: Some(archive::question::DocumentScope::All),
         facts: Some(archive::question::FactsPlace::At("/data/facts".into())),
         facts_text: true,
         rate_pages_per_s: Some(100.0),

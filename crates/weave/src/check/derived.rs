@@ -140,28 +140,32 @@ fn pair(target_key: &str, source_key: &str) -> Vec<u8> {
     [target_key.as_bytes(), source_key.as_bytes()].join(&0)
 }
 
-/// Whether `uris` marks as pages what `versions` has as pages.
+/// Whether `uris` marks as pages and documents what `versions` has as such.
 pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
-    let mut pages = snapshot.page_keys();
-    let mut next = pages.next().transpose()?;
+    let mut contents = snapshot.content_keys();
+    let mut next = contents.next().transpose()?;
     for row in uris::scan(cut) {
         let (key, value) = row?;
         let uri = cut.decode(Table::Uris, &key, uris::decode_counts(&value))?;
-        let is_page = next.as_ref().is_some_and(|page| page.as_bytes() == &*key);
-        if is_page != uri.is_page {
+        let content = next.as_ref().filter(|(content, _)| content.as_bytes() == &*key);
+        let expected = word(content.is_some(), content.is_some_and(|(_, is_page)| *is_page));
+        let found = word(uri.is_page || uri.is_document, uri.is_page);
+        if expected != found {
             let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
-            let (expected, found) = (word(is_page), word(uri.is_page));
             return Ok(difference(
                 Table::Uris,
                 format!("of {url_key}: marked as {found}, is {expected}"),
             ));
         }
-        if is_page {
-            next = pages.next().transpose()?;
+        if content.is_some() {
+            next = contents.next().transpose()?;
         }
     }
-    Ok(next.and_then(|page| difference(Table::Uris, format!("page {page} is not there"))))
+    Ok(next.and_then(|(url_key, is_page)| {
+        let found = format!("{url_key}, {}, is not there", word(true, is_page));
+        difference(Table::Uris, found)
+    }))
 }
 
 /// Whether `past_texts` has what captures and versions say, each under the name that is its own.
@@ -211,8 +215,12 @@ fn past_texts_of(cut: &Cut, group: &[Stored], kept: &mut Rows) -> Result<Option<
     Ok(None)
 }
 
-fn word(is_page: bool) -> &'static str {
-    if is_page { "a page" } else { "no page" }
+fn word(has_content: bool, is_page: bool) -> &'static str {
+    match (has_content, is_page) {
+        (true, true) => "a page",
+        (true, false) => "a document",
+        (false, _) => "neither page nor document",
+    }
 }
 
 /// The rankings that are kept, against the URIs.

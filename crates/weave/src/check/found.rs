@@ -32,6 +32,8 @@ pub(super) struct Versions {
     pub(super) all: Fingerprint,
     /// Keys of those that are pages.
     pub(super) pages: Fingerprint,
+    /// Keys of those that are documents.
+    pub(super) documents: Fingerprint,
 }
 
 pub(super) fn versions(snapshot: &Snapshot) -> Result<Versions, SnapshotError> {
@@ -57,6 +59,8 @@ pub(super) fn versions(snapshot: &Snapshot) -> Result<Versions, SnapshotError> {
         found.all.mix(hasher.text_of(key, version.page_language(), text));
         if version.is_page {
             found.pages.add(key);
+        } else if version.is_document {
+            found.documents.add(key);
         }
     }
     Ok(found)
@@ -100,6 +104,8 @@ pub(super) struct Uris {
     pub(super) captured: Fingerprint,
     /// Keys of those that are marked as pages.
     pub(super) pages: Fingerprint,
+    /// Keys of those that are marked as documents.
+    pub(super) documents: Fingerprint,
     /// Their sources with them.
     pub(super) pairs: Fingerprint,
     /// As [`Links::said`].
@@ -150,6 +156,8 @@ pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
         }
         if uri.is_page {
             found.pages.add(target);
+        } else if uri.is_document {
+            found.documents.add(target);
         }
         let (pages, external) = (u64::from(uri.is_page), uri.counts.inlinks_external);
         found.domains.add(hashes.of(&domain), 1, pages, external);

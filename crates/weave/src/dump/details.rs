@@ -104,6 +104,7 @@ impl Snapshot {
                 ("mime", Cell::Text(&version.mime)),
                 ("digest", Cell::Text(&version.digest)),
                 ("is_page", Cell::Number(u64::from(version.is_page))),
+                ("is_document", Cell::Number(u64::from(version.is_document))),
                 ("title", Cell::Text(&version.title)),
                 ("language", Cell::Text(version.page_language())),
                 (

@@ -191,8 +191,8 @@ impl Uris<'_, '_, '_> {
         let mut versions = Ahead::of(cut.iter(Table::Versions).map(|row| {
             let (key, value) = row?;
             let decoded = codec::to_text(&key).and_then(|url_key| version_row::decode(&url_key, &value));
-            let is_page = cut.decode(Table::Versions, &key, decoded)?.is_page;
-            Ok((key.to_vec(), is_page))
+            let version = cut.decode(Table::Versions, &key, decoded)?;
+            Ok((key.to_vec(), (version.is_page, version.is_document)))
         }))?;
         let mut targets = Ahead::of(targets.map(|row| {
             let mut row = row.map_err(&failed)?;
@@ -218,11 +218,11 @@ impl Uris<'_, '_, '_> {
             while captured.take(&key)?.is_some() {
                 uri.captured = true;
             }
-            if let Some(is_page) = versions.take(&key)? {
+            if let Some((is_page, is_document)) = versions.take(&key)? {
                 if !uri.captured {
                     return Err(untrusted(Table::Captures, &key, "a version without a capture"));
                 }
-                uri.is_page = is_page;
+                (uri.is_page, uri.is_document) = (is_page, is_document);
             }
             let (mut ids, mut said) = (Vec::new(), Said::new());
             while let Some(source) = targets.take(&key)? {
@@ -328,7 +328,7 @@ impl Uris<'_, '_, '_> {
         Ok(())
     }
 
-    /// Tells search of a page with other in-links, or of which others are said.
+    /// Tells search of a page or document with other in-links, or of which others are said.
     fn tell(
         &mut self,
         key: &[u8],
@@ -338,7 +338,7 @@ impl Uris<'_, '_, '_> {
     ) -> Result<(), Failure> {
         let bucket = inlinks_bucket(uri.counts.inlinks_external);
         let is_other = is_said_otherwise || bucket != inlinks_bucket(before.inlinks_external);
-        if uri.is_page && is_other && self.mender.changes.len() <= CHANGES_MAX {
+        if (uri.is_page || uri.is_document) && is_other && self.mender.changes.len() <= CHANGES_MAX {
             let url_key = self.cut.decode(Table::Uris, key, codec::to_text(key))?;
             self.mender.changed(match is_said_otherwise {
                 true => PageChange::Anchors(url_key),

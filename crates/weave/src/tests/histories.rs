@@ -44,6 +44,15 @@ fn page() -> impl Strategy<Value = Page> {
     })
 }
 
+/// A document has no links.
+fn as_document(page: &Page) -> Page {
+    Page {
+        links: Vec::new(),
+        links_dropped: 0,
+        ..page.clone()
+    }
+}
+
 /// Few URLs, times and digests, so that most captures have something to do with others.
 fn capture() -> impl Strategy<Value = Capture> {
     let kind = prop_oneof![
@@ -61,28 +70,36 @@ fn capture() -> impl Strategy<Value = Capture> {
         kind,
         status,
         0..3usize,
-        prop::option::weighted(0.8, page()),
+        prop::option::weighted(0.9, page()),
+        prop::bool::weighted(0.2),
         link(),
     )
-        .prop_map(|(url, time, kind, status, digest, page, redirect)| Capture {
-            url_key: urlkey::url_key(URLS[url]).unwrap(),
-            redirects_to_itself: status == 301,
-            url: URLS[url].into(),
-            fetch_time_ms: time * 1000,
-            mime: if page.is_some() {
-                "text/html".into()
-            } else {
-                "application/pdf".into()
+        .prop_map(
+            |(url, time, kind, status, digest, page, is_document, redirect)| Capture {
+                url_key: urlkey::url_key(URLS[url]).unwrap(),
+                redirects_to_itself: status == 301,
+                url: URLS[url].into(),
+                fetch_time_ms: time * 1000,
+                mime: if page.is_some() && !is_document {
+                    "text/html".into()
+                } else {
+                    "application/pdf".into()
+                },
+                status: if kind == CaptureKind::Wet { 0 } else { status },
+                digest: ["3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "", "other"][digest].into(),
+                offset: 0,
+                length: 100,
+                truncated: String::new(),
+                kind,
+                document: page
+                    .as_ref()
+                    .filter(|_| is_document && kind != CaptureKind::Revisit)
+                    .map(|page| Box::new(as_document(page))),
+                document_defect: None,
+                page: page.filter(|_| !is_document && kind != CaptureKind::Revisit),
+                redirect: (302..400).contains(&status).then_some(redirect),
             },
-            status: if kind == CaptureKind::Wet { 0 } else { status },
-            digest: ["3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "", "other"][digest].into(),
-            offset: 0,
-            length: 100,
-            truncated: String::new(),
-            kind,
-            page: page.filter(|_| kind != CaptureKind::Revisit),
-            redirect: (302..400).contains(&status).then_some(redirect),
-        })
+        )
 }
 
 /// One step: captures (by number, so that some come twice), and what else happens.

@@ -98,7 +98,7 @@ impl Told {
             let (since_ms, past) = snapshot.history(&url_key).unwrap();
             self.pages.remove(&url_key);
             self.anchors.remove(&url_key);
-            if snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page) {
+            if has_content(snapshot, &url_key) {
                 self.pages.insert(url_key.clone(), (since_ms, past.len() as u32));
                 let now = weights(snapshot.anchors(&url_key).unwrap().1);
                 self.anchors.insert(url_key.clone(), now);
@@ -116,8 +116,9 @@ impl Told {
         for url_key in model.url_keys() {
             let history = snapshot.history(&url_key).unwrap();
             assert_eq!(history, model.history(&url_key), "history of {url_key}");
-            let is_page = snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page);
-            let expected = is_page.then_some((history.0, history.1.len() as u32));
+            let expected = model
+                .has_content(&url_key)
+                .then_some((history.0, history.1.len() as u32));
             assert_eq!(self.pages.get(&url_key).copied(), expected, "told of {url_key}");
             let kept = model.past_texts(&url_key);
             texts += kept.len();
@@ -136,7 +137,7 @@ impl Told {
         for url_key in model.uri_keys() {
             let (_, anchors) = snapshot.anchors(&url_key).unwrap();
             assert_eq!(anchors, model.anchors(&url_key), "anchors of {url_key}");
-            if snapshot.uri(&url_key).unwrap().is_some_and(|uri| uri.is_page) {
+            if has_content(snapshot, &url_key) {
                 told.insert(url_key, weights(anchors));
             }
         }
@@ -435,6 +436,12 @@ pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> In
     }
 }
 
+/// Whether search has a key.
+fn has_content(snapshot: &Snapshot, url_key: &str) -> bool {
+    let version = snapshot.version(url_key).unwrap();
+    version.is_some_and(|version| version.is_page || version.is_document)
+}
+
 pub(crate) fn key(url: &str) -> String {
     urlkey::url_key(url).unwrap()
 }
@@ -467,6 +474,8 @@ pub(crate) fn page(url: &str, time: i64, links: &[(&str, &str)]) -> Capture {
         redirect: None,
         redirects_to_itself: false,
         truncated: String::new(),
+        document: None,
+        document_defect: None,
     }
 }
 

@@ -4,7 +4,7 @@
 //! offset; so captures of a key stand together in time order, and a known one is found by its own key.
 
 use data_encoding::BASE32;
-use extract::{Capture, CaptureKind, Page};
+use extract::{Capture, CaptureKind};
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
@@ -12,18 +12,19 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
 use crate::url_code;
-use crate::views::order::page_of;
+use crate::views::order::{content_of, page_of};
 use crate::write::Write;
 
 /// Longest URL key that is woven, in bytes: the engine's keys end at 65,535, and rows add theirs.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 
-/// Written; version 1 has no flags, version 2 nothing of pages.
-const ROW_VERSION: u8 = 3;
+/// Written; version 1 has no flags, version 2 nothing of pages, version 3 nothing of documents.
+const ROW_VERSION: u8 = 4;
 
 const REDIRECTS_TO_ITSELF: u8 = 1;
 const IS_PAGE: u8 = 2;
 const HAS_TEXT: u8 = 4;
+const IS_DOCUMENT: u8 = 8;
 
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
@@ -54,29 +55,32 @@ pub(crate) struct Stored {
     pub(crate) kind: CaptureKind,
     /// See [`Capture::redirects_to_itself`]; unknown of rows of version 1, so false.
     pub(crate) redirects_to_itself: bool,
-    /// What the page that it is says; `None` of what is no page, and of all rows before version 3.
-    pub(crate) page: Option<StoredPage>,
+    /// What the page or document that it is says; `None` of what is neither, and of all rows before version 3.
+    pub(crate) content: Option<StoredContent>,
 }
 
 /// First bytes of the BLAKE3 hash of a text: pages come from strangers, who could make texts of one hash for a simpler one.
 pub(crate) type TextHash = [u8; 16];
 
-/// What is kept of the page that a capture is.
+/// What is kept of the page or document that a capture is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct StoredPage {
+pub(crate) struct StoredContent {
     pub(crate) title: String,
     pub(crate) language: String,
     /// `None` where it has no text.
     pub(crate) text: Option<TextHash>,
+    /// It is no page.
+    pub(crate) is_document: bool,
 }
 
-impl StoredPage {
-    fn of(page: &Page) -> StoredPage {
-        StoredPage {
-            title: page.title.clone(),
-            language: page.language.clone(),
-            text: (!page.text.is_empty()).then(|| text_hash(&page.text)),
-        }
+impl StoredContent {
+    fn of(capture: &Capture) -> Option<StoredContent> {
+        content_of(capture).map(|content| StoredContent {
+            title: content.title.clone(),
+            language: content.language.clone(),
+            text: (!content.text.is_empty()).then(|| text_hash(&content.text)),
+            is_document: page_of(capture).is_none(),
+        })
     }
 }
 
@@ -102,7 +106,7 @@ impl Stored {
             length: capture.length,
             kind: capture.kind,
             redirects_to_itself: capture.redirects_to_itself,
-            page: page_of(capture).map(StoredPage::of),
+            content: StoredContent::of(capture),
         }
     }
 
@@ -194,12 +198,22 @@ fn encode(capture: &Capture) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.push(ROW_VERSION);
     out.push(kind_code(capture.kind));
-    let page = page_of(capture).map(StoredPage::of);
+    let content = StoredContent::of(capture);
     let mut flags = 0;
     for (flag, is_set) in [
         (REDIRECTS_TO_ITSELF, capture.redirects_to_itself),
-        (IS_PAGE, page.is_some()),
-        (HAS_TEXT, page.as_ref().is_some_and(|page| page.text.is_some())),
+        (
+            IS_PAGE,
+            content.as_ref().is_some_and(|content| !content.is_document),
+        ),
+        (
+            IS_DOCUMENT,
+            content.as_ref().is_some_and(|content| content.is_document),
+        ),
+        (
+            HAS_TEXT,
+            content.as_ref().is_some_and(|content| content.text.is_some()),
+        ),
     ] {
         flags |= if is_set { flag } else { 0 };
     }
@@ -209,10 +223,10 @@ fn encode(capture: &Capture) -> Vec<u8> {
     url_code::put(&mut out, &capture.url_key, &capture.url, 0);
     put_digest(&mut out, &capture.digest);
     codec::put_bytes(&mut out, capture.mime.as_bytes());
-    if let Some(page) = page {
-        codec::put_bytes(&mut out, page.title.as_bytes());
-        codec::put_bytes(&mut out, page.language.as_bytes());
-        out.extend_from_slice(page.text.as_ref().map_or(&[][..], |hash| &hash[..]));
+    if let Some(content) = content {
+        codec::put_bytes(&mut out, content.title.as_bytes());
+        codec::put_bytes(&mut out, content.language.as_bytes());
+        out.extend_from_slice(content.text.as_ref().map_or(&[][..], |hash| &hash[..]));
     }
     out
 }
@@ -258,14 +272,15 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     let (url, _) = url_code::get(&mut r, &url_key)?;
     let digest = get_digest(&mut r)?;
     let mime = r.str()?.to_owned();
-    let page = match flags & IS_PAGE != 0 {
-        true => Some(StoredPage {
+    let content = match flags & (IS_PAGE | IS_DOCUMENT) != 0 {
+        true => Some(StoredContent {
             title: r.str()?.to_owned(),
             language: r.str()?.to_owned(),
             text: match flags & HAS_TEXT != 0 {
                 true => Some(*r.take(16)?.first_chunk().ok_or(Corrupt("row ends early"))?),
                 false => None,
             },
+            is_document: flags & IS_DOCUMENT != 0,
         }),
         false => None,
     };
@@ -281,7 +296,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         length,
         kind,
         redirects_to_itself: flags & REDIRECTS_TO_ITSELF != 0,
-        page,
+        content,
     })
 }
 
@@ -345,6 +360,8 @@ mod tests {
             length: 77,
             kind: CaptureKind::Arc,
             page: None,
+            document: None,
+            document_defect: None,
             redirect: None,
             redirects_to_itself,
             truncated: String::new(),
@@ -366,7 +383,7 @@ mod tests {
                 length: 77,
                 kind: CaptureKind::Arc,
                 redirects_to_itself,
-                page: None,
+                content: None,
             }
         );
     }
@@ -381,7 +398,7 @@ mod tests {
         let row = decode(&key, &value).unwrap();
         assert_eq!((row.status, row.length, row.digest.as_str()), (200, 77, "sha"));
         assert_eq!((row.mime.as_str(), row.redirects_to_itself), ("text/html", false));
-        value[0] = 4;
+        value[0] = ROW_VERSION + 1;
         assert_eq!(decode(&key, &value), Err(Corrupt("unknown row version")));
     }
 

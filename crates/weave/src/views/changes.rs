@@ -56,8 +56,8 @@ pub(crate) fn read(
         return Box::new(cut.iter(Table::Versions).map(|row| {
             let (key, value) = row?;
             let change = codec::to_text(&key).and_then(|url_key| {
-                let is_page = version_row::decode(&url_key, &value)?.is_page;
-                Ok(if is_page {
+                let has_content = version_row::decode(&url_key, &value)?.has_content();
+                Ok(if has_content {
                     PageChange::Upsert(url_key)
                 } else {
                     PageChange::Delete(url_key)

@@ -62,7 +62,14 @@ pub(crate) fn is_eligible_row(row: &Stored) -> bool {
 
 /// What makes the capture a page, if it is one.
 pub(crate) fn page_of(capture: &Capture) -> Option<&Page> {
-    let served = (200..300).contains(&capture.status)
-        || matches!(capture.kind, CaptureKind::Resource | CaptureKind::Wet);
-    capture.page.as_ref().filter(|_| served)
+    capture.page.as_ref().filter(|_| is_served(capture))
+}
+
+/// What search has of the capture: its page, or the document that it is instead.
+pub(crate) fn content_of(capture: &Capture) -> Option<&Page> {
+    capture.content().filter(|_| is_served(capture))
+}
+
+fn is_served(capture: &Capture) -> bool {
+    (200..300).contains(&capture.status) || matches!(capture.kind, CaptureKind::Resource | CaptureKind::Wet)
 }

@@ -1,14 +1,14 @@
 //! Past versions: what a page was before its current version.
 //!
 //! Definition: a *moment* of a URL key is a time at which it has captures that may be current; what it was then is decided
-//! between these as for the current version, and its text likewise. Moments that follow each other and are the same page (same digest)
+//! between these as for the current version, and its text likewise. Moments that follow each other and are the same page or document (same digest)
 //! are one *version*, which began with the first of them and was seen last with the last of them, whose title, URL and text it has.
-//! The version that the current one belongs to is not past; every other that is a page is, until the moment after it.
+//! The version that the current one belongs to is not past; every other that is a page or document is, until the moment after it.
 //!
 //! Where two captures of a moment are alike in source and digest, their content decides and not the names of their inputs: names can
 //! change, and past versions must not change with them.
 //!
-//! Invariant: of the captures of a key that may be current and are pages, `past_texts` has every different text, once. Only the text of
+//! Invariant: of the captures of a key that may be current and are pages or documents, `past_texts` has every different text, once. Only the text of
 //! the current version is not in it: that one is in `texts`.
 
 use std::collections::BTreeSet;
@@ -142,7 +142,7 @@ pub(crate) fn history(rows: &[&Stored], current_ms: Option<i64>, names: &dyn Col
                 *run = Past { since_ms, ..now };
             }
             _ => {
-                if let Some(mut ended) = run.replace(now).filter(|run| run.capture.page.is_some()) {
+                if let Some(mut ended) = run.replace(now).filter(|run| run.capture.content.is_some()) {
                     ended.until_ms = begins;
                     history.past.push(ended);
                 }
@@ -154,13 +154,19 @@ pub(crate) fn history(rows: &[&Stored], current_ms: Option<i64>, names: &dyn Col
 }
 
 fn is_same(a: &Past, b: &Past) -> bool {
-    a.capture.digest == b.capture.digest && a.capture.page.is_some() == b.capture.page.is_some()
+    let sort = |past: &Past| past.capture.content.as_ref().map(|content| content.is_document);
+    a.capture.digest == b.capture.digest && sort(a) == sort(b)
 }
 
 /// Place of a capture among those of its moment.
 fn content_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
     let collection = names.collection_of(row.input);
-    let content = (collection, row.url.as_str(), row.mime.as_str(), row.page.as_ref());
+    let content = (
+        collection,
+        row.url.as_str(),
+        row.mime.as_str(),
+        row.content.as_ref(),
+    );
     (source_rank(row.kind), row.digest.as_str(), content)
 }
 
@@ -171,22 +177,23 @@ fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
     let with_text = moment
         .iter()
         .copied()
-        .filter(|row| row.page.as_ref().is_some_and(|page| page.text.is_some()));
+        .filter(|row| row.content.as_ref().is_some_and(|content| content.text.is_some()));
     let text_row = with_text.max_by(greatest);
-    let page = capture.page.clone().unwrap_or_default();
+    let content = capture.content.clone().unwrap_or_default();
     let text = text_row.and_then(|row| {
-        let hash = row.page.as_ref()?.text?;
+        let hash = row.content.as_ref()?.text?;
         Some((hash, row.input, row.digest.clone()))
     });
-    let other_language = text_row.and_then(|row| row.page.as_ref().map(|page| page.language.clone()));
+    let other_language =
+        text_row.and_then(|row| row.content.as_ref().map(|content| content.language.clone()));
     Some(Past {
         since_ms: capture.fetch_time_ms,
         until_ms: i64::MAX,
         capture: Stored::clone(capture),
-        title: page.title,
-        language: match page.language.is_empty() {
+        title: content.title,
+        language: match content.language.is_empty() {
             true => other_language.unwrap_or_default(),
-            false => page.language,
+            false => content.language,
         },
         text,
     })
@@ -271,10 +278,10 @@ impl Moved<'_> {
 
     /// The text of this hash: one that came, or that of the version before.
     fn text(&self, cut: &Cut, before: &[&Stored], hash: TextHash) -> Result<Option<String>, SnapshotError> {
-        let pages = self.group.iter().filter_map(|(_, capture)| capture.page.as_ref());
-        for page in pages.filter(|page| !page.text.is_empty()) {
-            if captures::text_hash(&page.text) == hash {
-                return Ok(Some(page.text.clone()));
+        let contents = self.group.iter().filter_map(|(_, capture)| capture.content());
+        for content in contents.filter(|content| !content.text.is_empty()) {
+            if captures::text_hash(&content.text) == hash {
+                return Ok(Some(content.text.clone()));
             }
         }
         match current_text(before, self.before) {
@@ -287,7 +294,7 @@ impl Moved<'_> {
 /// Texts that `past_texts` has of a key with these captures and this version.
 pub(crate) fn texts_of(rows: &[&Stored], version: Option<&VersionRow>) -> BTreeSet<TextHash> {
     let eligible = rows.iter().filter(|row| is_eligible_row(row));
-    let mut texts: BTreeSet<TextHash> = eligible.filter_map(|row| row.page.as_ref()?.text).collect();
+    let mut texts: BTreeSet<TextHash> = eligible.filter_map(|row| row.content.as_ref()?.text).collect();
     if let Some(current) = current_text(rows, version) {
         texts.remove(&current);
     }
@@ -301,7 +308,7 @@ fn current_text(rows: &[&Stored], version: Option<&VersionRow>) -> Option<TextHa
     let is_origin = |row: &&&Stored| {
         (row.fetch_time_ms, row.input, row.offset) == (version.fetch_time_ms, text.input, text.offset)
     };
-    rows.iter().find(is_origin)?.page.as_ref()?.text
+    rows.iter().find(is_origin)?.content.as_ref()?.text
 }
 
 pub(crate) fn text_key(url_key: &str, hash: TextHash) -> Vec<u8> {

@@ -132,23 +132,29 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         redirects_to_itself: false,
         // Nor these: no view shows them.
         truncated: String::new(),
-        page: row.is_page.then(|| Page {
-            title: row.title.clone(),
-            text: String::new(),
-            text_truncated: false,
-            charset: String::new(),
-            language: row.language.clone(),
-            canonical: row.canonical.clone(),
-            robots: row.robots.clone(),
-            links,
-            links_dropped: row.links_dropped,
-        }),
+        page: None,
+        document: None,
+        document_defect: None,
     };
+    let content = Page {
+        title: row.title.clone(),
+        language: row.language.clone(),
+        canonical: row.canonical.clone(),
+        robots: row.robots.clone(),
+        links,
+        links_dropped: row.links_dropped,
+        ..Page::default()
+    };
+    if row.is_page {
+        version.page = Some(content);
+    } else if row.is_document {
+        version.document = Some(Box::new(content));
+    }
     let Some(origin) = &row.text else {
         return Ok(vec![(row.input, version)]);
     };
     if (origin.input, origin.offset) == (row.input, row.offset) {
-        if let Some(page) = &mut version.page {
+        if let Some(page) = version.content_mut() {
             page.text = text;
             page.text_truncated = origin.truncated;
         }
@@ -167,6 +173,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
             language: origin.language.clone(),
             ..Page::default()
         }),
+        document: None,
         ..version.clone()
     };
     Ok(vec![(row.input, version), (origin.input, source)])

@@ -11,7 +11,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 1 | version |
-//! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks`, bit 3 anchors follow, bit 4 anchors stand in `anchors` |
+//! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks`, bit 3 anchors follow, bit 4 anchors stand in `anchors`, bit 5 document |
 //! | varint, varint | inlinks, inlinks_external |
 //! | | with bit 3: anchors, see [`crate::views::anchors`] |
 //! | varint | with bit 2: number of the URI |
@@ -43,6 +43,7 @@ const IS_PAGE: u8 = 2;
 const SPILLED: u8 = 4;
 const HAS_ANCHORS: u8 = 8;
 const ANCHORS_SPILLED: u8 = 16;
+const IS_DOCUMENT: u8 = 32;
 
 /// In-links kept in the row itself.
 pub(crate) const INLINE_MAX: usize = if cfg!(test) { 3 } else { 8 };
@@ -59,6 +60,8 @@ pub(crate) struct Counts {
 pub(crate) struct UriState {
     pub(crate) captured: bool,
     pub(crate) is_page: bool,
+    /// Its current version is no page, but search has it.
+    pub(crate) is_document: bool,
     pub(crate) counts: Counts,
     pub(crate) sources: Sources,
     /// What the links say.
@@ -76,7 +79,9 @@ pub(crate) struct UriChange {
     pub(crate) after: Option<Counts>,
     pub(crate) was_page: bool,
     pub(crate) is_page: bool,
-    /// What search is told of the anchors of a page, where that is new to it.
+    /// Whether search has it.
+    pub(crate) has_content: bool,
+    /// What search is told of the anchors of a page or document, where that is new to it.
     pub(crate) anchors: Option<Vec<AnchorRow>>,
 }
 
@@ -107,7 +112,7 @@ pub(crate) fn apply(
     let mut changes = Vec::with_capacity(links.len() / 2 + versions.len());
     let mut captured = versions
         .iter()
-        .filter(|v| v.maybe_first_capture || v.is_uncaptured || v.was_page != v.is_page)
+        .filter(|v| v.maybe_first_capture || v.is_uncaptured || v.is_of_another_kind())
         .peekable();
     let mut groups = links.chunk_by_mut(|a, b| a.target_key == b.target_key).peekable();
     let mut incoming = Vec::new();
@@ -201,10 +206,10 @@ fn moved(incoming: &[Incoming<'_>]) -> Moved {
 /// What search is to be told of the anchors of a URI.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tell {
-    /// It is no page.
+    /// It is no page and no document.
     Nothing,
     Changes,
-    /// It is a new page.
+    /// It is a new page or document.
     All,
 }
 
@@ -231,13 +236,16 @@ impl Step<'_, '_> {
         let old = was.unwrap_or_default();
         let captured = version.map_or(old.captured, |v| !v.is_uncaptured);
         let is_page = version.map_or(old.is_page, |v| v.is_page);
+        let is_document = version.map_or(old.is_document, VersionChange::is_document);
         // The row would be the same: most captures of known pages end here, without a self.write.
-        if incoming.is_empty() && existed && captured == old.captured && is_page == old.is_page {
+        let stays_so = (captured, is_page, is_document) == (old.captured, old.is_page, old.is_document);
+        if incoming.is_empty() && existed && stays_so {
             return Ok(None);
         }
         let counts = count(&url_key, old.counts, &domain, incoming)?;
         let sources = self.move_sources(old.sources, incoming)?;
-        let tell = match (is_page, old.is_page) {
+        let has_content = is_page || is_document;
+        let tell = match (has_content, old.is_page || old.is_document) {
             (false, _) => Tell::Nothing,
             (true, true) => Tell::Changes,
             (true, false) => Tell::All,
@@ -246,6 +254,7 @@ impl Step<'_, '_> {
         let now = UriState {
             captured,
             is_page,
+            is_document,
             counts,
             sources,
             anchors,
@@ -258,8 +267,8 @@ impl Step<'_, '_> {
         }
         holds!(
             "weave.pages",
-            stays || !is_page,
-            "{url_key} is a page, but neither captured nor linked to"
+            stays || !has_content,
+            "{url_key} is a page or document, but neither captured nor linked to"
         );
         Ok(Some(UriChange {
             url_key,
@@ -268,6 +277,7 @@ impl Step<'_, '_> {
             after: stays.then_some(counts),
             was_page: old.is_page,
             is_page,
+            has_content,
             anchors: told,
         }))
     }
@@ -426,7 +436,8 @@ pub(crate) fn encode(uri: &UriState) -> Vec<u8> {
         u8::from(uri.captured) * CAPTURED
             + u8::from(uri.is_page) * IS_PAGE
             + u8::from(spilled) * SPILLED
-            + anchors,
+            + anchors
+            + u8::from(uri.is_document) * IS_DOCUMENT,
     );
     codec::put_varint(&mut out, uri.counts.inlinks);
     codec::put_varint(&mut out, uri.counts.inlinks_external);
@@ -479,6 +490,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<UriState, Corrupt> {
     Ok(UriState {
         captured: flags & CAPTURED != 0,
         is_page: flags & IS_PAGE != 0,
+        is_document: flags & IS_DOCUMENT != 0,
         counts,
         sources,
         anchors,
@@ -492,6 +504,7 @@ pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState, Corrupt> {
     Ok(UriState {
         captured: flags & CAPTURED != 0,
         is_page: flags & IS_PAGE != 0,
+        is_document: flags & IS_DOCUMENT != 0,
         counts: Counts {
             inlinks: r.varint()?,
             inlinks_external: r.varint()?,
@@ -565,6 +578,7 @@ mod tests {
             let uri = UriState {
                 captured: true,
                 is_page: false,
+                is_document: true,
                 counts: Counts {
                     inlinks: 500,
                     inlinks_external: 2,

@@ -7,7 +7,7 @@ use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::url_code;
 use crate::views::captures;
-use crate::views::order::{Order, page_of, source_rank};
+use crate::views::order::{Order, content_of, page_of, source_rank};
 
 const ROW_VERSION: u8 = 1;
 
@@ -23,6 +23,8 @@ pub(crate) struct VersionRow {
     pub(crate) status: u16,
     pub(crate) mime: String,
     pub(crate) is_page: bool,
+    /// No page, but with a text for search all the same; never both.
+    pub(crate) is_document: bool,
     pub(crate) title: String,
     pub(crate) language: String,
     pub(crate) canonical: Option<String>,
@@ -48,9 +50,10 @@ pub(crate) struct TextOrigin {
 impl VersionRow {
     pub(crate) fn of(input: InputId, capture: &Capture, links: u32, links_dropped: u32) -> VersionRow {
         let none = Page::default();
-        let page = page_of(capture);
-        let is_page = page.is_some();
-        let page = page.unwrap_or(&none);
+        let is_page = page_of(capture).is_some();
+        let content = content_of(capture);
+        let is_document = content.is_some() && !is_page;
+        let page = content.unwrap_or(&none);
         VersionRow {
             fetch_time_ms: capture.fetch_time_ms,
             kind: capture.kind,
@@ -61,6 +64,7 @@ impl VersionRow {
             status: capture.status,
             mime: capture.mime.clone(),
             is_page,
+            is_document,
             title: page.title.clone(),
             language: page.language.clone(),
             canonical: page.canonical.clone(),
@@ -92,10 +96,15 @@ impl VersionRow {
         })
     }
 
-    /// Language of the page: as its own capture says, else as the text's does.
+    /// Whether search has it.
+    pub(crate) fn has_content(&self) -> bool {
+        self.is_page || self.is_document
+    }
+
+    /// Language of its content: as its own capture says, else as the text's does.
     pub(crate) fn page_language(&self) -> &str {
         match &self.text {
-            Some(text) if self.is_page && self.language.is_empty() => &text.language,
+            Some(text) if self.has_content() && self.language.is_empty() => &text.language,
             _ => &self.language,
         }
     }
@@ -107,6 +116,7 @@ const HAS_CANONICAL: u8 = 4;
 const HAS_ROBOTS: u8 = 8;
 const TEXT_TRUNCATED: u8 = 16;
 const HAS_TIES: u8 = 32;
+const IS_DOCUMENT: u8 = 64;
 
 /// Bytes of a row.
 pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
@@ -115,6 +125,7 @@ pub(crate) fn encode(url_key: &str, row: &VersionRow) -> Vec<u8> {
     let mut flags = if row.has_ties { HAS_TIES } else { 0 };
     for (flag, is_set) in [
         (IS_PAGE, row.is_page),
+        (IS_DOCUMENT, row.is_document),
         (HAS_TEXT, row.text.is_some()),
         (HAS_CANONICAL, row.canonical.is_some()),
         (HAS_ROBOTS, row.robots.is_some()),
@@ -164,6 +175,7 @@ pub(crate) fn decode(url_key: &str, bytes: &[u8]) -> Result<VersionRow, Corrupt>
     };
     Ok(VersionRow {
         is_page: flags & IS_PAGE != 0,
+        is_document: flags & IS_DOCUMENT != 0,
         has_ties: flags & HAS_TIES != 0,
         kind: captures::kind_of_code(r.u8()?)?,
         fetch_time_ms: r.signed()?,
@@ -210,6 +222,7 @@ mod tests {
             status: 200,
             mime: "text/html".into(),
             is_page: true,
+            is_document: false,
             title: "T".into(),
             language: "en".into(),
             canonical: Some("http://example.com/".into()),
@@ -232,6 +245,7 @@ mod tests {
             text: None,
             robots: Some("noindex".into()),
             is_page: false,
+            is_document: true,
             has_ties: false,
             ..row
         };

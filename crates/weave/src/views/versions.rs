@@ -16,7 +16,7 @@ use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::tables::Table;
 use crate::views::captures::{Place, Stored};
-use crate::views::order::{Order, is_eligible, page_of};
+use crate::views::order::{Order, content_of, is_eligible, page_of};
 use crate::views::past::{Moved, PastChange};
 use crate::views::version_change::{Anew, VersionChange};
 use crate::views::version_row::{self, TextOrigin, VersionRow};
@@ -104,7 +104,7 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
             .all(|pair| pair[0].1.fetch_time_ms == pair[1].1.fetch_time_ms)
     };
     let has_text =
-        |(_, capture): &&(InputId, Capture)| capture.page.as_ref().is_some_and(|page| !page.text.is_empty());
+        |(_, capture): &&(InputId, Capture)| capture.content().is_some_and(|page| !page.text.is_empty());
     // Where several have a text, one is current, and the others are kept.
     if before.is_none() && is_one_moment(group) && group.iter().filter(has_text).nth(1).is_none() {
         return None;
@@ -129,15 +129,18 @@ impl Step<'_, '_> {
         group: &mut [(InputId, Capture)],
     ) -> Result<VersionChange, SnapshotError> {
         let was_page = before.as_ref().is_some_and(|row| row.is_page);
+        let had_content = before.as_ref().is_some_and(VersionRow::has_content);
         let mut change = VersionChange {
             links: None,
             links_before: before.as_ref().map_or(0, |row| row.links),
             was_page,
             is_page: was_page,
-            page_changed: false,
+            had_content,
+            has_content: had_content,
+            content_changed: false,
             maybe_first_capture: before.is_none(),
             is_uncaptured: false,
-            page: None,
+            content: None,
             past: PastChange::default(),
             url_key,
         };
@@ -194,6 +197,7 @@ impl Step<'_, '_> {
             return self.stay(url_key, before, leaving);
         };
         let was_page = before.as_ref().is_some_and(|row| row.is_page);
+        let had_content = before.as_ref().is_some_and(VersionRow::has_content);
         let came = came(before.as_ref(), &group);
         let has_ties = ties::keep_anew(self.cut, self.write, &url_key, &group)?;
         let mut change = VersionChange {
@@ -201,10 +205,12 @@ impl Step<'_, '_> {
             links_before: before.as_ref().map_or(0, |row| row.links),
             was_page,
             is_page: false,
-            page_changed: was_page,
+            had_content,
+            has_content: false,
+            content_changed: had_content,
             maybe_first_capture: false,
             is_uncaptured: !captured,
-            page: None,
+            content: None,
             past: PastChange::default(),
             url_key,
         };
@@ -247,15 +253,18 @@ impl Step<'_, '_> {
         leaving: &[Place],
     ) -> Result<VersionChange, SnapshotError> {
         let is_page = row.as_ref().is_some_and(|row| row.is_page);
+        let has_content = row.as_ref().is_some_and(VersionRow::has_content);
         let mut change = VersionChange {
             links: None,
             links_before: row.as_ref().map_or(0, |row| row.links),
             was_page: is_page,
             is_page,
-            page_changed: false,
+            had_content: has_content,
+            has_content,
+            content_changed: false,
             maybe_first_capture: false,
             is_uncaptured: false,
-            page: None,
+            content: None,
             past: PastChange::default(),
             url_key,
         };
@@ -314,20 +323,21 @@ impl Step<'_, '_> {
         let best = self.best(group, |capture| {
             capture.fetch_time_ms == fetch_time_ms
                 && is_eligible(capture)
-                && page_of(capture).is_some_and(|page| !page.text.is_empty())
+                && content_of(capture).is_some_and(|page| !page.text.is_empty())
         });
         let better = best.filter(|&i| {
             let (input, capture) = &group[i];
             row.text_order(self.names) < Some(Order::of(capture, self.names.get(*input)))
         });
         if let Some((input, capture)) = better.map(|i| &mut group[i])
-            && let Some(page) = &mut capture.page
+            && let (kind, digest, offset) = (capture.kind, capture.digest.clone(), capture.offset)
+            && let Some(page) = capture.content_mut()
         {
             row.text = Some(TextOrigin {
-                kind: capture.kind,
-                digest: capture.digest.clone(),
+                kind,
+                digest,
                 input: *input,
-                offset: capture.offset,
+                offset,
                 language: page.language.clone(),
                 truncated: page.text_truncated,
             });

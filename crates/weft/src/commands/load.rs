@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use archive::question::{
-    Answer, Body, FactsPlace, JobBody, JobState, LinkScope, LoadInput, LoadRequest, OptionalStage,
+    Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadInput, LoadRequest,
+    OptionalStage,
 };
 use archive::{Archive, OpenSettings, is_address, path_of, path_text};
 use clap::ValueEnum;
@@ -42,6 +43,7 @@ Examples:
                                             into the store first, then from there
   weft load big.warc.gz --json | tail -1    the result as JSON
   weft load --retry                         what failed, once more
+  weft load --documents none x.warc.gz      pages alone in search (an archive's first load)
   weft load --from-facts /mnt/facts         an archive from tables that Spark wrote; no input is read
 
 Loading a file again, under any name, adds nothing. An interrupted load goes on
@@ -54,6 +56,9 @@ AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, and
 AWS_ENDPOINT_URL for other stores than Amazon's; without keys requests are not
 signed, as for public buckets. While weft serve runs, its variables count: it is
 the one that reads.
+Plain text, feeds, PDF, EPUB and office files are found by search like pages.
+PDF, EPUB and office files are read by processes of their own, each document in
+at most 10 s and 512 MiB; one that fails is found by its URL alone, and told.
 Exit code 1: an input failed or its end is cut off (weft status --ledger), or
 records went to quarantine (weft status --quarantine).
 
@@ -81,6 +86,10 @@ pub(crate) struct Args {
     /// Which links to keep: all, or only those to other domains (settled by an archive's first load)
     #[arg(long, value_enum)]
     links: Option<Links>,
+    /// What search has besides pages: nothing (none), plain text and feeds (text), or PDF, EPUB and office files as well (all)
+    /// (settled by an archive's first load) [default: all]
+    #[arg(long, value_enum, value_name = "WHICH", conflicts_with = "from_facts")]
+    documents: Option<Documents>,
     /// Where to keep facts, every capture and link as a row of open tables: a folder, s3://bucket/name,
     /// store://bucket/name, or none (settled by an archive's first load) [default: in the archive]
     #[arg(long, value_name = "DIR")]
@@ -136,6 +145,23 @@ impl From<Stage> for OptionalStage {
 enum Links {
     All,
     External,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Documents {
+    None,
+    Text,
+    All,
+}
+
+impl From<Documents> for DocumentScope {
+    fn from(documents: Documents) -> DocumentScope {
+        match documents {
+            Documents::None => DocumentScope::None,
+            Documents::Text => DocumentScope::Text,
+            Documents::All => DocumentScope::All,
+        }
+    }
 }
 
 impl From<Links> for LinkScope {
@@ -203,6 +229,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     // An archive that does not exist has nothing to try again.
     settings.create = !args.retry;
     settings.links = args.links.map(LinkScope::from);
+    settings.documents = args.documents.map(DocumentScope::from);
     settings.facts = request.facts.clone();
     settings.facts_text = args.facts_text;
     if let Some(tables) = &args.from_facts {
@@ -343,6 +370,7 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
             .collect::<Result<_, _>>()?,
         collection: args.collection.clone(),
         links: args.links.map(LinkScope::from),
+        documents: args.documents.map(DocumentScope::from),
         facts: args.facts.as_deref().map(facts_place).transpose()?,
         facts_text: args.facts_text,
         rate_pages_per_s: args.rate,

@@ -54,7 +54,7 @@ fn head(page: &PageBody, epoch: u64, context: &mut Context) -> anyhow::Result<()
     } else {
         &page.title
     };
-    if page.is_page {
+    if page.is_page || page.is_document {
         let title = out.style.bold(&clean(title));
         writeln!(out, "{title}")?;
     }
@@ -113,6 +113,9 @@ fn facts(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
 
 fn state(page: &PageBody) -> String {
     match (page.captured, page.fetch_time.is_some(), page.is_page) {
+        (true, true, false) if page.is_document => {
+            format!("document \u{b7} {} \u{b7} {}", status(page.status), page.mime)
+        }
         (false, ..) => "not captured, only linked to".into(),
         (true, false, _) => "captured, but no version is current (errors or revisits only)".into(),
         (true, true, true) => format!("page · {} · {}", status(page.status), page.mime),

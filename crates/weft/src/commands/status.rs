@@ -205,10 +205,11 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
     line(
         "pages",
         format!(
-            "{}   links {} ({})",
+            "{}   links {} ({})   documents {}",
             count(status.pages),
             count(status.links),
-            status.links_scope
+            status.links_scope,
+            status.documents_scope
         ),
     )?;
     line(

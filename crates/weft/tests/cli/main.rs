@@ -7,6 +7,7 @@ mod ask;
 #[cfg(target_os = "linux")]
 mod bombs;
 mod demo;
+mod documents;
 mod facts;
 mod files;
 mod files_objects;

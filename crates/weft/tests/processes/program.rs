@@ -83,14 +83,26 @@ pub(crate) fn dumps_with(shared: &Path, archive: &Path, facts: &Path) -> Dumps {
 
 /// All views of an archive loaded without any disturbance; the same for all tests.
 pub(crate) fn undisturbed(shared: &Path) -> &'static Dumps {
-    static DUMPS: OnceLock<Dumps> = OnceLock::new();
-    DUMPS.get_or_init(|| {
+    &in_peace(shared).0
+}
+
+/// How many pages and documents search has of the same archive.
+pub(crate) fn undisturbed_search(shared: &Path) -> u64 {
+    in_peace(shared).1
+}
+
+fn in_peace(shared: &Path) -> &'static (Dumps, u64) {
+    static LOADED: OnceLock<(Dumps, u64)> = OnceLock::new();
+    LOADED.get_or_init(|| {
         let root = tempfile::tempdir().unwrap();
         let archive = root.path().join("a");
         run(load(shared, &archive), &[0, 1]);
         let dumps = dumps(shared, &archive);
         assert!(dumps[0].1.lines().count() > 300, "{}", dumps[0].1);
-        dumps
+        let searched = status(shared, &archive, "search_documents");
+        // Plain text and feeds are among what search has.
+        assert!(searched > status(shared, &archive, "pages"));
+        (dumps, searched)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use extract::{Extracted, LinkScope, Settings};
+use extract::{Documents, Extracted, LinkScope, Settings};
 use serde::Serialize;
 use warc::{Defect, Entry, Format, Record, Span};
 
@@ -225,6 +225,7 @@ fn settings() -> Settings {
     Settings {
         links: LinkScope::All,
         text: false,
+        documents: Documents::NONE,
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow, bail};
-use archive::{FactLine, FromFacts, OpenSettings};
+use archive::{DocumentScope, FactLine, FromFacts, OpenSettings};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Args;
@@ -53,6 +53,8 @@ pub(super) fn run(
     }
     let mut settings = settings;
     settings.links = Some(links);
+    // Tables of facts have pages alone.
+    settings.documents = Some(DocumentScope::None);
     settings.own = true;
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;

@@ -98,11 +98,33 @@ fn sums(job: &JobBody) -> String {
         lost => format!(", {} quarantined", count(lost)),
     };
     format!(
-        "{}, {}{known}{taken_down}, {}, {}{quarantined}",
+        "{}, {}{known}{taken_down}, {}, {}{}{quarantined}",
         counted(job.records, "record", "records"),
         counted(job.captures, "capture", "captures"),
         counted(job.pages, "page", "pages"),
         counted(job.links, "link", "links"),
+        documents(job),
+    )
+}
+
+/// `, 12 documents (2 without text: document-time 2)`
+fn documents(job: &JobBody) -> String {
+    if job.documents == 0 {
+        return String::new();
+    }
+    let read = counted(job.documents, "document", "documents");
+    let unread: u64 = job.documents_unread.iter().map(|row| row.documents).sum();
+    if unread == 0 {
+        return format!(", {read}");
+    }
+    let reasons = job.documents_unread.iter();
+    let reasons: Vec<String> = reasons
+        .map(|row| format!("{} {}", clean(&row.reason), count(row.documents)))
+        .collect();
+    format!(
+        ", {read} ({} without text: {})",
+        count(unread),
+        reasons.join(", ")
     )
 }
 

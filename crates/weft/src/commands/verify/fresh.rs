@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use super::scope::{Extent, Unknown};
 use crate::commands::status::ledger_rows;
+use crate::document_workers;
 use crate::stop::Stop;
 
 /// Number of bytes read at once.
@@ -74,6 +75,8 @@ impl Fresh {
         settings.own = true;
         settings.recount = how.manner == Manner::Counted;
         settings.links = Some(status.links_scope);
+        settings.documents = Some(status.documents_scope);
+        settings.document_reader = Some(document_workers::reader());
         settings.kept_out = Some(how.kept_out.clone());
         // Facts are no view.
         settings.facts = Some(FactsPlace::None);

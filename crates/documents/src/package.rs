@@ -1,0 +1,98 @@
+//! Packages: ZIP files with XML in them, as office files and EPUB are.
+
+use std::io::{Cursor, Read};
+
+use zip::ZipArchive;
+
+use crate::bounded::Bounded;
+use crate::xml_text::{self, Rules};
+
+/// Most bytes unpacked of one part. A part of a real document is smaller; a bomb is not.
+const PART_BYTES_MAX: u64 = 64 << 20;
+
+/// Most bytes unpacked of a package.
+const PACKAGE_BYTES_MAX: u64 = 128 << 20;
+
+/// An open package.
+pub(crate) struct Package<'a> {
+    zip: ZipArchive<Cursor<&'a [u8]>>,
+    /// What may still be unpacked.
+    bytes_left: u64,
+}
+
+impl<'a> Package<'a> {
+    /// Opens a package.
+    ///
+    /// # Errors
+    /// It is no ZIP file.
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<Package<'a>, String> {
+        let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
+        Ok(Package {
+            zip,
+            bytes_left: PACKAGE_BYTES_MAX,
+        })
+    }
+
+    /// Names of parts that begin and end so, in the order of the numbers in them.
+    pub(crate) fn numbered(&self, begin: &str, end: &str) -> Vec<String> {
+        let number =
+            |name: &str| -> Option<u32> { name.strip_prefix(begin)?.strip_suffix(end)?.parse().ok() };
+        let mut names: Vec<(u32, String)> = self
+            .zip
+            .file_names()
+            .filter_map(Result::ok)
+            .filter_map(|name| Some((number(&name)?, name.into_owned())))
+            .collect();
+        names.sort();
+        names.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// A part as text; `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be unpacked, or is too long.
+    pub(crate) fn part(&mut self, name: &str) -> Result<Option<String>, String> {
+        let most = PART_BYTES_MAX.min(self.bytes_left);
+        let part = match self.zip.by_name(name) {
+            Ok(part) => part,
+            Err(zip::result::ZipError::FileNotFound) => return Ok(None),
+            Err(error) => return Err(format!("{name}: {error}")),
+        };
+        let mut bytes = Vec::new();
+        part.take(most + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("{name}: {error}"))?;
+        if bytes.len() as u64 > most {
+            return Err(format!("{name} unpacks to more than {most} bytes"));
+        }
+        self.bytes_left -= bytes.len() as u64;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The text of an element of a part; empty where there is none, or the part cannot be read.
+    pub(crate) fn element(&mut self, part: &str, texts: &'static [&'static str]) -> String {
+        let xml = self.part(part).ok().flatten().unwrap_or_default();
+        first_text(&xml, texts)
+    }
+}
+
+/// The text of the first element of one of these names.
+pub(crate) fn first_text(xml: &str, texts: &'static [&'static str]) -> String {
+    let rules = Rules {
+        texts,
+        skipped: &[],
+        lines: texts,
+        blanks: &[],
+    };
+    let mut text = Bounded::default();
+    // What was found before it stops being XML counts.
+    let _ = xml_text::read(xml, rules, &mut text);
+    let text = text.into_text();
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+    first.unwrap_or_default().to_owned()
+}
+
+/// The `dc:title` of a document's metadata.
+pub(crate) fn title_of_rdf(xml: &str) -> String {
+    first_text(xml, &["title"])
+}

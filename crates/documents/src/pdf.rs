@@ -1,0 +1,98 @@
+//! PDF: text by pdf-extract, title and language from the document's own information.
+//!
+//! A document with a password is read if the password for reading is empty, as viewers do. Text that is only drawn (scans) is none.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use extract::DocumentText;
+use pdf_extract::{ConvertToFmt, Dictionary, Document, Object, PlainTextOutput, output_doc};
+
+use crate::bounded::Bounded;
+use crate::package::title_of_rdf;
+
+/// Reads a PDF.
+///
+/// # Errors
+/// Why it has no text: damaged, encrypted.
+pub(crate) fn read(bytes: &[u8]) -> Result<DocumentText, String> {
+    let mut pdf = Document::load_mem(bytes).map_err(|error| error.to_string())?;
+    if pdf.is_encrypted() {
+        pdf.decrypt("").map_err(|error| error.to_string())?;
+    }
+    let mut text = Bounded::default();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut output = PlainTextOutput::new(Writer(&mut text));
+        output_doc(&pdf, &mut output)
+    }));
+    // What was read before a page that cannot be read is text of the document all the same.
+    let failure = match outcome {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("its parser panicked".to_owned()),
+    };
+    if let Some(failure) = &failure
+        && text.is_blank()
+    {
+        return Err(failure.clone());
+    }
+    Ok(DocumentText {
+        title: title(&pdf),
+        truncated: failure.is_some() || text.is_full(),
+        text: text.into_text(),
+        language: language(&pdf),
+    })
+}
+
+struct Writer<'a>(&'a mut Bounded);
+
+impl fmt::Write for Writer<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write_str(text)
+    }
+}
+
+impl<'a> ConvertToFmt for Writer<'a> {
+    type Writer = Writer<'a>;
+
+    fn convert(self) -> Writer<'a> {
+        self
+    }
+}
+
+/// Of the document information, or else of its XMP metadata.
+fn title(pdf: &Document) -> String {
+    let of_info = pdf
+        .trailer
+        .get(b"Info")
+        .ok()
+        .and_then(|info| dictionary(pdf, info))
+        .and_then(|info| text_of(pdf, info.get(b"Title").ok()?));
+    let of_info = of_info.filter(|title| !title.trim().is_empty());
+    of_info.or_else(|| title_of_metadata(pdf)).unwrap_or_default()
+}
+
+fn title_of_metadata(pdf: &Document) -> Option<String> {
+    let metadata = pdf.catalog().ok()?.get(b"Metadata").ok()?;
+    let stream = pdf.dereference(metadata).ok()?.1.as_stream().ok()?;
+    let xml = stream
+        .get_plain_content()
+        .unwrap_or_else(|_| stream.content.clone());
+    Some(title_of_rdf(&String::from_utf8_lossy(&xml)))
+}
+
+fn language(pdf: &Document) -> String {
+    let language = pdf.catalog().ok().and_then(|catalog| catalog.get(b"Lang").ok());
+    language
+        .and_then(|object| text_of(pdf, object))
+        .unwrap_or_default()
+}
+
+fn dictionary<'a>(pdf: &'a Document, object: &'a Object) -> Option<&'a Dictionary> {
+    pdf.dereference(object).ok()?.1.as_dict().ok()
+}
+
+fn text_of(pdf: &Document, object: &Object) -> Option<String> {
+    let object = pdf.dereference(object).ok()?.1;
+    pdf_extract::decode_text_string(object).ok()
+}

@@ -1,0 +1,176 @@
+//! A worker as the process that asks sees it: started, asked, ended.
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use extract::{DocumentFailure, DocumentFormat, DocumentText};
+
+use crate::protocol::{self, Answer};
+use crate::workers::Limits;
+
+/// Least time given to the system for reading or writing: none is an error to it.
+const PATIENCE_MIN: Duration = Duration::from_millis(1);
+
+/// Last words of a worker that are looked at, in bytes.
+const LAST_WORDS_BYTES: u64 = 4096;
+
+/// What Rust says before it aborts for want of memory.
+const NO_MEMORY: &str = "memory allocation of";
+
+/// The signal that the system's own killer uses when memory runs out.
+const SIGKILL: i32 = 9;
+
+/// A worker that runs. Dropping it ends the process and waits for its end, so that it is no zombie.
+pub(crate) struct Process {
+    child: Child,
+    socket: UnixStream,
+    /// Its standard error.
+    words: OwnedFd,
+    /// Whether it has read a document before.
+    pub(crate) is_used: bool,
+}
+
+impl Process {
+    /// Starts a worker: this program, asked to be one.
+    pub(crate) fn start(program: &Path, limits: Limits) -> io::Result<Process> {
+        let (socket, its) = UnixStream::pair()?;
+        let (words, its_words) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        // Whatever a parser prints, nobody waits: what does not fit is lost.
+        for end in [&words, &its_words] {
+            let flags = rustix::fs::fcntl_getfl(end)?;
+            rustix::fs::fcntl_setfl(end, flags | rustix::fs::OFlags::NONBLOCK)?;
+        }
+        let child = Command::new(program)
+            .arg(crate::worker::COMMAND)
+            .arg(limits.memory_mebibytes.to_string())
+            // It has nothing of this process but a socket: no environment, no folder, no other file.
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(its)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::from(its_words))
+            .spawn()?;
+        Ok(Process {
+            child,
+            socket,
+            words,
+            is_used: false,
+        })
+    }
+
+    /// Has a document read. After a failure other than [`DocumentFailure::Unreadable`] the process must not be asked again.
+    pub(crate) fn read(
+        &mut self,
+        format: DocumentFormat,
+        document: &[u8],
+        limits: Limits,
+    ) -> Result<DocumentText, DocumentFailure> {
+        let mut timed = Timed {
+            socket: &self.socket,
+            until: ambient::now() + Duration::from_secs(limits.seconds),
+        };
+        let asked = protocol::ask(&mut timed, format, document);
+        match asked.and_then(|()| protocol::answered(&mut timed)) {
+            Ok(Some(Answer(answer))) => answer.map_err(DocumentFailure::Unreadable),
+            Err(error) if is_timeout(&error) => Err(DocumentFailure::Time {
+                seconds: limits.seconds,
+            }),
+            Ok(None) => Err(self.end_of(None, limits)),
+            Err(error) => Err(self.end_of(Some(error), limits)),
+        }
+    }
+
+    /// Why the process has ended, or said what it must not say.
+    fn end_of(&mut self, error: Option<io::Error>, limits: Limits) -> DocumentFailure {
+        // What broke the connection was its end, or else something that it said.
+        let is_its_end = error.as_ref().is_none_or(|error| {
+            matches!(
+                error.kind(),
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+            )
+        });
+        if let (Some(error), false) = (&error, is_its_end) {
+            return DocumentFailure::Crashed(error.to_string());
+        }
+        match self.child.wait() {
+            Ok(status) => failure(status, &self.last_words(), limits),
+            Err(error) => DocumentFailure::Crashed(error.to_string()),
+        }
+    }
+
+    fn last_words(&self) -> String {
+        let mut words = Vec::new();
+        if let Ok(pipe) = self.words.try_clone() {
+            // It ends with an error where nobody writes any more: the pipe does not wait.
+            let _ = std::fs::File::from(pipe)
+                .take(LAST_WORDS_BYTES)
+                .read_to_end(&mut words);
+        }
+        String::from_utf8_lossy(&words).trim().to_owned()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only where it has been waited for already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn failure(status: ExitStatus, words: &str, limits: Limits) -> DocumentFailure {
+    let is_memory = words.contains(NO_MEMORY) || status.signal() == Some(SIGKILL);
+    if is_memory {
+        return DocumentFailure::Memory {
+            mebibytes: limits.memory_mebibytes,
+        };
+    }
+    let last = words.lines().next().unwrap_or_default();
+    DocumentFailure::Crashed(match last {
+        "" => status.to_string(),
+        _ => format!("{status}: {last}"),
+    })
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+/// Reads and writes until a time.
+struct Timed<'a> {
+    socket: &'a UnixStream,
+    until: Instant,
+}
+
+impl Timed<'_> {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.saturating_duration_since(ambient::now());
+        match left.is_zero() {
+            true => Err(io::ErrorKind::TimedOut.into()),
+            false => Ok(Some(left.max(PATIENCE_MIN))),
+        }
+    }
+}
+
+impl io::Read for Timed<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.socket.set_read_timeout(self.left()?)?;
+        self.socket.read(into)
+    }
+}
+
+impl io::Write for Timed<'_> {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        self.socket.set_write_timeout(self.left()?)?;
+        io::Write::write(&mut self.socket, from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! What the two sides say to each other: frames over a socket.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 4 | length of the rest, little-endian |
+//! | n | to the worker: the format (1) and the document; from it: its answer, as JSON |
+
+use std::io::{self, Read, Write};
+
+use extract::{DocumentFormat, DocumentText};
+use serde::{Deserialize, Serialize};
+
+/// Longest document that a worker takes, in bytes: extraction decodes no more of a payload.
+pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 << 20;
+
+/// Longest answer that is believed, in bytes: [`crate::bounded::RAW_BYTES_MAX`] of text, in which every byte may be escaped (`\u0000`).
+pub(crate) const ANSWER_BYTES_MAX: usize = 32 << 20;
+
+/// What a worker says of a document: what it found, or why it cannot be read.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Answer(pub(crate) Result<DocumentText, String>);
+
+const FORMATS: [DocumentFormat; 6] = [
+    DocumentFormat::Pdf,
+    DocumentFormat::Docx,
+    DocumentFormat::Pptx,
+    DocumentFormat::Xlsx,
+    DocumentFormat::Odf,
+    DocumentFormat::Epub,
+];
+
+/// Writes a document.
+pub(crate) fn ask(out: &mut impl Write, format: DocumentFormat, document: &[u8]) -> io::Result<()> {
+    let code = FORMATS
+        .iter()
+        .position(|known| *known == format)
+        .unwrap_or_default();
+    out.write_all(&length(document.len() + 1)?)?;
+    out.write_all(&[u8::try_from(code).unwrap_or_default()])?;
+    out.write_all(document)
+}
+
+/// Reads a document; `None` at the end.
+pub(crate) fn asked(input: &mut impl Read) -> io::Result<Option<(DocumentFormat, Vec<u8>)>> {
+    let Some(mut frame) = read(input, DOCUMENT_BYTES_MAX + 1)? else {
+        return Ok(None);
+    };
+    let format = frame.first().and_then(|code| FORMATS.get(usize::from(*code)));
+    let format = *format.ok_or_else(|| io::Error::other("a frame of no known format"))?;
+    frame.remove(0);
+    Ok(Some((format, frame)))
+}
+
+/// Writes an answer.
+pub(crate) fn answer(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    let json = serde_json::to_vec(answer)?;
+    out.write_all(&length(json.len())?)?;
+    out.write_all(&json)
+}
+
+/// Reads an answer; `None` at the end.
+pub(crate) fn answered(input: &mut impl Read) -> io::Result<Option<Answer>> {
+    match read(input, ANSWER_BYTES_MAX)? {
+        Some(json) => Ok(Some(serde_json::from_slice(&json)?)),
+        None => Ok(None),
+    }
+}
+
+fn length(bytes: usize) -> io::Result<[u8; 4]> {
+    let bytes = u32::try_from(bytes).map_err(|_| io::Error::other("a frame beyond 4 GiB"))?;
+    Ok(bytes.to_le_bytes())
+}
+
+/// Reads a frame of at most `bytes_max`; `None` at the end, also within a frame.
+fn read(input: &mut impl Read, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 4];
+    match input.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > bytes_max {
+        return Err(io::Error::other(format!(
+            "a frame of {length} bytes, expected at most {bytes_max}"
+        )));
+    }
+    let mut frame = Vec::new();
+    // Grows with what comes, whatever was said.
+    input.take(length as u64).read_to_end(&mut frame)?;
+    Ok((frame.len() == length).then_some(frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_back() {
+        let mut wire = Vec::new();
+        ask(&mut wire, DocumentFormat::Epub, b"PK").unwrap();
+        let found = Answer(Ok(DocumentText {
+            title: "T".to_owned(),
+            text: "a\nb\0".to_owned(),
+            truncated: true,
+            language: String::new(),
+        }));
+        answer(&mut wire, &found).unwrap();
+        let mut wire = wire.as_slice();
+        assert_eq!(
+            asked(&mut wire).unwrap(),
+            Some((DocumentFormat::Epub, b"PK".to_vec()))
+        );
+        let back = answered(&mut wire).unwrap().unwrap();
+        assert_eq!(back.0, found.0);
+        assert!(answered(&mut wire).unwrap().is_none());
+        // A worker may have been taken over by its document: what it says is bounded and checked.
+        assert!(answered(&mut &b"\xff\xff\xff\xff"[..]).is_err());
+        assert!(answered(&mut &b"\x02\0\0\0{]"[..]).is_err());
+        assert!(answered(&mut &b"\x09\0\0\0{"[..]).unwrap().is_none());
+    }
+}

@@ -1,0 +1,111 @@
+//! A worker: reads documents from a socket, and says what is in them, until the socket closes.
+//!
+//! Before the first document it gives up what it does not need: memory beyond the limit, core files, new privileges. Files,
+//! environment and network connections it has none: it was started without.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use extract::{DocumentFormat, DocumentText};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::protocol::{self, Answer};
+use crate::{office, pdf};
+
+/// The first argument of a program that is to be a worker; the second is the limit of its memory in MiB.
+pub const COMMAND: &str = "extract-worker";
+
+/// Stack of the thread that parses, in bytes. It is fixed, so that how deep a document may nest does not depend on settings of the
+/// system.
+const STACK_BYTES: usize = 16 << 20;
+
+/// Limit of memory where none is given, in MiB.
+const MEMORY_MEBIBYTES: u64 = 512;
+
+/// Runs as a worker, with the arguments behind [`COMMAND`].
+pub fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
+    match serve(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is there to tell, if this fails.
+            let _ = io::Write::write_all(&mut io::stderr(), error.to_string().as_bytes());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(mut arguments: impl Iterator<Item = String>) -> io::Result<()> {
+    let mebibytes = arguments.next().and_then(|text| text.parse().ok());
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    give_up(mebibytes.unwrap_or(MEMORY_MEBIBYTES))?;
+    // Panics are answers here; their messages would fill the pipe.
+    std::panic::set_hook(Box::new(|_| {}));
+    let its = socket.try_clone()?;
+    let parsing = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            // Whatever it was, without the socket there is nothing left to do.
+            let _ = answer_all(its);
+            std::process::exit(0);
+        })?;
+    wait_for_the_end(&socket)?;
+    drop(parsing);
+    Ok(())
+}
+
+fn give_up(mebibytes: u64) -> io::Result<()> {
+    let limit = |resource, most: u64| {
+        setrlimit(
+            resource,
+            Rlimit {
+                current: Some(most),
+                maximum: Some(most),
+            },
+        )
+    };
+    limit(Resource::As, mebibytes << 20)?;
+    limit(Resource::Core, 0)?;
+    // Nothing that it writes is a file.
+    limit(Resource::Fsize, 0)?;
+    #[cfg(target_os = "linux")]
+    rustix::thread::set_no_new_privs(true)?;
+    Ok(())
+}
+
+/// Returns when the process on the other side closes its end or is gone, also while a document is parsed.
+fn wait_for_the_end(socket: &UnixStream) -> io::Result<()> {
+    loop {
+        let mut ends = [PollFd::new(socket, PollFlags::RDHUP)];
+        match poll(&mut ends, None) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+fn answer_all(mut socket: UnixStream) -> io::Result<()> {
+    while let Some((format, document)) = protocol::asked(&mut socket)? {
+        let found = catch_unwind(AssertUnwindSafe(|| read(format, &document)));
+        let found = found.unwrap_or_else(|panic| Err(format!("its parser panicked: {}", message(&*panic))));
+        protocol::answer(&mut socket, &Answer(found))?;
+    }
+    Ok(())
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without a message")
+}
+
+fn read(format: DocumentFormat, document: &[u8]) -> Result<DocumentText, String> {
+    match format {
+        DocumentFormat::Pdf => pdf::read(document),
+        _ => office::read(format, document),
+    }
+}

@@ -1,0 +1,102 @@
+//! The workers of a process: as many as documents are being read at once, each used for many.
+
+use std::path::PathBuf;
+
+use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentText};
+use parking_lot::Mutex;
+
+use crate::process::Process;
+use crate::protocol::DOCUMENT_BYTES_MAX;
+
+/// What one document may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Time, in seconds.
+    pub seconds: u64,
+    /// Address space of a worker, in MiB; the program itself has a part of it.
+    pub memory_mebibytes: u64,
+}
+
+impl Default for Limits {
+    /// 10 s and 512 MiB: seventy times what the slowest of some fifty sample files needed (0.14 s for 70 KB of text), and room for a
+    /// document of 16 MiB that unpacks to ten times as much.
+    fn default() -> Limits {
+        Limits {
+            seconds: 10,
+            memory_mebibytes: 512,
+        }
+    }
+}
+
+/// Reads documents by workers. There are never more of them than threads that read at once.
+#[derive(Debug)]
+pub struct Workers {
+    program: PathBuf,
+    limits: Limits,
+    idle: Mutex<Vec<Process>>,
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Process")
+            .field("is_used", &self.is_used)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Workers {
+    /// Workers are started when they are needed, as `program`, which must call [`crate::worker::run`] when its first argument is
+    /// [`crate::worker::COMMAND`].
+    pub fn new(program: PathBuf, limits: Limits) -> Workers {
+        Workers {
+            program,
+            limits,
+            idle: Mutex::default(),
+        }
+    }
+
+    fn start(&self) -> Result<Process, DocumentFailure> {
+        Process::start(&self.program, self.limits)
+            .map_err(|error| DocumentFailure::NoReader(format!("start {}: {error}", self.program.display())))
+    }
+
+    fn read_by(
+        &self,
+        mut process: Process,
+        format: DocumentFormat,
+        bytes: &[u8],
+    ) -> Result<DocumentText, DocumentFailure> {
+        let read = process.read(format, bytes, self.limits);
+        if matches!(&read, Ok(_) | Err(DocumentFailure::Unreadable(_))) {
+            process.is_used = true;
+            self.idle.lock().push(process);
+        }
+        read
+    }
+}
+
+impl DocumentReader for Workers {
+    fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure> {
+        if bytes.len() > DOCUMENT_BYTES_MAX {
+            return Err(DocumentFailure::Unreadable(format!(
+                "it has {} bytes, more than {DOCUMENT_BYTES_MAX}",
+                bytes.len()
+            )));
+        }
+        // Not in the condition: the lock must not be held while it is read.
+        let idle = self.idle.lock().pop();
+        if let Some(process) = idle {
+            match self.read_by(process, format, bytes) {
+                // It may have been ended by something else, or be short of memory for what it read before: the same bytes must give
+                // the same answer.
+                Err(DocumentFailure::Crashed(_) | DocumentFailure::Memory { .. }) => {}
+                read => return read,
+            }
+        }
+        self.read_by(self.start()?, format, bytes)
+    }
+
+    fn rest(&self) {
+        self.idle.lock().clear();
+    }
+}

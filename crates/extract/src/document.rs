@@ -1,0 +1,238 @@
+//! Documents: captures that are no pages and have text nevertheless. Plain text and feeds are read here; PDF, EPUB and
+//! office files by a [`DocumentReader`], because their parsers fail on hostile files in ways that a caller cannot catch.
+//!
+//! Invariants:
+//! - no capture is both a page and a document, and a document has no links: views of pages and links do not see it;
+//! - whether a capture is a document follows from its declared type and its bytes alone. So does its text, unless a
+//!   reader gave up for want of time or memory ([`DocumentFailure::is_of_the_moment`]);
+//! - a capture whose text cannot be read is a document without text, and says why.
+
+mod feed;
+mod format;
+mod json_feed;
+mod plain;
+
+pub use format::DocumentFormat;
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::html::{TEXT_BYTES_MAX, TITLE_CHARS_MAX};
+use crate::text::Collapser;
+use crate::{Page, charset, language, reason};
+use format::Format;
+
+/// Which captures that are no pages are read for their text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum DocumentScope {
+    /// None.
+    #[default]
+    None,
+    /// Plain text and feeds, which are read where pages are.
+    Text,
+    /// PDF, EPUB and office files as well.
+    All,
+}
+
+impl DocumentScope {
+    /// Returns the word for it on the command line and in responses.
+    pub fn name(self) -> &'static str {
+        match self {
+            DocumentScope::None => "none",
+            DocumentScope::Text => "text",
+            DocumentScope::All => "all",
+        }
+    }
+}
+
+impl fmt::Display for DocumentScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Which documents to read, and with what.
+#[derive(Debug, Clone, Default)]
+pub struct Documents {
+    /// Which captures are documents.
+    pub scope: DocumentScope,
+    /// Reads what is not read here; without it such documents have no text.
+    pub reader: Option<Arc<dyn DocumentReader>>,
+}
+
+impl Documents {
+    /// No documents.
+    pub const NONE: Documents = Documents {
+        scope: DocumentScope::None,
+        reader: None,
+    };
+}
+
+/// Reads documents of formats whose parsers are not to be trusted with this process.
+pub trait DocumentReader: fmt::Debug + Send + Sync {
+    /// Returns title and text of `bytes`, which claim to be of `format`. The same bytes give the same answer, unless the
+    /// failure says otherwise. Called by many threads at once.
+    ///
+    /// # Errors
+    /// [`DocumentFailure`].
+    fn read(&self, format: DocumentFormat, bytes: &[u8]) -> Result<DocumentText, DocumentFailure>;
+
+    /// Ends what is kept for the next document. Called when a load has ended.
+    fn rest(&self) {}
+}
+
+/// What a reader found in a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentText {
+    /// The title that the document gives itself; empty if none.
+    pub title: String,
+    /// The text, in lines.
+    pub text: String,
+    /// Whether there was more.
+    pub truncated: bool,
+    /// The language that the document declares; empty if none.
+    pub language: String,
+}
+
+/// Why a reader found no text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentFailure {
+    /// The format cannot be read: damaged, encrypted, or not what it claims to be.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The reader crashed, and will again.
+    #[error("its reader crashed: {0}")]
+    Crashed(String),
+    /// It took too long.
+    #[error("its reader was ended after {seconds} s")]
+    Time {
+        /// The limit.
+        seconds: u64,
+    },
+    /// It needed too much memory.
+    #[error("its reader needed more than {mebibytes} MiB")]
+    Memory {
+        /// The limit.
+        mebibytes: u64,
+    },
+    /// No reader could be started, or there is none.
+    #[error("no reader: {0}")]
+    NoReader(String),
+}
+
+impl DocumentFailure {
+    /// Returns whether the same bytes may be read another time.
+    pub fn is_of_the_moment(&self) -> bool {
+        match self {
+            DocumentFailure::Unreadable(_) | DocumentFailure::Crashed(_) => false,
+            DocumentFailure::Time { .. } | DocumentFailure::Memory { .. } | DocumentFailure::NoReader(_) => {
+                true
+            }
+        }
+    }
+
+    fn reason(&self) -> &'static str {
+        match self {
+            DocumentFailure::Unreadable(_) => reason::DOCUMENT_UNREADABLE,
+            DocumentFailure::Crashed(_) => reason::DOCUMENT_CRASH,
+            DocumentFailure::Time { .. } => reason::DOCUMENT_TIME,
+            DocumentFailure::Memory { .. } => reason::DOCUMENT_MEMORY,
+            DocumentFailure::NoReader(_) => reason::DOCUMENT_NO_READER,
+        }
+    }
+}
+
+/// Returns whether a capture of this (normalized) type can be a document. It is decided before the payload is decoded.
+pub(crate) fn may_be(mime: &str, scope: DocumentScope) -> bool {
+    scope != DocumentScope::None && Format::may_be_of(mime, scope)
+}
+
+/// A payload that is no page, and the fields of its capture that are needed.
+pub(crate) struct Source<'a> {
+    /// Normalized type.
+    pub(crate) mime: &'a str,
+    /// Decoded payload.
+    pub(crate) bytes: &'a [u8],
+    /// The charset of the HTTP header.
+    pub(crate) charset: Option<&'a str>,
+    /// The last label of the host.
+    pub(crate) top_level: Option<&'a str>,
+    /// The Content-Language of the HTTP header.
+    pub(crate) content_language: Option<&'a str>,
+    /// Whether the payload is longer than `bytes`.
+    pub(crate) is_cut: bool,
+}
+
+/// Makes the document of a payload, and says why it has no text if that is a failure. `None` if it is no document.
+pub(crate) fn read(source: &Source<'_>, documents: &Documents) -> Option<(Page, Option<warc::Defect>)> {
+    let format = Format::of(source.mime, source.bytes, documents.scope)?;
+    let (mut page, defect) = match format {
+        Format::Apart(format) => apart(format, source.bytes, documents),
+        _ => {
+            let (text, encoding) = charset::decode(source.bytes, source.charset, source.top_level);
+            let mut page = match format {
+                Format::XmlFeed => feed::read(&text)?,
+                Format::JsonFeed => json_feed::read(&text)?,
+                _ => plain::read(&text),
+            };
+            page.charset = encoding.name().to_owned();
+            (page, None)
+        }
+    };
+    page.text_truncated |= source.is_cut;
+    if page.language.is_empty() {
+        let declared = source.content_language.and_then(language::declared);
+        page.language = declared
+            .or_else(|| language::detect(&page.text))
+            .unwrap_or_default();
+    }
+    Some((page, defect))
+}
+
+/// Has a document read by the reader.
+fn apart(format: DocumentFormat, bytes: &[u8], documents: &Documents) -> (Page, Option<warc::Defect>) {
+    let read = match &documents.reader {
+        Some(reader) => reader.read(format, bytes),
+        None => Err(DocumentFailure::NoReader("this program has none".to_owned())),
+    };
+    match read {
+        Ok(found) => {
+            let mut page = Page {
+                title: line(&found.title),
+                language: language::declared(&found.language).unwrap_or_default(),
+                ..Page::default()
+            };
+            (page.text, page.text_truncated) = lines(&found.text);
+            page.text_truncated |= found.truncated;
+            (page, None)
+        }
+        Err(failure) => {
+            let detail = format!("{}: {failure}", format.name());
+            (Page::default(), Some(warc::Defect::new(failure.reason(), detail)))
+        }
+    }
+}
+
+/// A title: one line with collapsed white space.
+fn line(text: &str) -> String {
+    let mut line = Collapser::line(TITLE_CHARS_MAX);
+    line.push(text.as_bytes());
+    line.finish().0
+}
+
+/// A text in its lines, with collapsed white space, and whether there was more.
+fn lines(text: &str) -> (String, bool) {
+    let mut lines = Collapser::lines(TEXT_BYTES_MAX);
+    for line in text.lines() {
+        lines.push(line.as_bytes());
+        lines.break_line();
+    }
+    lines.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Which format a document is of: its declared type decides, and the beginning of its bytes where the type leaves it open.
+
+use serde::{Deserialize, Serialize};
+
+use super::DocumentScope;
+use super::{feed, json_feed};
+use crate::mime::UNKNOWN;
+
+/// Formats that a [`DocumentReader`](super::DocumentReader) reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DocumentFormat {
+    /// PDF.
+    Pdf,
+    /// Word, Office Open XML.
+    Docx,
+    /// PowerPoint, Office Open XML.
+    Pptx,
+    /// Excel, Office Open XML.
+    Xlsx,
+    /// OpenDocument: text, spreadsheet or presentation.
+    Odf,
+    /// EPUB.
+    Epub,
+}
+
+impl DocumentFormat {
+    /// Returns the word for it in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            DocumentFormat::Pdf => "PDF",
+            DocumentFormat::Docx => "DOCX",
+            DocumentFormat::Pptx => "PPTX",
+            DocumentFormat::Xlsx => "XLSX",
+            DocumentFormat::Odf => "OpenDocument",
+            DocumentFormat::Epub => "EPUB",
+        }
+    }
+
+    fn of_type(mime: &str) -> Option<DocumentFormat> {
+        Some(match mime {
+            "application/pdf" | "application/x-pdf" => DocumentFormat::Pdf,
+            "application/epub+zip" => DocumentFormat::Epub,
+            "application/vnd.oasis.opendocument.text"
+            | "application/vnd.oasis.opendocument.spreadsheet"
+            | "application/vnd.oasis.opendocument.presentation" => DocumentFormat::Odf,
+            _ => match mime.strip_prefix("application/vnd.openxmlformats-officedocument.")? {
+                "wordprocessingml.document" => DocumentFormat::Docx,
+                "presentationml.presentation" => DocumentFormat::Pptx,
+                "spreadsheetml.sheet" => DocumentFormat::Xlsx,
+                _ => return None,
+            },
+        })
+    }
+}
+
+/// How a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Plain,
+    XmlFeed,
+    JsonFeed,
+    Apart(DocumentFormat),
+}
+
+/// Bytes that no text has, but files of other formats that are served as text (WHATWG MIME Sniffing, section 7.2, "binary
+/// data byte").
+fn is_binary(byte: u8) -> bool {
+    matches!(byte, 0x00..=0x08 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f)
+}
+
+/// Bytes that decide whether a payload is text: the "resource header" of the same standard.
+const HEADER_BYTES: usize = 1445;
+
+impl Format {
+    /// Returns whether a payload of this type can be a document.
+    pub(super) fn may_be_of(mime: &str, scope: DocumentScope) -> bool {
+        mime == UNKNOWN
+            || mime == "text/plain"
+            || is_xml(mime)
+            || is_json(mime)
+            || scope == DocumentScope::All && DocumentFormat::of_type(mime).is_some()
+    }
+
+    /// Returns the format of a payload; `None` if it is no document.
+    pub(super) fn of(mime: &str, bytes: &[u8], scope: DocumentScope) -> Option<Format> {
+        let is_pdf = || scope == DocumentScope::All && bytes.starts_with(b"%PDF-");
+        match mime {
+            "text/plain" => is_text(bytes).then_some(Format::Plain),
+            UNKNOWN if is_pdf() => Some(Format::Apart(DocumentFormat::Pdf)),
+            UNKNOWN => feed::begins(bytes).then_some(Format::XmlFeed),
+            _ if is_xml(mime) => feed::begins(bytes).then_some(Format::XmlFeed),
+            _ if is_json(mime) => json_feed::begins(bytes).then_some(Format::JsonFeed),
+            _ if scope == DocumentScope::All => DocumentFormat::of_type(mime).map(Format::Apart),
+            _ => None,
+        }
+    }
+}
+
+/// Types that feeds are served as, among other XML.
+fn is_xml(mime: &str) -> bool {
+    matches!(
+        mime,
+        "application/rss+xml"
+            | "application/x-rss+xml"
+            | "text/rss+xml"
+            | "application/atom+xml"
+            | "application/rdf+xml"
+            | "application/xml"
+            | "text/xml"
+    )
+}
+
+fn is_json(mime: &str) -> bool {
+    matches!(mime, "application/feed+json" | "application/json")
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    let header = &bytes[..bytes.len().min(HEADER_BYTES)];
+    let has_mark = [&b"\xff\xfe"[..], b"\xfe\xff", b"\xef\xbb\xbf"]
+        .iter()
+        .any(|mark| header.starts_with(mark));
+    has_mark || !header.iter().copied().any(is_binary)
+}
