@@ -64,7 +64,7 @@ pub use index::SearchIndex;
 pub use note::{Note, NoteKind};
 pub use profile::{Profile, ProfileError};
 pub use results::{
-    Facet, FacetValue, Group, Hit, Order, Query, Ranking, Results, TextOf, TextSought, YearCount,
+    Facet, FacetValue, Group, Hit, Lines, Order, Query, Ranking, Results, TextOf, TextSought, YearCount,
 };
 pub use settings::Settings;
-pub use snippet::{SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};
+pub use snippet::{Line, SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::document::Version;
 use crate::note::Note;
 use crate::profile::Profile;
-use crate::snippet::Snippet;
+use crate::snippet::{Line, Snippet};
 
 /// What is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,8 +30,21 @@ pub struct Query {
     pub distinct: bool,
     /// What who asks prefers; of no effect in an order that is not by score.
     pub profile: Profile,
+    /// Matches as lines of a concordance, in place of snippets.
+    pub lines: Option<Lines>,
     /// The parts of the ranking that are in use.
     pub ranking: Ranking,
+}
+
+/// Which lines of a concordance are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    /// Lines in all, at least 1: the answer ends before the page that has more than are left of them.
+    pub most: usize,
+    /// Lines of one page; never more than `most`.
+    pub per_page: usize,
+    /// Words before and behind a match.
+    pub words: usize,
 }
 
 /// What comes first.
@@ -121,6 +134,8 @@ pub struct Hit {
     pub version: Version,
     /// The best part of its text.
     pub snippet: Snippet,
+    /// If asked for, in place of the snippet: its matches, in the order of the text.
+    pub lines: Vec<Line>,
     /// Score in points: BM25 and prior; 0 in an order by time.
     pub score: f64,
     /// Where results are grouped: matches of its registered domain, and with its digest, itself included.

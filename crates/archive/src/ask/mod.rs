@@ -8,6 +8,7 @@ mod basis;
 mod cdx;
 mod cdx_walk;
 mod check;
+mod concordance;
 mod cursor;
 mod diff;
 mod domain;

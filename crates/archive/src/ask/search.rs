@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use search::{Hit, Profile, Query, TextSought};
+use search::{Hit, Profile, Query, Results, TextSought};
 
 use super::basis::Basis;
 use super::cursor;
@@ -11,17 +11,7 @@ use crate::AskError;
 use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion, YearCount};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
-    let Basis { open, sight, .. } = basis;
-    let seen = basis.seen();
-    if question
-        .after
-        .as_deref()
-        .is_some_and(|after| !search::is_cursor(after))
-    {
-        return Err(AskError::bad_request(cursor::NO_CURSOR));
-    }
     let profile: Profile = question.prefer.parse().map_err(AskError::bad_request)?;
-    open.freshen_search().map_err(AskError::internal)?;
     let query = Query {
         text: question.query.clone(),
         limit: question.limit,
@@ -35,21 +25,8 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         profile,
         ..Query::default()
     };
-    let text_of = |sought: &TextSought<'_>| match sought.past {
-        None => seen.shown(sought.url_key).ok().and_then(|page| page.text),
-        Some(name) => seen
-            .past_text(sought.url_key, name?)
-            .ok()
-            .flatten()
-            .map(Arc::from),
-    };
-    let results = open.search.search(&query, sight, &text_of).map_err(|error| {
-        AskError::internal(format!(
-            "{error}; {} may be damaged (`weft verify` says): {}",
-            open.search_folder(),
-            open.remake_search()
-        ))
-    })?;
+    let seen = basis.seen();
+    let results = found(basis, &seen, &query)?;
     let hits = results.hits.into_iter().map(|hit| search_hit(&seen, hit));
     Ok(SearchBody {
         query: question.query.clone(),
@@ -63,6 +40,34 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         facets: results.facets.into_iter().map(facet).collect(),
         years: results.years.into_iter().map(year).collect(),
         next: results.next,
+    })
+}
+
+/// What the search index has for a query, with texts as `seen` shows them.
+pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result<Results, AskError> {
+    let Basis { open, sight, .. } = basis;
+    if query
+        .after
+        .as_deref()
+        .is_some_and(|after| !search::is_cursor(after))
+    {
+        return Err(AskError::bad_request(cursor::NO_CURSOR));
+    }
+    open.freshen_search().map_err(AskError::internal)?;
+    let text_of = |sought: &TextSought<'_>| match sought.past {
+        None => seen.shown(sought.url_key).ok().and_then(|page| page.text),
+        Some(name) => seen
+            .past_text(sought.url_key, name?)
+            .ok()
+            .flatten()
+            .map(Arc::from),
+    };
+    open.search.search(query, sight, &text_of).map_err(|error| {
+        AskError::internal(format!(
+            "{error}; {} may be damaged (`weft verify` says): {}",
+            open.search_folder(),
+            open.remake_search()
+        ))
     })
 }
 

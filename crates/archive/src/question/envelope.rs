@@ -45,6 +45,8 @@ macro_rules! questions {
             RightsTest(RightsTestBody) { RightsTest(RightsTest) => rights::test }
             /// Results of a search.
             Search(SearchBody) { Search(SearchQuestion) => search::search }
+            /// Matches with the words around them.
+            Concordance(ConcordanceBody) { Concordance(ConcordanceQuestion) => concordance::concordance }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
             /// One load.

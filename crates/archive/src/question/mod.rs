@@ -6,6 +6,7 @@
 //! `--json` and `/api/v1` print [`Answer`] unchanged.
 
 mod cdx;
+mod concordance;
 mod diff;
 mod domains;
 mod dump;
@@ -26,8 +27,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cdx::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*,
-    rights::*, search::*, sight::*, status::*, takedown::*,
+    cdx::*, concordance::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*,
+    record::*, rights::*, search::*, sight::*, status::*, takedown::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use archive::cdx::{Collapse, Field, Order};
 use archive::question::{
-    Body, CdxBlocksQuestion, CdxQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, LoadInput,
-    LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight, Top,
+    Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
+    LoadInput, LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight,
+    Top,
 };
 use archive::{Archive, AskError, ErrorCode};
 use rights::Groups;
@@ -218,8 +219,10 @@ fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[Written]) -> Arc
 /// An answer as a client gets it, without how long it took.
 fn answer(archive: &Archive, question: &Question) -> Result<(u64, Body), AskError> {
     let mut answer = archive.ask(question.clone())?;
-    if let Body::Search(body) = &mut answer.body {
-        body.took_ms = 0.0;
+    match &mut answer.body {
+        Body::Search(body) => body.took_ms = 0.0,
+        Body::Concordance(body) => body.took_ms = 0.0,
+        _ => {}
     }
     Ok((answer.epoch, answer.body))
 }
@@ -233,6 +236,7 @@ fn next_of(body: &Body) -> Option<String> {
         Body::Cdx(body) => body.next.clone(),
         Body::CdxBlocks(body) => body.next.clone(),
         Body::Search(body) => body.next.clone(),
+        Body::Concordance(body) => body.next.clone(),
         _ => None,
     }
 }
@@ -246,6 +250,7 @@ fn go_on(question: &mut Question, next: String) {
         Question::Cdx(question) => &mut question.after,
         Question::CdxBlocks(question) => &mut question.after,
         Question::Search(question) => &mut question.after,
+        Question::Concordance(question) => &mut question.after,
         _ => return,
     };
     *after = Some(next);
@@ -412,6 +417,18 @@ fn searches() -> Vec<Question> {
                 _ => word.to_owned(),
             };
             let _ = write!(text, "{part} ");
+        }
+        if numbers.below(5) == 0 {
+            return ConcordanceQuestion {
+                query: text,
+                limit: 1 + numbers.below(10),
+                per_page: numbers.below(4),
+                context: numbers.below(4),
+                after: None,
+                order: *numbers.of(&[SearchOrder::Relevance, SearchOrder::Newest]),
+                all_versions: numbers.below(4) == 0,
+            }
+            .into();
         }
         SearchQuestion {
             query: text,

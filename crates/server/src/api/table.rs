@@ -2,9 +2,9 @@
 
 use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
-    CdxQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs, Ledger, LedgerState, MatchType,
-    Outlinks, Page, Quarantine, Question, Record, Rights, SearchOrder, SearchQuestion, Stages, Status,
-    Takedowns, Top,
+    CONTEXT_WORDS, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs,
+    LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record, Rights,
+    SearchOrder, SearchQuestion, Stages, Status, Takedowns, Top,
 };
 
 use super::parameters::*;
@@ -84,16 +84,8 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::Flag,
                 "count the results by domain, year, type and language",
             ),
-            query(
-                "sort",
-                Kind::OneOf(&["relevance", "newest", "oldest", "url"]),
-                "what comes first: the best match, what was captured last or first, or the least address",
-            ),
-            query(
-                "all_versions",
-                Kind::Flag,
-                "search past versions of pages, too, also without at:, from: or to:",
-            ),
+            SORT,
+            ALL_VERSIONS,
             query(
                 "per_site",
                 Kind::Number,
@@ -113,6 +105,28 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "search",
             question: search,
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/search/concordance",
+        summary: "Matches of a search in the texts of pages, each with the words before and behind it",
+        parameters: &[
+            required("q", "as for /api/v1/search"),
+            limit(100),
+            AFTER,
+            query("per_page", Kind::Number, "most lines of one page; 5 where absent"),
+            query(
+                "context",
+                Kind::Number,
+                "words on both sides of a match, 50 where more are asked for; 8 where absent",
+            ),
+            SORT,
+            ALL_VERSIONS,
+        ],
+        serves: Serves::Answer {
+            answer: "concordance",
+            question: concordance,
         },
     },
     Endpoint {
@@ -150,11 +164,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::OneOf(&super::export::FORMATS),
                 "JSON objects a line each (default), comma-separated values, or their captures as CDXJ",
             ),
-            query(
-                "all_versions",
-                Kind::Flag,
-                "past versions of pages, too, also without at:, from: or to:",
-            ),
+            ALL_VERSIONS,
         ],
         serves: Serves::Export,
     },
@@ -466,6 +476,22 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
         per_site: usize::try_from(arguments.number("per_site")).unwrap_or(usize::MAX),
         distinct: arguments.flag("distinct"),
         prefer: arguments.owned("prefer").unwrap_or_default(),
+    }))
+}
+
+fn concordance(arguments: &Arguments) -> Result<Question, Failure> {
+    let number = |name: &str, default: usize| match arguments.text(name) {
+        Some(_) => usize::try_from(arguments.number(name)).unwrap_or(usize::MAX),
+        None => default,
+    };
+    Ok(Question::Concordance(ConcordanceQuestion {
+        query: arguments.required("q"),
+        limit: rows(arguments),
+        per_page: number("per_page", LINES_PER_PAGE),
+        context: number("context", CONTEXT_WORDS),
+        after: arguments.owned("after"),
+        order: order_named(arguments.text("sort")),
+        all_versions: arguments.flag("all_versions"),
     }))
 }
 

@@ -1,8 +1,9 @@
 //! Results of a search.
 
 mod aside;
+mod concordance;
 
-use archive::question::{Answer, SearchBody, SearchHit, SearchOrder, SearchQuestion};
+use archive::question::{Answer, SearchBody, SearchHit, SearchNote, SearchOrder, SearchQuestion};
 use archive::snippet_html;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
@@ -30,6 +31,16 @@ struct Asked {
     prefer: String,
     /// Number of results on the pages before this one.
     before: u64,
+    show: Form,
+}
+
+/// How results are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A list of pages.
+    Pages,
+    /// Matches with the words around them.
+    Concordance,
 }
 
 /// Which results are listed, and in which order.
@@ -56,6 +67,18 @@ impl Asked {
                 ("all_versions", self.list.all_versions.then_some("1")),
             ],
         )
+    }
+
+    /// The first results in another form.
+    fn shown_as(&self, show: Form) -> String {
+        let other = Asked {
+            query: self.query.clone(),
+            after: None,
+            prefer: self.prefer.clone(),
+            show,
+            ..*self
+        };
+        other.first_of(self.list)
     }
 
     /// The first results of another list.
@@ -87,6 +110,7 @@ impl Asked {
                     "prefer",
                     Some(self.prefer.as_str()).filter(|prefer| !prefer.is_empty()),
                 ),
+                ("show", (self.show == Form::Concordance).then_some("concordance")),
             ],
         )
     }
@@ -106,9 +130,16 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         prefer: query.text("prefer"),
         // Only for the numbers beside the results: the cursor alone decides which results these are.
         before: query.get("before").and_then(|n| n.parse().ok()).unwrap_or(0),
+        show: match query.get("show") {
+            Some("concordance") => Form::Concordance,
+            _ => Form::Pages,
+        },
     };
     if asked.query.is_empty() {
         return Ok(Html::ok(prompt(&context)));
+    }
+    if asked.show == Form::Concordance {
+        return concordance::show(&context, &asked).await;
     }
     let question = SearchQuestion {
         query: asked.query.clone(),
@@ -124,15 +155,19 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         prefer: asked.prefer.clone(),
     };
     let Answer { epoch, body: found } = context.asker.ask(question).await?;
-    let frame = Frame {
+    let content = content(&asked, &found, epoch);
+    Ok(Html::ok(frame(&context, &asked, epoch).around(content)))
+}
+
+fn frame<'a>(context: &State, asked: &'a Asked, epoch: u64) -> Frame<'a> {
+    Frame {
         title: &asked.query,
         section: Section::Results,
         parts: context.parts(),
         viewer: context.viewer(),
         query: &asked.query,
         epoch: Some(epoch),
-    };
-    Ok(Html::ok(frame.around(content(&asked, &found, epoch))))
+    }
 }
 
 fn is_set(query: &Query, name: &str) -> bool {
@@ -203,7 +238,7 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
                     p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages are not found yet." }
                 }
                 (lists(asked))
-                (notes(found))
+                (notes(&found.notes, &found.understood))
                 @if found.hits.is_empty() {
                     (no_hits(asked))
                 } @else {
@@ -271,6 +306,11 @@ fn lists(asked: &Asked) -> Markup {
                 }
             }
             span.choice {
+                @for (name, form) in [("Pages", Form::Pages), ("In context", Form::Concordance)] {
+                    a href=(asked.shown_as(form)) rel="nofollow" aria-current=[(asked.show == form).then_some("true")] { (name) }
+                }
+            }
+            span.choice {
                 @for (name, is_set, other) in flags {
                     a href=(asked.first_of(other)) rel="nofollow" aria-current=[is_set.then_some("true")] { (name) }
                 }
@@ -325,12 +365,12 @@ fn summary(asked: &Asked, found: &SearchBody) -> Markup {
     }
 }
 
-fn notes(found: &SearchBody) -> Markup {
+fn notes(notes: &[SearchNote], understood: &str) -> Markup {
     html! {
-        @if !found.notes.is_empty() {
-            ul.notes { @for note in &found.notes { li { (parts::text(&note.text)) } } }
-            @if !found.understood.is_empty() {
-                p.soft { "Understood as " code { (parts::text(&found.understood)) } }
+        @if !notes.is_empty() {
+            ul.notes { @for note in notes { li { (parts::text(&note.text)) } } }
+            @if !understood.is_empty() {
+                p.soft { "Understood as " code { (parts::text(understood)) } }
             }
         }
     }
@@ -384,6 +424,7 @@ fn hit_item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
             list,
             prefer: asked.prefer.clone(),
             before: 0,
+            show: Form::Pages,
         };
         facts.push(
             html! { a href=(whole.first_of(list)) { "all " (present::count(of_site)) " of this site" } },

@@ -55,6 +55,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Cdx(_) => "cdx",
         Question::CdxBlocks(_) => "cdx_blocks",
         Question::Search(_) => "search",
+        Question::Concordance(_) => "concordance",
         Question::Record(_) => "record",
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",

@@ -9,10 +9,11 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 22] = [
+pub(crate) const PAGES: [&str; 23] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
+    "/search?q=example&show=concordance",
     "/page?url=http://example.com/",
     "/page?url=http://example.com/&at=2014",
     "/page/inlinks?url=http://example.com/",
@@ -291,6 +292,26 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
         body.contains("Example, as it was") && body.contains("id=\"versions\""),
         "{body}"
     );
+}
+
+#[tokio::test]
+async fn matches_are_shown_in_context_by_page() {
+    let body = get(&router(sample), "/search?q=example&show=concordance&sort=newest")
+        .await
+        .body;
+    for part in [
+        "such &lt;b&gt;an <",
+        "<mark>example</mark>",
+        " &amp; more",
+        "past version",
+        // In this form as in the other, the order stays.
+        "/search?q=example&amp;sort=newest\"",
+        "/search?q=example&amp;after=a7.com%2Cexample%29%2F&amp;sort=newest&amp;show=concordance",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    assert_eq!(body.matches("class=\"concordance\"").count(), 2, "{body}");
+    assert_eq!(body.matches("<mark>").count(), 3, "{body}");
 }
 
 /// The story: the pages said "200 found" of what had been answered, and "Words are all to be found".

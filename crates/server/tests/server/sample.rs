@@ -76,6 +76,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             }),
         ),
         ("search", Body::Search(search())),
+        ("concordance", Body::Concordance(concordance())),
         (
             "record",
             Body::Record(RecordBody {
@@ -473,6 +474,33 @@ fn search() -> SearchBody {
         next: Some("7.5 com,example)/".into()),
         took_ms: 1.5,
         ..SearchBody::default()
+    }
+}
+
+fn concordance() -> ConcordanceBody {
+    let line = |url: &str, until: Option<&str>| ConcordanceLine {
+        left: "such <b>an ".into(),
+        matched: "example".into(),
+        right: " & more".into(),
+        url: url.into(),
+        url_key: url.replace("http://example.com", "com,example)"),
+        title: "As it was".into(),
+        fetch_time: "2012-05-03T10:20:30.000Z".into(),
+        since: "2010-03-01T00:00:00.000Z".into(),
+        until: until.map(str::to_owned),
+    };
+    ConcordanceBody {
+        query: "example".into(),
+        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+        total: 3,
+        took_ms: 1.5,
+        lines: vec![
+            line("http://example.com/old", Some("2013-01-26T20:06:24.000Z")),
+            line("http://example.com/old", Some("2013-01-26T20:06:24.000Z")),
+            line("http://example.com/", None),
+        ],
+        next: Some("a7.com,example)/".into()),
+        ..ConcordanceBody::default()
     }
 }
 

@@ -1,11 +1,13 @@
 //! `weft search`: full-text search.
 
+mod concordance;
 mod export;
 
 use std::io::Write;
 
 use archive::question::{
-    Answer, Facet, SearchBody, SearchHit, SearchOrder, SearchQuestion, Snippet, SnippetPart, YearCount,
+    Answer, ConcordanceQuestion, Facet, SearchBody, SearchHit, SearchNote, SearchOrder, SearchQuestion,
+    Snippet, SnippetPart, YearCount,
 };
 use clap::ValueEnum;
 use serde_json::Value;
@@ -32,6 +34,7 @@ Examples:
   weft search domain --per-site 2 --distinct  no site and no content again and again
   weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   what is German, or of that department, comes first
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
+  weft search zone --concordance --limit 50   every match with the words around it
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
 --export writes all results, in the order of their URLs, whatever --limit, --sort, --per-site and --distinct say. A result whose
@@ -70,6 +73,8 @@ pub(crate) struct Args {
     /// Of the best 1,000 results show first what you prefer: lang:, site:, place:, collection:, type:, from:, to:, each worth 20 per cent of a score, or ^N per cent
     #[arg(long, value_name = "PROFILE")]
     prefer: Vec<String>,
+    #[command(flatten)]
+    concordance: concordance::Args,
     #[command(flatten)]
     export: export::Args,
     #[command(flatten)]
@@ -115,6 +120,17 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         return export::run(&question, format, &args.export, context);
     }
     let flags = again(&question);
+    if args.concordance.concordance {
+        let question = ConcordanceQuestion {
+            query: question.query,
+            limit: question.limit,
+            after: question.after,
+            order: question.order,
+            all_versions: question.all_versions,
+            ..ConcordanceQuestion::default()
+        };
+        return concordance::run(question, &args.concordance, &flags, context);
+    }
     let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);
     };
@@ -147,7 +163,18 @@ fn again(question: &SearchQuestion) -> String {
 
 fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Context) -> anyhow::Result<()> {
     let body = &answer.body;
-    head(answer.epoch, body, &mut context.out)?;
+    let mut found = counted(body.total, "result", "results");
+    if body.shown_total < body.total {
+        found.push_str(&format!(", {} shown,", count(body.shown_total)));
+    }
+    head(
+        answer.epoch,
+        &found,
+        body.search_epoch,
+        body.took_ms,
+        &mut context.out,
+    )?;
+    notes(&body.notes, &mut context.out)?;
     for hit in &body.hits {
         hit_text(hit, &mut context.out)?;
     }
@@ -164,23 +191,17 @@ fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Co
     Ok(())
 }
 
-fn head(epoch: u64, body: &SearchBody, out: &mut Out) -> std::io::Result<()> {
-    let mut line = format!(
-        "{} in {:.1} ms",
-        counted(body.total, "result", "results"),
-        body.took_ms
-    );
-    if body.shown_total < body.total {
-        line.push_str(&format!(", {} shown", count(body.shown_total)));
+/// How much was found, and of which epoch.
+fn head(epoch: u64, found: &str, search_epoch: u64, took_ms: f64, out: &mut Out) -> std::io::Result<()> {
+    let mut line = format!("{found} in {took_ms:.1} ms");
+    if search_epoch < epoch {
+        line.push_str(&format!(" (search covers epoch {search_epoch} of {epoch})"));
     }
-    if body.search_epoch < epoch {
-        line.push_str(&format!(
-            " (search covers epoch {} of {})",
-            body.search_epoch, epoch
-        ));
-    }
-    writeln!(out, "{line}")?;
-    for note in &body.notes {
+    writeln!(out, "{line}")
+}
+
+fn notes(notes: &[SearchNote], out: &mut Out) -> std::io::Result<()> {
+    for note in notes {
         let note = out.style.warn(&clean(&note.text));
         writeln!(out, "note: {note}")?;
     }

@@ -116,6 +116,64 @@ fn results_are_grouped_and_counted() {
 }
 
 #[test]
+fn matches_are_shown_in_context() {
+    let place = loaded();
+    let text = place.good(&[
+        "search",
+        "kestrel",
+        "--concordance",
+        "--all-versions",
+        "--sort",
+        "oldest",
+    ]);
+    assert!(text.starts_with("4 pages in "), "{text}");
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("kestrel")).collect();
+    // One below the other.
+    assert_eq!(
+        lines,
+        [
+            "           the kestrel came back",
+            "no heron but a kestrel",
+            "             a kestrel and a heron",
+            "             a kestrel and a heron"
+        ]
+        .map(|line| format!("  {line}"))
+    );
+    assert!(
+        text.contains("http://news.example/  past version, 2010-01-01 to 2012-06-01\n"),
+        "{text}"
+    );
+    assert!(text.contains("http://other.example/  2011-01-01\n"), "{text}");
+    let text = place.good(&[
+        "search",
+        "a",
+        "--concordance",
+        "--context",
+        "1",
+        "--per-page",
+        "1",
+        "--limit",
+        "1",
+    ]);
+    assert!(
+        text.contains("--concordance --context 1 --per-page 1 --after "),
+        "{text}"
+    );
+    let found = place.json(&["search", "\"and a heron\"", "--concordance"]);
+    assert_eq!(found["answer"], "concordance");
+    assert_eq!(found["lines"][0]["left"], "a kestrel ");
+    assert_eq!(found["lines"][0]["match"], "and a heron");
+    assert_eq!(found["lines"].as_array().unwrap().len(), 2);
+    for wrong in [
+        &["search", "a", "--context", "3"][..],
+        &["search", "a", "--concordance", "--context", "51"],
+        &["search", "a", "--concordance", "--distinct"],
+    ] {
+        assert_eq!(place.run(wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
 fn all_results_are_written_to_a_file() {
     let place = loaded();
     let text = place.good(&[
