@@ -21,7 +21,7 @@ use crate::who_asks::Asking;
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 29] = [
+const OF_THE_ARCHIVE: [&str; 30] = [
     "/",
     "/search",
     "/page",
@@ -39,6 +39,7 @@ const OF_THE_ARCHIVE: [&str; 29] = [
     "/api/v1/search",
     "/api/v1/search/export",
     "/api/v1/search/concordance",
+    "/api/v1/suggest",
     "/api/v1/page",
     "/api/v1/diff",
     "/api/v1/inlinks",

@@ -28,6 +28,7 @@ mod search;
 mod seen;
 mod sight;
 mod status;
+mod suggest;
 mod takedown;
 mod time;
 

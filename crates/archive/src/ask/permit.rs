@@ -38,6 +38,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::CdxBlocks(_)
         | Question::Search(_)
         | Question::Concordance(_)
+        | Question::Suggest(_)
         | Question::Record(_)
         | Question::Sight(_) => None,
         Question::Status(_) => Some("the state of the archive"),

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use search::{Hit, Profile, Query, Results, TextSought};
+use search::{Hit, Profile, Query, Results, SearchError, TextSought};
 
 use super::basis::Basis;
 use super::cursor;
 use super::seen::Seen;
 use crate::AskError;
+use crate::open_archive::OpenArchive;
 use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion, YearCount};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
@@ -62,13 +63,17 @@ pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result
             .flatten()
             .map(Arc::from),
     };
-    open.search.search(query, sight, &text_of).map_err(|error| {
-        AskError::internal(format!(
-            "{error}; {} may be damaged (`weft verify` says): {}",
-            open.search_folder(),
-            open.remake_search()
-        ))
-    })
+    let found = open.search.search(query, sight, &text_of);
+    found.map_err(|error| damaged(open, &error))
+}
+
+/// Why the search index could not be read.
+pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
+    AskError::internal(format!(
+        "{error}; {} may be damaged (`weft verify` says): {}",
+        open.search_folder(),
+        open.remake_search()
+    ))
 }
 
 fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {

@@ -47,6 +47,8 @@ macro_rules! questions {
             Search(SearchBody) { Search(SearchQuestion) => search::search }
             /// Matches with the words around them.
             Concordance(ConcordanceBody) { Concordance(ConcordanceQuestion) => concordance::concordance }
+            /// Completions of what is typed.
+            Suggestions(SuggestionsBody) { Suggest(Suggest) => suggest::suggest }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
             /// One load.

@@ -21,6 +21,7 @@ mod rights;
 mod search;
 mod sight;
 mod status;
+mod suggest;
 mod takedown;
 
 use schemars::JsonSchema;
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     cdx::*, concordance::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*,
-    record::*, rights::*, search::*, sight::*, status::*, takedown::*,
+    record::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -9,7 +9,7 @@ use archive::cdx::{Collapse, Field, Order};
 use archive::question::{
     Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
     LoadInput, LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight,
-    Top,
+    Suggest, Top,
 };
 use archive::{Archive, AskError, ErrorCode};
 use rights::Groups;
@@ -455,6 +455,18 @@ fn searches() -> Vec<Question> {
     (0..QUERIES).map(|_| query()).collect()
 }
 
+/// Beginnings of all words, alone and behind others.
+fn suggestions() -> Vec<Question> {
+    let words: Vec<&str> = WORDS.iter().chain(&SECRETS).copied().collect();
+    let mut texts: Vec<String> = words.iter().map(|word| word[..2].to_owned()).collect();
+    texts.extend(words.iter().map(|word| format!("river {}", &word[..3])));
+    texts.extend(words.iter().map(|word| format!("site:museum.org -stone {word}")));
+    texts.extend(SECRETS.iter().map(|secret| format!("{secret} ri")));
+    texts.extend(["h", "hi", "ht", "s0", "20"].map(str::to_owned));
+    let suggest = |text| Suggest { text, limit: 5 }.into();
+    texts.into_iter().map(suggest).collect()
+}
+
 /// Asks both to the end of each answer.
 fn compare(name: &str, of_many: &Archive, of_few: &Archive, questions: &[Question]) {
     for first in questions {
@@ -538,18 +550,27 @@ fn check(pair: &Pair, name: &str, rules: &str) {
     let of_many = many.seen_by(Groups::public());
     let lower_of_few = few.seen_by(Groups::listed("unheard-of"));
     let (about_urls, about_ranges, searches) = (questions_about_urls(), questions_about_ranges(), searches());
-    for questions in [&about_urls, &about_ranges, &searches] {
+    let suggestions = suggestions();
+    for questions in [&about_urls, &about_ranges, &searches, &suggestions] {
         compare(name, &of_many, &lower_of_few, questions);
     }
     // And it is right, not only the same: the archive without hidden captures shows its owner just that.
-    for questions in [&about_urls, &about_ranges] {
+    for questions in [&about_urls, &about_ranges, &suggestions] {
         compare(name, &of_many, few, questions);
     }
     // Those who may see everything get what the owner gets.
     let staff = many.seen_by(Groups::listed("staff"));
-    for questions in [&about_urls, &about_ranges, &searches] {
+    for questions in [&about_urls, &about_ranges, &searches, &suggestions] {
         compare(name, &staff, many, questions);
     }
+    // What is compared is something.
+    let rows = |archive: &Archive, text: &str| {
+        let text = text.to_owned();
+        archive.ask(Suggest { text, limit: 5 }).unwrap().body.rows
+    };
+    assert_eq!(rows(many, "zyzz")[0].word, "zyzzyva", "{name}");
+    assert_eq!(rows(&of_many, "zyzz"), [], "{name}");
+    assert_eq!(rows(&of_many, "riv")[0].word, "river", "{name}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
     CONTEXT_WORDS, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs,
     LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record, Rights,
-    SearchOrder, SearchQuestion, Stages, Status, Takedowns, Top,
+    SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top,
 };
 
 use super::parameters::*;
@@ -127,6 +127,21 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "concordance",
             question: concordance,
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/suggest",
+        summary: "Completions of the last word of a query, by the number of pages that have it",
+        parameters: &[required("q", "what was typed so far"), limit(8)],
+        serves: Serves::Answer {
+            answer: "suggestions",
+            question: |a| {
+                Ok(Question::Suggest(Suggest {
+                    text: a.required("q"),
+                    limit: rows(a),
+                }))
+            },
         },
     },
     Endpoint {

@@ -56,6 +56,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::CdxBlocks(_) => "cdx_blocks",
         Question::Search(_) => "search",
         Question::Concordance(_) => "concordance",
+        Question::Suggest(_) => "suggestions",
         Question::Record(_) => "record",
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",

@@ -78,6 +78,18 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
         ("search", Body::Search(search())),
         ("concordance", Body::Concordance(concordance())),
         (
+            "suggestions",
+            Body::Suggestions(SuggestionsBody {
+                text: "an ex".into(),
+                search_epoch: 12,
+                rows: vec![SuggestionRow {
+                    text: "an example".into(),
+                    word: "example".into(),
+                    pages: 3,
+                }],
+            }),
+        ),
+        (
             "record",
             Body::Record(RecordBody {
                 capture: capture(),

@@ -2,6 +2,7 @@
 
 mod concordance;
 mod export;
+mod suggest;
 
 use std::io::Write;
 
@@ -35,6 +36,7 @@ Examples:
   weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   what is German, or of that department, comes first
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
   weft search zone --concordance --limit 50   every match with the words around it
+  weft search --suggest 'root zo'             words that begin so, by the pages that have them
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
 --export writes all results, in the order of their URLs, whatever --limit, --sort, --per-site and --distinct say. A result whose
@@ -50,8 +52,11 @@ A query that begins with a minus sign goes after --:  weft search -- -draft repo
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, at:, from:, to:, collection:
-    #[arg(required = true)]
+    #[arg(required_unless_present = "suggest")]
     query: Vec<String>,
+    /// Complete the last word of TEXT with words of pages, those of most pages first
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["query", "explain", "facets", "concordance", "export", "after"])]
+    suggest: Option<String>,
     /// Show how each score came about
     #[arg(long)]
     explain: bool,
@@ -103,6 +108,9 @@ impl From<Sort> for SearchOrder {
 
 /// Runs `weft search`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    if let Some(text) = args.suggest {
+        return suggest::run(text, args.paging.limit as usize, context);
+    }
     let query = args.query.join(" ");
     let question = SearchQuestion {
         query: query.clone(),

@@ -174,6 +174,24 @@ fn matches_are_shown_in_context() {
 }
 
 #[test]
+fn words_are_completed() {
+    let place = loaded();
+    let text = place.good(&["search", "--suggest", "a he"]);
+    assert_eq!(text, "pages  completed\n    3  a heron\n");
+    let found = place.json(&["search", "--suggest", "ke", "--limit", "3"]);
+    assert_eq!(found["rows"][0]["word"], "kestrel");
+    assert_eq!(found["rows"][0]["pages"], 3);
+    assert_eq!(place.good(&["search", "--suggest", "osprey"]), "");
+    for wrong in [
+        &["search"][..],
+        &["search", "x", "--suggest", "y"],
+        &["search", "--suggest", "y", "--facets"],
+    ] {
+        assert_eq!(place.run(wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
 fn all_results_are_written_to_a_file() {
     let place = loaded();
     let text = place.good(&[
