@@ -121,6 +121,7 @@ impl<'v> Compiler<'v> {
         Ok(match leaf {
             Leaf::Words(phrase) => return self.words_query(phrase, times),
             Leaf::Site(host) => filter(exact(Term::from_field_text(fields.site, host))),
+            Leaf::Suffix(suffix) => filter(exact(Term::from_field_text(fields.suffix, suffix))),
             Leaf::Type(value) => filter(type_query(value, fields)),
             Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),
             Leaf::Collection(value) => filter(exact(Term::from_field_text(fields.collection, value))),

@@ -31,7 +31,7 @@ pub enum NoteKind {
     UnknownField,
     /// A field has no value, and was left out.
     FieldWithoutValue,
-    /// The value of `site:` is no host name; the filter was left out.
+    /// The value of `site:` or `suffix:` is no host name; the filter was left out.
     NotAHost,
     /// The value of `at:`, `year:`, `from:` or `to:` is no date; the filter was left out.
     NotADate,
@@ -83,10 +83,12 @@ impl NoteKind {
 }
 
 /// Fields of other search engines, and what comes nearest to them here.
-const MEANT: [(&str, &str); 16] = [
+const MEANT: [(&str, &str); 18] = [
     ("domain", "site"),
     ("host", "site"),
     ("hostname", "site"),
+    ("tld", "suffix"),
+    ("publicsuffix", "suffix"),
     ("intitle", "title"),
     ("allintitle", "title"),
     ("inurl", "url"),
@@ -131,7 +133,7 @@ fn words(kind: NoteKind, part: &str) -> String {
             None => format!("{part}: is not a field and was searched as a word"),
         },
         NoteKind::FieldWithoutValue => format!("{part}: has no value and was left out"),
-        NoteKind::NotAHost => format!("site:{part} is not a host name and was left out"),
+        NoteKind::NotAHost => format!("{part} is not a host name and was left out"),
         NoteKind::NotADate => {
             format!("{part} is not a date (1 to 14 digits or YYYY-MM-DD) and was left out")
         }

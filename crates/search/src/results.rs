@@ -18,7 +18,7 @@ pub struct Query {
     pub after: Option<String>,
     /// Tell how each score came about.
     pub explain: bool,
-    /// Count domains, years, types and languages over all matches, and by year over all that there are.
+    /// Count domains, years, types, languages, public suffixes and collections over all matches, and by year over all that there are.
     pub facets: bool,
     /// What comes first.
     pub order: Order,
@@ -105,7 +105,7 @@ pub struct Results {
     /// Where results are grouped: how many matches are the first of their group, or among the first of their site, exactly; else
     /// as `total`.
     pub shown_total: u64,
-    /// If asked for: domain, year, type, language.
+    /// If asked for: domain, year, type, language, suffix, collection.
     pub facets: Vec<Facet>,
     /// If asked for: matches by year, among all that there are of it.
     pub years: Vec<YearCount>,
@@ -179,7 +179,7 @@ pub struct YearCount {
 /// Counts of one field over all matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facet {
-    /// `domain`, `year`, `type` or `language`.
+    /// `domain`, `year`, `type`, `language`, `suffix` or `collection`.
     pub field: String,
     /// The ten most frequent, most frequent first.
     pub values: Vec<FacetValue>,

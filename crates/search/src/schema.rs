@@ -26,7 +26,7 @@ use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 /// 3: keys are no terms but have a hash, and in-link buckets lie beside the documents.
 /// 4: words keep their written form and have stems; collections and hashes of digests are columns, for rights.
 /// 5: past versions are documents, too; each says since and until when it held.
-/// 6: anchor texts of links to a page.
+/// 6: anchor texts of links to a page; public suffixes are a field.
 pub(crate) const FORMAT: u32 = 6;
 
 /// Names of the tokenizers behind `body`, `stems`, and the fields with both.
@@ -46,6 +46,7 @@ const KEY_BYTES_MAX: usize = 60_000;
 /// Names of fast fields.
 pub(crate) const KEY: &str = "key";
 pub(crate) const DOMAIN: &str = "domain";
+pub(crate) const SUFFIX: &str = "suffix";
 pub(crate) const MIME: &str = "mime";
 pub(crate) const LANGUAGE: &str = "language";
 pub(crate) const DATE: &str = "date";
@@ -90,6 +91,8 @@ pub(crate) struct Fields {
     pub(crate) collection: Field,
     /// Registered domain, for counting.
     domain: Field,
+    /// What is above it by the Public Suffix List.
+    pub(crate) suffix: Field,
     /// MIME type, for counting.
     mime: Field,
     /// Primary subtag of the language, for counting.
@@ -141,8 +144,9 @@ pub(crate) fn schema() -> (Schema, Fields) {
         site: builder.add_text_field("site", exact.clone()),
         kind: builder.add_text_field("kind", exact.clone()),
         lang: builder.add_text_field("lang", exact.clone()),
-        collection: builder.add_text_field("collection", exact),
+        collection: builder.add_text_field("collection", exact.clone()),
         domain: builder.add_text_field(DOMAIN, counted.clone()),
+        suffix: builder.add_text_field(SUFFIX, exact.set_fast("raw")),
         mime: builder.add_text_field(MIME, counted.clone()),
         language: builder.add_text_field(LANGUAGE, counted.clone()),
         collection_of: builder.add_text_field(COLLECTION_OF, counted),
@@ -219,6 +223,10 @@ impl Fields {
         }
         encoded.add_text(self.collection, &document.collection);
         encoded.add_text(self.domain, &document.domain);
+        encoded.add_text(
+            self.suffix,
+            urlkey::suffix_of_host(&document.host).unwrap_or_default(),
+        );
         encoded.add_text(self.mime, &document.mime);
         encoded.add_text(self.language, primary);
         encoded.add_text(self.collection_of, &document.collection);

@@ -19,7 +19,7 @@ pub struct SearchQuestion {
     pub after: Option<String>,
     /// Whether each result explains its score.
     pub explain: bool,
-    /// Whether to count all results by domain, year, type and language.
+    /// Whether to count all results by domain, year, type, language, public suffix and collection.
     pub facets: bool,
     /// What comes first.
     pub order: SearchOrder,

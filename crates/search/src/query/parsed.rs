@@ -33,6 +33,8 @@ pub(crate) enum Leaf {
     Words(Phrase),
     /// A host or domain, with all below it.
     Site(String),
+    /// A public suffix, with nothing of the domains below it that are suffixes themselves.
+    Suffix(String),
     /// A MIME type, part of one, or a beginning of one (with a slash).
     Type(String),
     /// A language; `en` holds for `en-GB` too.
@@ -178,6 +180,7 @@ impl fmt::Display for Leaf {
         match self {
             Leaf::Words(phrase) => phrase.fmt(f),
             Leaf::Site(host) => write!(f, "site:{host}"),
+            Leaf::Suffix(suffix) => write!(f, "suffix:{suffix}"),
             Leaf::Type(value) => write_value(f, "type", value),
             Leaf::Language(value) => write_value(f, "lang", value),
             Leaf::Date { name, value, .. } => write_value(f, name, value),
@@ -188,9 +191,14 @@ impl fmt::Display for Leaf {
 }
 
 fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
+    f.write_str(&filter_text(name, value))
+}
+
+/// A filter as it is written.
+pub(super) fn filter_text(name: &str, value: &str) -> String {
     let text = format!("{name}:{value}");
-    if reads_as_value(&text, value) {
-        return f.write_str(&text);
+    match reads_as_value(&text, value) {
+        true => text,
+        false => format!("{name}:\"{}\"", value.replace(is_quote, " ")),
     }
-    write!(f, "{name}:\"{}\"", value.replace(is_quote, " "))
 }

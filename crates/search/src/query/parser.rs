@@ -221,7 +221,8 @@ impl Parser {
 
     fn filter(&mut self, name: &str, value: &str) -> Option<Leaf> {
         match name {
-            "site" => self.site(value),
+            "site" => self.site(value).map(Leaf::Site),
+            "suffix" => self.site(value).map(Leaf::Suffix),
             "type" | "filetype" => Some(Leaf::Type(value.to_lowercase())),
             "lang" | "language" => Some(Leaf::Language(value.to_lowercase())),
             "year" => self.date("year", value),
@@ -232,12 +233,12 @@ impl Parser {
         }
     }
 
-    fn site(&mut self, value: &str) -> Option<Leaf> {
+    fn site(&mut self, value: &str) -> Option<String> {
         let host = host_of(value);
         if host.is_none() {
             self.note(NoteKind::NotAHost, value);
         }
-        host.map(Leaf::Site)
+        host
     }
 
     fn date(&mut self, name: &'static str, value: &str) -> Option<Leaf> {

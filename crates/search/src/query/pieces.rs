@@ -3,10 +3,11 @@
 use crate::note;
 
 /// Names before a colon.
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "title",
     "url",
     "site",
+    "suffix",
     "type",
     "lang",
     "language",

@@ -69,7 +69,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: &[
             required(
                 "q",
-                "words, \"phrases\", -words, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, \
+                "words, \"phrases\", -words, OR, beginnings (archiv*), title:, url:, site:, suffix:, type:, lang:, year:, \
                  at:, from:, to:, collection:; what is not used of it is in `notes`",
             ),
             limit(20),
@@ -82,7 +82,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             query(
                 "facets",
                 Kind::Flag,
-                "count the results by domain, year, type and language",
+                "count the results by domain, year, type, language, public suffix and collection",
             ),
             SORT,
             ALL_VERSIONS,

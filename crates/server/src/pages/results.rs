@@ -199,7 +199,7 @@ pub(super) fn newest_only() -> &'static str {
 
 /// The query syntax, with an example of each form.
 pub(super) fn syntax() -> Markup {
-    const FORMS: [(&str, &str); 12] = [
+    const FORMS: [(&str, &str); 13] = [
         (
             "web archive",
             "all words must match, anywhere in title, text or address",
@@ -213,6 +213,10 @@ pub(super) fn syntax() -> Markup {
             "a word in the title, a word in the address",
         ),
         ("site:example.org", "only of this domain"),
+        (
+            "suffix:ac.uk",
+            "only of domains directly below this public suffix",
+        ),
         ("type:text/html lang:en", "only of this type, in this language"),
         ("year:2014", "only pages whose current version was captured then"),
         ("at:2012-05", "pages as they were at the end of that month"),

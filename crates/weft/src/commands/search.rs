@@ -51,7 +51,7 @@ A query that begins with a minus sign goes after --:  weft search -- -draft repo
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, at:, from:, to:, collection:
+    /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, suffix:, type:, lang:, year:, at:, from:, to:, collection:
     #[arg(required_unless_present = "suggest")]
     query: Vec<String>,
     /// Complete the last word of TEXT with words of pages, those of most pages first
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     /// Show how each score came about
     #[arg(long)]
     explain: bool,
-    /// Count results by domain, year, type and language
+    /// Count results by domain, year, type, language, public suffix and collection
     #[arg(long)]
     facets: bool,
     /// What comes first: the best match, or what was captured last or first, or the least address

@@ -72,6 +72,7 @@ fn facet_name(field: &str) -> &str {
         "year" => "Year",
         "type" => "Type",
         "language" => "Language",
+        "suffix" => "Public suffix",
         "collection" => "Collection",
         other => other,
     }
