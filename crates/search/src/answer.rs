@@ -9,7 +9,7 @@ use crate::compile::{self, Compiler, Mode};
 use crate::cursor::Cursor;
 use crate::document::Row;
 use crate::error::SearchError;
-use crate::grouped::{Grouped, Grouping};
+use crate::grouped::{Content, Grouped, Grouping};
 use crate::index::SearchIndex;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
@@ -74,7 +74,11 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
     let near = compiler.near(&parsed)?;
     let grouping = Grouping {
         per_site: query.per_site,
-        distinct: query.distinct,
+        content: match (query.near, query.distinct) {
+            (true, _) => Content::Near,
+            (false, true) => Content::Digest,
+            (false, false) => Content::Any,
+        },
     };
     let personal_after = cursor.take_if(|_| is_personal).map(|cursor| cursor.after);
     let mut run = |mode| {

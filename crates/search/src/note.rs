@@ -35,6 +35,8 @@ pub enum NoteKind {
     NotAHost,
     /// The value of `at:`, `year:`, `from:` or `to:` is no date; the filter was left out.
     NotADate,
+    /// The value of `like:` is not what an answer gave; the filter was left out.
+    NotALikeness,
     /// A `*` that does not end a single word was left out.
     StarIgnored,
     /// The beginning of a word before `*` is too short; it was searched as a word.
@@ -61,13 +63,14 @@ pub enum NoteKind {
 
 impl NoteKind {
     /// All kinds, for descriptions of the interface.
-    pub const ALL: [NoteKind; 17] = [
+    pub const ALL: [NoteKind; 18] = [
         NoteKind::NothingToSearch,
         NoteKind::QuoteNotClosed,
         NoteKind::UnknownField,
         NoteKind::FieldWithoutValue,
         NoteKind::NotAHost,
         NoteKind::NotADate,
+        NoteKind::NotALikeness,
         NoteKind::StarIgnored,
         NoteKind::BeginningTooShort,
         NoteKind::OperatorAlone,
@@ -136,6 +139,9 @@ fn words(kind: NoteKind, part: &str) -> String {
         NoteKind::NotAHost => format!("{part} is not a host name and was left out"),
         NoteKind::NotADate => {
             format!("{part} is not a date (1 to 14 digits or YYYY-MM-DD) and was left out")
+        }
+        NoteKind::NotALikeness => {
+            format!("like:{part} is not what a result gives (16 hexadecimal digits) and was left out")
         }
         NoteKind::StarIgnored => {
             format!("the star in {part} was ignored: it works at the end of a single word")

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::document::Version;
+use crate::likeness;
 use crate::note::Note;
 use crate::profile::Profile;
 use crate::snippet::{Line, Snippet};
@@ -30,6 +31,8 @@ pub struct Query {
     pub distinct: bool,
     /// What who asks prefers; of no effect in an order that is not by score.
     pub profile: Profile,
+    /// Of results whose texts are near-duplicates the first alone; in place of `distinct`, which it includes.
+    pub near: bool,
     /// Matches as lines of a concordance, in place of snippets.
     pub lines: Option<Lines>,
     /// The parts of the ranking that are in use.
@@ -138,7 +141,7 @@ pub struct Hit {
     pub lines: Vec<Line>,
     /// Score in points: BM25 and prior; 0 in an order by time.
     pub score: f64,
-    /// Where results are grouped: matches of its registered domain, and with its digest, itself included.
+    /// Where results are grouped: matches of its registered domain, with its digest and like it, itself included.
     pub group: Option<Group>,
     /// If asked for: the parts of the score.
     pub explanation: Option<serde_json::Value>,
@@ -163,6 +166,18 @@ pub struct Group {
     pub of_site: u64,
     /// With its digest; 0 where these are no groups.
     pub of_digest: u64,
+    /// Near-duplicates of its text; 0 where these are no groups.
+    pub of_near: u64,
+    /// Where they are: the likeness of its text, for `like:`.
+    pub likeness: Option<u64>,
+}
+
+impl Group {
+    /// The filter that finds the near-duplicates.
+    pub fn like(&self) -> Option<String> {
+        let likeness = self.likeness.map(likeness::text);
+        likeness.map(|likeness| format!("like:{likeness}"))
+    }
 }
 
 /// Versions captured last in a year.

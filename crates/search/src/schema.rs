@@ -20,13 +20,14 @@ use crate::dates;
 use crate::document::{Document, Row, Version};
 use crate::forms::Place;
 use crate::keys;
+use crate::likeness;
 use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 
 /// Changes when anything of the layout changes, words included: an index of another format is built anew.
 /// 3: keys are no terms but have a hash, and in-link buckets lie beside the documents.
 /// 4: words keep their written form and have stems; collections and hashes of digests are columns, for rights.
 /// 5: past versions are documents, too; each says since and until when it held.
-/// 6: anchor texts of links to a page; public suffixes are a field.
+/// 6: anchor texts of links to a page; public suffixes are a field, and likenesses of texts a column.
 pub(crate) const FORMAT: u32 = 6;
 
 /// Names of the tokenizers behind `body`, `stems`, and the fields with both.
@@ -53,6 +54,7 @@ pub(crate) const DATE: &str = "date";
 pub(crate) const HASH: &str = "hash";
 pub(crate) const COLLECTION_OF: &str = "collection_of";
 pub(crate) const DIGEST: &str = "digest";
+pub(crate) const LIKENESS: &str = "likeness";
 pub(crate) const UNTIL: &str = "until";
 
 /// In column [`UNTIL`]: there is nothing after it.
@@ -101,6 +103,8 @@ pub(crate) struct Fields {
     collection_of: Field,
     /// Hash of the digest of the same captures, in the same order.
     digest: Field,
+    /// How the text is, to find what is like it.
+    likeness: Field,
     /// 14 digits.
     pub(crate) date: Field,
     /// 14 digits: from when on it was what the URL gave.
@@ -151,6 +155,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         language: builder.add_text_field(LANGUAGE, counted.clone()),
         collection_of: builder.add_text_field(COLLECTION_OF, counted),
         digest: builder.add_u64_field(DIGEST, number.clone()),
+        likeness: builder.add_u64_field(LIKENESS, number.clone()),
         date: builder.add_u64_field(DATE, number.clone()),
         since: builder.add_u64_field("since", number.clone()),
         until: builder.add_u64_field(UNTIL, number),
@@ -235,6 +240,7 @@ impl Fields {
             encoded.add_text(self.collection_of, collection);
             encoded.add_u64(self.digest, keys::hash(digest));
         }
+        encoded.add_u64(self.likeness, likeness_of(document));
         encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));
         let version = &document.version;
         encoded.add_u64(self.since, dates::digits_of_ms(version.since_ms));
@@ -242,6 +248,15 @@ impl Fields {
         encoded.add_bytes(self.row, &Row::encode(document));
         encoded
     }
+}
+
+/// The likeness of a document's text. One without words is like those with its digest, or like no other.
+fn likeness_of(document: &Document) -> u64 {
+    let of_text = likeness::of_text(&document.text);
+    of_text.unwrap_or_else(|| match document.digest.as_str() {
+        "" => keys::hash(&identity(&document.url_key, &document.version)),
+        digest => keys::hash(digest),
+    })
 }
 
 /// What a document is held under: the key, and of a past version when it began. Those of a key follow it in order, before every

@@ -24,6 +24,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         per_site: question.per_site,
         distinct: question.distinct,
         profile,
+        near: question.near,
         ..Query::default()
     };
     let seen = basis.seen();
@@ -97,6 +98,8 @@ fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
         score: hit.score,
         of_site: group(hit.group.map(|group| group.of_site)),
         of_digest: group(hit.group.map(|group| group.of_digest)),
+        of_near: group(hit.group.map(|group| group.of_near)),
+        like: hit.group.and_then(|group| group.like()),
         explanation: hit.explanation,
     })
 }

@@ -449,6 +449,7 @@ fn searches() -> Vec<Question> {
                     "place:www.museum.org from:2012",
                 ])
                 .to_string(),
+            near: numbers.below(3) == 0,
         }
         .into()
     };

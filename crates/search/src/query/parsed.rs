@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::pieces::{is_quote, reads_as_value};
+use crate::likeness;
 use crate::note::Note;
 use crate::visible::Versions;
 use crate::words::{self, Word};
@@ -50,6 +51,8 @@ pub(crate) enum Leaf {
     At { value: String, last: u64 },
     /// A collection.
     Collection(String),
+    /// Near-duplicates of the text with this likeness.
+    Like(u64),
 }
 
 /// Where words are looked for.
@@ -186,6 +189,7 @@ impl fmt::Display for Leaf {
             Leaf::Date { name, value, .. } => write_value(f, name, value),
             Leaf::At { value, .. } => write_value(f, "at", value),
             Leaf::Collection(value) => write_value(f, "collection", value),
+            Leaf::Like(likeness) => write!(f, "like:{}", likeness::text(*likeness)),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::parsed::{Clause, Leaf, Parsed, Part, Phrase};
 use super::pieces::{Piece, is_operator, is_or, reads_as_word};
 use crate::dates;
+use crate::likeness;
 use crate::note::{Note, NoteKind};
 use crate::words::{self, Word, Words};
 
@@ -229,6 +230,7 @@ impl Parser {
             "from" => self.date("from", value),
             "to" => self.date("to", value),
             "at" => self.at(value),
+            "like" => self.like(value),
             _ => Some(Leaf::Collection(value.to_owned())),
         }
     }
@@ -239,6 +241,14 @@ impl Parser {
             self.note(NoteKind::NotAHost, value);
         }
         host
+    }
+
+    fn like(&mut self, value: &str) -> Option<Leaf> {
+        let likeness = likeness::read(value);
+        if likeness.is_none() {
+            self.note(NoteKind::NotALikeness, value);
+        }
+        likeness.map(Leaf::Like)
     }
 
     fn date(&mut self, name: &'static str, value: &str) -> Option<Leaf> {

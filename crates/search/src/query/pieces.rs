@@ -3,7 +3,7 @@
 use crate::note;
 
 /// Names before a colon.
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "title",
     "url",
     "site",
@@ -16,6 +16,7 @@ const FIELDS: [&str; 13] = [
     "to",
     "at",
     "collection",
+    "like",
     "filetype",
 ];
 

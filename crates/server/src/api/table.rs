@@ -101,6 +101,12 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::Text,
                 "show first, of the best 1,000 results, what is preferred: lang:, site:, place:, collection:, type:, from: and to:, each worth 20 per cent of a score, or ^N per cent",
             ),
+            query(
+                "near",
+                Kind::Flag,
+                "show the first alone of results whose texts are nearly the same; `like` of a result added to the query \
+                 finds the others",
+            ),
         ],
         serves: Serves::Answer {
             answer: "search",
@@ -491,6 +497,7 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
         per_site: usize::try_from(arguments.number("per_site")).unwrap_or(usize::MAX),
         distinct: arguments.flag("distinct"),
         prefer: arguments.owned("prefer").unwrap_or_default(),
+        near: arguments.flag("near"),
     }))
 }
 

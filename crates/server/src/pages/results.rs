@@ -50,6 +50,7 @@ struct List {
     all_versions: bool,
     one_per_site: bool,
     distinct: bool,
+    near: bool,
 }
 
 impl Asked {
@@ -110,6 +111,7 @@ impl Asked {
                     "prefer",
                     Some(self.prefer.as_str()).filter(|prefer| !prefer.is_empty()),
                 ),
+                ("near", flag(list.near)),
                 ("show", (self.show == Form::Concordance).then_some("concordance")),
             ],
         )
@@ -126,6 +128,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             all_versions: is_set(&query, "all_versions"),
             one_per_site: is_set(&query, "per_site"),
             distinct: is_set(&query, "distinct"),
+            near: is_set(&query, "near"),
         },
         prefer: query.text("prefer"),
         // Only for the numbers beside the results: the cursor alone decides which results these are.
@@ -153,6 +156,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         per_site: usize::from(asked.list.one_per_site),
         distinct: asked.list.distinct,
         prefer: asked.prefer.clone(),
+        near: asked.list.near,
     };
     let Answer { epoch, body: found } = context.asker.ask(question).await?;
     let content = content(&asked, &found, epoch);
@@ -301,6 +305,14 @@ fn lists(asked: &Asked) -> Markup {
                 ..list
             },
         ),
+        (
+            "No near-duplicates",
+            list.near,
+            List {
+                near: !list.near,
+                ..list
+            },
+        ),
     ];
     html! {
         nav.choices aria-label="Order and choice of results" {
@@ -416,27 +428,7 @@ fn hit_item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
     if !hit.collection.is_empty() {
         facts.push(html! { span title="Collection" { (parts::text(&hit.collection)) } });
     }
-    if let Some(of_site) = hit.of_site.filter(|of_site| *of_site > 1) {
-        let list = List {
-            one_per_site: false,
-            ..asked.list
-        };
-        let whole = Asked {
-            query: format!("{} site:{}", asked.query, hit.domain),
-            after: None,
-            explain: false,
-            list,
-            prefer: asked.prefer.clone(),
-            before: 0,
-            show: Form::Pages,
-        };
-        facts.push(
-            html! { a href=(whole.first_of(list)) { "all " (present::count(of_site)) " of this site" } },
-        );
-    }
-    if let Some(of_digest) = hit.of_digest.filter(|of_digest| *of_digest > 1) {
-        facts.push(html! { (present::counted(of_digest, "result", "results")) " with this content" });
-    }
+    facts.extend(groups(asked, hit));
     html! {
         article.hit {
             p.where { (parts::url_text(&hit.url)) }
@@ -457,6 +449,42 @@ fn hit_item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
             }
         }
     }
+}
+
+/// What a result stands for, with links to it.
+fn groups(asked: &Asked, hit: &SearchHit) -> Vec<Markup> {
+    let mut facts = Vec::new();
+    let narrowed = |part: &str, list: List| Asked {
+        query: format!("{} {part}", asked.query),
+        after: None,
+        explain: false,
+        list,
+        prefer: asked.prefer.clone(),
+        before: 0,
+        show: Form::Pages,
+    };
+    if let Some(of_site) = hit.of_site.filter(|of_site| *of_site > 1) {
+        let list = List {
+            one_per_site: false,
+            ..asked.list
+        };
+        let whole = narrowed(&format!("site:{}", hit.domain), list);
+        facts.push(
+            html! { a href=(whole.first_of(list)) { "all " (present::count(of_site)) " of this site" } },
+        );
+    }
+    if let Some(of_digest) = hit.of_digest.filter(|of_digest| *of_digest > 1) {
+        facts.push(html! { (present::counted(of_digest, "result", "results")) " with this content" });
+    }
+    if let (Some(of_near), Some(like)) = (hit.of_near.filter(|of_near| *of_near > 1), &hit.like) {
+        let list = List {
+            near: false,
+            ..asked.list
+        };
+        let all = narrowed(like, list);
+        facts.push(html! { a href=(all.first_of(list)) { (present::count(of_near)) " similar" } });
+    }
+    facts
 }
 
 /// When the page was this, and whether it still is.

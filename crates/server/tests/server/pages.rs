@@ -268,6 +268,7 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
         "newest of 4 versions",
         "all 2 of this site",
         "2 results with this content",
+        "href=\"/search?q=example+like%3A0123456789abcdef\">3 similar<",
         ", 2 shown",
         "2014: 2 of 5: 400",
         "/search?q=example&amp;sort=newest",

@@ -462,6 +462,8 @@ fn search() -> SearchBody {
                 past_versions: 3,
                 of_site: Some(2),
                 of_digest: Some(2),
+                of_near: Some(3),
+                like: Some("like:0123456789abcdef".into()),
                 snippet: Snippet {
                     parts: [("an ", false), ("example", true)]
                         .map(|(text, matched)| SnippetPart {

@@ -32,15 +32,15 @@ Examples:
   weft search 'title:archive OR url:museum'   in the title, or in the address
   weft search 'archiv*'                       words that begin so (three letters or more)
   weft search domain --explain                how each score came about
-  weft search domain --per-site 2 --distinct  no site and no content again and again
+  weft search domain --per-site 2 --near      no site and no text again and again
   weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   what is German, or of that department, comes first
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
   weft search zone --concordance --limit 50   every match with the words around it
   weft search --suggest 'root zo'             words that begin so, by the pages that have them
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
---export writes all results, in the order of their URLs, whatever --limit, --sort, --per-site and --distinct say. A result whose
-record cannot be had is named, and the exit code is 1.
+--export writes all results, in the order of their URLs, whatever --limit, --sort, --per-site, --distinct and --near
+say. A result whose record cannot be had is named, and the exit code is 1.
 
 Searched are the current versions of pages; with at:, from: or to: their past versions too, as they were then. What
 cannot be used of a query is said in a note, never refused. Without a result the exit code is 0 too.
@@ -78,6 +78,9 @@ pub(crate) struct Args {
     /// Of the best 1,000 results show first what you prefer: lang:, site:, place:, collection:, type:, from:, to:, each worth 20 per cent of a score, or ^N per cent
     #[arg(long, value_name = "PROFILE")]
     prefer: Vec<String>,
+    /// Show the first alone of results whose texts are nearly the same; adding its like: to the query finds the others
+    #[arg(long)]
+    near: bool,
     #[command(flatten)]
     concordance: concordance::Args,
     #[command(flatten)]
@@ -123,6 +126,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         per_site: args.per_site,
         distinct: args.distinct,
         prefer: args.prefer.join(" "),
+        near: args.near,
     };
     if let Some(format) = args.export.export {
         return export::run(&question, format, &args.export, context);
@@ -165,6 +169,9 @@ fn again(question: &SearchQuestion) -> String {
     }
     if !question.prefer.is_empty() {
         flags.push_str(&format!(" --prefer {}", shell_word(&question.prefer)));
+    }
+    if question.near {
+        flags.push_str(" --near");
     }
     flags
 }
@@ -234,6 +241,7 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         },
         more(hit.of_site, "of its site"),
         more(hit.of_digest, "with this content"),
+        similar(hit),
     ];
     let facts: Vec<&str> = facts
         .iter()
@@ -257,6 +265,14 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
 fn more(group: Option<u64>, what: &str) -> String {
     match group {
         Some(group) if group > 1 => format!("{} {what}", counted(group, "result", "results")),
+        _ => String::new(),
+    }
+}
+
+/// How many results are like this one, and what finds them.
+fn similar(hit: &SearchHit) -> String {
+    match (more(hit.of_near, "like it"), &hit.like) {
+        (more, Some(like)) if !more.is_empty() => format!("{more}: {like}"),
         _ => String::new(),
     }
 }

@@ -174,6 +174,45 @@ fn matches_are_shown_in_context() {
 }
 
 #[test]
+fn pages_that_are_nearly_the_same_are_shown_once_and_can_be_asked_for() {
+    let place = Place::new();
+    let text: Vec<String> = (0..300).map(|n| format!("w{}", n * n % 977)).collect();
+    let text = text.join(" ");
+    let pages = [
+        (
+            "http://a.example/",
+            "2010-01-01T00:00:00Z",
+            &*format!("heron {text}"),
+        ),
+        (
+            "http://b.example/",
+            "2010-01-01T00:00:00Z",
+            &*format!("heron {text} today"),
+        ),
+        (
+            "http://c.example/",
+            "2010-01-01T00:00:00Z",
+            "a heron, and nothing else",
+        ),
+    ];
+    place.write("x.warc", &fixture::warc(&pages));
+    place.good(&["load", "x.warc"]);
+    let found = place.json(&["search", "heron", "--near", "--sort", "url"]);
+    assert_eq!((&found["total"], &found["shown_total"]), (&3.into(), &2.into()));
+    assert_eq!(found["hits"][0]["of_near"], 2);
+    let like = found["hits"][0]["like"].as_str().unwrap();
+    let text = place.good(&["search", "heron", "--near", "--sort", "url"]);
+    assert!(text.contains(&format!("2 results like it: {like}")), "{text}");
+    let found = place.json(&["search", "heron", like]);
+    assert_eq!(found["total"], 2);
+    let text = place.good(&["search", "heron", "like:me"]);
+    assert!(
+        text.contains("note: like:me is not what a result gives"),
+        "{text}"
+    );
+}
+
+#[test]
 fn words_are_completed() {
     let place = loaded();
     let text = place.good(&["search", "--suggest", "a he"]);
