@@ -34,6 +34,8 @@ pub(crate) enum Serves {
     Cdx(Dialect),
     /// All results of a search, streamed.
     Export,
+    /// The newest results of a search, as a feed.
+    Atom,
     /// A record's bytes.
     Record,
     /// How the attached store is doing.
@@ -464,6 +466,17 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Captures as the Internet Archive's CDX server gives them, streamed; unknown parameters are left aside",
         parameters: CDX_LINES,
         serves: Serves::Cdx(Dialect::WaybackMachine),
+    },
+    Endpoint {
+        method: "get",
+        path: "/search.atom",
+        summary: "The results of a search that were captured last, as an Atom feed: a saved search for feed readers",
+        parameters: &[
+            required("q", "as for /api/v1/search"),
+            limit(super::atom::ENTRIES),
+            ALL_VERSIONS,
+        ],
+        serves: Serves::Atom,
     },
     Endpoint {
         method: "get",

@@ -70,6 +70,17 @@ impl Asked {
         )
     }
 
+    /// The results that were captured last, for feed readers.
+    fn atom(&self) -> String {
+        link::with(
+            "/search.atom",
+            &[
+                ("q", Some(&self.query)),
+                ("all_versions", self.list.all_versions.then_some("1")),
+            ],
+        )
+    }
+
     /// The first results in another form.
     fn shown_as(&self, show: Form) -> String {
         let other = Asked {
@@ -262,7 +273,7 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
                             @if i > 0 { ", " }
                             a href=(asked.export(format)) rel="nofollow" download { (name) }
                         }
-                        "."
+                        ". New captures as an " a href=(asked.atom()) rel="alternate" type="application/atom+xml" { "Atom feed" } "."
                     }
                 }
             }

@@ -112,6 +112,8 @@ fn addresses() -> Vec<String> {
         "/search?q=vellichor",
         "/api/v1/search?q=vellichor&facets=true",
         "/api/v1/search?q=river&explain=true",
+        "/search.atom?q=river",
+        "/search.atom?q=vellichor",
         "/api/v1/suggest?q=ve",
         "/api/v1/suggest?q=river+ve",
         "/search?q=river&show=concordance",

@@ -3,6 +3,7 @@
 mod concordance;
 mod export;
 mod suggest;
+mod watch;
 
 use std::io::Write;
 
@@ -37,6 +38,7 @@ Examples:
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
   weft search zone --concordance --limit 50   every match with the words around it
   weft search --suggest 'root zo'             words that begin so, by the pages that have them
+  weft search flood --watch                   what matches and is new, as it can be found (an alert)
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
 --export writes all results, in the order of their URLs, whatever --limit, --sort, --per-site, --distinct and --near
@@ -81,6 +83,9 @@ pub(crate) struct Args {
     /// Show the first alone of results whose texts are nearly the same; adding its like: to the query finds the others
     #[arg(long)]
     near: bool,
+    /// Print new captures that match as they can be found, until Ctrl-C; with --json a line each
+    #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "concordance", "export", "after", "limit"])]
+    watch: bool,
     #[command(flatten)]
     concordance: concordance::Args,
     #[command(flatten)]
@@ -130,6 +135,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     };
     if let Some(format) = args.export.export {
         return export::run(&question, format, &args.export, context);
+    }
+    if args.watch {
+        return watch::run(question, context);
     }
     let flags = again(&question);
     if args.concordance.concordance {

@@ -1,6 +1,14 @@
 //! `weft search`: past versions, groups, orders, and whole result sets.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, ChildStdout, Command};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
 use crate::fixture;
+use crate::serve::Served;
 use crate::support::Place;
 
 /// A page that changed, twice the same text under two addresses, and another site.
@@ -272,4 +280,114 @@ fn all_results_are_written_to_a_file() {
     assert!(run.stderr.contains("3 results were left out"), "{}", run.stderr);
     assert_eq!(place.run(&["search", "kestrel", "-o", "x"]).code, Some(2));
     assert_eq!(place.run(&["search", "kestrel", "--export", "xls"]).code, Some(2));
+}
+
+/// Lines of a pipe, as they come.
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let lines = BufReader::new(pipe).lines().map_while(Result::ok);
+        lines.for_each(|line| drop(sender.send(line)));
+    });
+    receiver
+}
+
+/// The next line, within a minute.
+#[track_caller]
+fn next(lines: &Receiver<String>) -> String {
+    lines.recv_timeout(Duration::from_secs(60)).expect("a line")
+}
+
+struct Watching {
+    child: Child,
+    out: Receiver<String>,
+}
+
+impl Watching {
+    fn start(place: &Place, arguments: &[&str]) -> Watching {
+        let mut child = place.start(arguments);
+        let out: ChildStdout = child.stdout.take().unwrap();
+        let said: ChildStderr = child.stderr.take().unwrap();
+        let said = lines(said);
+        let line = next(&said);
+        assert!(line.starts_with("watching, 3 results so far"), "{line}");
+        Watching {
+            child,
+            out: lines(out),
+        }
+    }
+
+    /// Ends it with Ctrl-C: cleanly, and with nothing more to say.
+    fn end(mut self) {
+        let status = Command::new("kill")
+            .args(["-INT", &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        assert_eq!(self.out.recv().ok(), None);
+    }
+}
+
+/// What is loaded while somebody watches: a match, a page that is none, and one that was there before.
+fn load_more(place: &Place, name: &str) {
+    let address = format!("http://new.example/{name}");
+    let pages = [
+        (
+            &*address,
+            "2020-01-01T00:00:00Z",
+            "<title>New</title>a kestrel again",
+        ),
+        (
+            "http://new.example/other",
+            "2020-01-01T00:00:00Z",
+            "<title>Other</title>no such bird",
+        ),
+        (
+            "http://other.example/",
+            "2011-01-01T00:00:00Z",
+            "<title>Other</title>no heron but a kestrel",
+        ),
+    ];
+    let file = format!("{name}.warc");
+    place.write(&file, &fixture::warc(&pages));
+    place.good(&["load", &file]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watch_tells_of_new_captures_alone_and_ends_cleanly() {
+    let place = loaded();
+    // By itself: the load goes through the process that watches.
+    let watching = Watching::start(&place, &["search", "kestrel", "--watch", "--json"]);
+    load_more(&place, "one");
+    let hit: Value = serde_json::from_str(&next(&watching.out)).unwrap();
+    assert_eq!(hit["url"], "http://new.example/one");
+    load_more(&place, "two");
+    let hit: Value = serde_json::from_str(&next(&watching.out)).unwrap();
+    assert_eq!(hit["url"], "http://new.example/two");
+    watching.end();
+    for wrong in [
+        &["search", "x", "--watch", "--facets"][..],
+        &["search", "--watch"],
+    ] {
+        assert_eq!(place.run(wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watch_beside_a_server_tells_as_well() {
+    let place = loaded();
+    let mut server = Served::start(&place);
+    let watching = Watching::start(&place, &["search", "kestrel", "--watch"]);
+    load_more(&place, "one");
+    let told: Vec<String> = (0..3).map(|_| next(&watching.out)).collect();
+    assert_eq!(told[..2], ["", "New"], "{told:?}");
+    assert!(told[2].contains("http://new.example/one"), "{told:?}");
+    // The rest of the result.
+    next(&watching.out);
+    next(&watching.out);
+    watching.end();
+    assert_eq!(server.stop(), Some(0));
 }
