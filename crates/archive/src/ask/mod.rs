@@ -31,6 +31,7 @@ mod status;
 mod suggest;
 mod takedown;
 mod time;
+mod trends;
 
 use std::io::Write;
 use std::sync::Arc;

@@ -109,7 +109,7 @@ fn group(count: Option<u64>) -> Option<u64> {
     count.filter(|count| *count > 0)
 }
 
-fn year(count: search::YearCount) -> YearCount {
+pub(super) fn year(count: search::YearCount) -> YearCount {
     YearCount {
         year: count.year,
         count: count.count,

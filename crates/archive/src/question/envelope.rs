@@ -49,6 +49,8 @@ macro_rules! questions {
             Concordance(ConcordanceBody) { Concordance(ConcordanceQuestion) => concordance::concordance }
             /// Completions of what is typed.
             Suggestions(SuggestionsBody) { Suggest(Suggest) => suggest::suggest }
+            /// How often queries match in each year.
+            Trends(TrendsBody) { Trends(Trends) => trends::trends }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
             /// One load.

@@ -23,13 +23,14 @@ mod sight;
 mod status;
 mod suggest;
 mod takedown;
+mod trends;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
     cdx::*, concordance::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*,
-    record::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*,
+    record::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

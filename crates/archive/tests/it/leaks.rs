@@ -9,7 +9,7 @@ use archive::cdx::{Collapse, Field, Order};
 use archive::question::{
     Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
     LoadInput, LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight,
-    Suggest, Top,
+    Suggest, Top, Trends,
 };
 use archive::{Archive, AskError, ErrorCode};
 use rights::Groups;
@@ -453,7 +453,13 @@ fn searches() -> Vec<Question> {
         }
         .into()
     };
-    (0..QUERIES).map(|_| query()).collect()
+    let trends: Question = Trends {
+        queries: ["river", "zyzzyva", "river -quokka year:2020", "nowhere river"]
+            .map(str::to_owned)
+            .into(),
+    }
+    .into();
+    (0..QUERIES).map(|_| query()).chain([trends]).collect()
 }
 
 /// Beginnings of all words, alone and behind others.

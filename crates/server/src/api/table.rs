@@ -4,7 +4,7 @@ use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
     CONTEXT_WORDS, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs,
     LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record, Rights,
-    SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top,
+    SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 
 use super::parameters::*;
@@ -148,6 +148,27 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Ok(Question::Suggest(Suggest {
                     text: a.required("q"),
                     limit: rows(a),
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/trends",
+        summary: "How many versions of pages match in each year, of all that there are of it, for up to five queries",
+        parameters: &[Parameter {
+            required: true,
+            ..query(
+                "q",
+                Kind::Many,
+                "as for /api/v1/search; given again for each query to compare with",
+            )
+        }],
+        serves: Serves::Answer {
+            answer: "trends",
+            question: |a| {
+                Ok(Question::Trends(Trends {
+                    queries: a.all("q").map(str::to_owned).collect(),
                 }))
             },
         },

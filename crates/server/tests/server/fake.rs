@@ -57,6 +57,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Search(_) => "search",
         Question::Concordance(_) => "concordance",
         Question::Suggest(_) => "suggestions",
+        Question::Trends(_) => "trends",
         Question::Record(_) => "record",
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",

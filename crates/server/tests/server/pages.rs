@@ -9,11 +9,13 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 23] = [
+pub(crate) const PAGES: [&str; 25] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
     "/search?q=example&show=concordance",
+    "/trends",
+    "/trends?q=example&q=other",
     "/page?url=http://example.com/",
     "/page?url=http://example.com/&at=2014",
     "/page/inlinks?url=http://example.com/",
@@ -293,6 +295,24 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
         body.contains("Example, as it was") && body.contains("id=\"versions\""),
         "{body}"
     );
+}
+
+#[tokio::test]
+async fn queries_are_compared_over_the_years() {
+    let body = get(&router(sample), "/trends?q=example&q=&q=other").await.body;
+    for part in [
+        "Of each 1,000 versions of the year, 2012 to 2014",
+        "class=\"line series-1\"",
+        "&lt;b&gt;other (3)",
+        "/search?q=example+year%3A2014&amp;all_versions=1",
+        "2</a><span class=\"soft\"> \u{b7} 400.0</span>",
+        // A field more than there are queries.
+        "id=\"trend-2\"",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    let body = get(&router(sample), "/search?q=example").await.body;
+    assert!(body.contains("href=\"/trends?q=example\""), "{body}");
 }
 
 #[tokio::test]

@@ -112,6 +112,8 @@ fn addresses() -> Vec<String> {
         "/search?q=vellichor",
         "/api/v1/search?q=vellichor&facets=true",
         "/api/v1/search?q=river&explain=true",
+        "/trends?q=river&q=vellichor",
+        "/api/v1/trends?q=river&q=vellichor",
         "/search.atom?q=river",
         "/search.atom?q=vellichor",
         "/api/v1/suggest?q=ve",

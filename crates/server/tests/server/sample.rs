@@ -78,6 +78,13 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
         ("search", Body::Search(search())),
         ("concordance", Body::Concordance(concordance())),
         (
+            "trends",
+            Body::Trends(TrendsBody {
+                search_epoch: 12,
+                rows: ["example", "<b>other"].map(trend).into(),
+            }),
+        ),
+        (
             "suggestions",
             Body::Suggestions(SuggestionsBody {
                 text: "an ex".into(),
@@ -437,13 +444,7 @@ fn search() -> SearchBody {
         notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
         total: 3,
         shown_total: 2,
-        years: [(2012, 1, 4), (2013, 0, 2), (2014, 2, 5)]
-            .map(|(year, count, documents)| YearCount {
-                year,
-                count,
-                documents,
-            })
-            .into(),
+        years: years(),
         hits: vec![
             SearchHit {
                 url: "http://example.com/old".into(),
@@ -488,6 +489,26 @@ fn search() -> SearchBody {
         next: Some("7.5 com,example)/".into()),
         took_ms: 1.5,
         ..SearchBody::default()
+    }
+}
+
+fn years() -> Vec<YearCount> {
+    [(2012, 1, 4), (2013, 0, 2), (2014, 2, 5)]
+        .map(|(year, count, documents)| YearCount {
+            year,
+            count,
+            documents,
+        })
+        .into()
+}
+
+fn trend(query: &str) -> TrendRow {
+    TrendRow {
+        query: query.into(),
+        understood: query.into(),
+        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+        total: 3,
+        years: years(),
     }
 }
 

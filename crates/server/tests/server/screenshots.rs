@@ -22,7 +22,7 @@ use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 37] = [
+const PAGES: [(&str, &str); 39] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -34,6 +34,8 @@ const PAGES: [(&str, &str); 37] = [
         "/search?q=domain&per_site=1&distinct=1&all_versions=1",
     ),
     ("search-concordance", "/search?q=domain+name&show=concordance"),
+    ("search-near", "/search?q=domain&near=1"),
+    ("trends", "/trends?q=domain&q=government&q=the"),
     ("diff", "/page/diff?url=http://www.looms.example.org/"),
     ("page", "/page?url=http://www.iana.org/domains/root"),
     ("search-notes", "/search?q=domain:iana.org+%22root+zone"),

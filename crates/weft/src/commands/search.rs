@@ -3,6 +3,7 @@
 mod concordance;
 mod export;
 mod suggest;
+mod trends;
 mod watch;
 
 use std::io::Write;
@@ -39,6 +40,7 @@ Examples:
   weft search zone --concordance --limit 50   every match with the words around it
   weft search --suggest 'root zo'             words that begin so, by the pages that have them
   weft search flood --watch                   what matches and is new, as it can be found (an alert)
+  weft search flood --trends --beside drought how often in each year, of all that was captured then
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
 --export writes all results, in the order of their URLs, whatever --limit, --sort, --per-site, --distinct and --near
@@ -83,8 +85,14 @@ pub(crate) struct Args {
     /// Show the first alone of results whose texts are nearly the same; adding its like: to the query finds the others
     #[arg(long)]
     near: bool,
+    /// Count matches of each year beside all versions of pages that there are of it
+    #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit", "watch"])]
+    trends: bool,
+    /// With --trends: another query to compare with; can be given four times
+    #[arg(long, value_name = "QUERY", requires = "trends")]
+    beside: Vec<String>,
     /// Print new captures that match as they can be found, until Ctrl-C; with --json a line each
-    #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "concordance", "export", "after", "limit"])]
+    #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit"])]
     watch: bool,
     #[command(flatten)]
     concordance: concordance::Args,
@@ -120,6 +128,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         return suggest::run(text, args.paging.limit as usize, context);
     }
     let query = args.query.join(" ");
+    if args.trends {
+        let queries = std::iter::once(query).chain(args.beside);
+        return trends::run(queries.collect(), context);
+    }
     let question = SearchQuestion {
         query: query.clone(),
         limit: args.paging.limit as usize,

@@ -221,6 +221,38 @@ fn pages_that_are_nearly_the_same_are_shown_once_and_can_be_asked_for() {
 }
 
 #[test]
+fn matches_of_each_year_are_counted_beside_all_that_there_are() {
+    let place = loaded();
+    let text = place.good(&["search", "kestrel", "--trends", "--beside", "heron"]);
+    assert_eq!(
+        text,
+        "kestrel: 4 versions\n\
+         year  matches  of  in 1,000\n\
+         2010        1   1    1000.0\n\
+         2011        1   1    1000.0\n\
+         2012        0   1       0.0\n\
+         2013        2   2    1000.0\n\
+         2014        0   1       0.0\n\
+         \n\
+         heron: 3 versions\n\
+         year  matches  of  in 1,000\n\
+         2010        0   1       0.0\n\
+         2011        1   1    1000.0\n\
+         2012        0   1       0.0\n\
+         2013        2   2    1000.0\n\
+         2014        0   1       0.0\n"
+    );
+    // None has both words: pages with one are not counted.
+    let found = place.json(&["search", "osprey", "heron", "--trends"]);
+    assert_eq!(found["rows"][0]["total"], 0);
+    let five = [
+        "--beside", "a", "--beside", "b", "--beside", "c", "--beside", "d", "--beside", "e",
+    ];
+    let run = place.run(&[&["search", "x", "--trends"][..], &five].concat());
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+}
+
+#[test]
 fn words_are_completed() {
     let place = loaded();
     let text = place.good(&["search", "--suggest", "a he"]);

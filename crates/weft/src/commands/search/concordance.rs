@@ -22,7 +22,7 @@ const SIDE_COLUMNS_MIN: usize = 12;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Show every match with the words around it (keyword in context); --limit counts lines
-    #[arg(long, conflicts_with_all = ["explain", "facets", "per_site", "distinct", "near", "export"])]
+    #[arg(long, conflicts_with_all = ["explain", "facets", "per_site", "distinct", "near", "prefer", "export"])]
     pub(super) concordance: bool,
     /// With --concordance: words on both sides of a match
     #[arg(long, value_name = "WORDS", requires = "concordance", default_value_t = CONTEXT_WORDS, hide_default_value = true, value_parser = words)]
