@@ -1,5 +1,5 @@
-// Weft's pages work without this. It adds: "/" goes to the search box, and parts of a page that change
-// while one looks at them are fetched again.
+// Weft's pages work without this. It adds: "/" goes to the search box, words are completed there while one types, and
+// parts of a page that change while one looks at them are fetched again.
 "use strict";
 
 (() => {
@@ -14,6 +14,95 @@
     box.focus();
     box.select();
   });
+
+  // Completions below the search box (the combobox of the ARIA practices): arrows choose, Enter searches for what is
+  // chosen, Escape closes. Only the answer to what stands in the box is shown, and after a failure nothing is.
+  const suggesting = (box) => {
+    const list = document.createElement("ul");
+    list.id = `${box.id}-suggestions`;
+    list.className = "suggestions";
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", "Completions");
+    list.hidden = true;
+    box.after(list);
+    box.setAttribute("role", "combobox");
+    box.setAttribute("aria-autocomplete", "list");
+    box.setAttribute("aria-controls", list.id);
+    box.setAttribute("aria-expanded", "false");
+    let typed = box.value;
+    let chosen = -1;
+    let wait = 0;
+    const close = () => {
+      list.hidden = true;
+      chosen = -1;
+      box.setAttribute("aria-expanded", "false");
+      box.removeAttribute("aria-activedescendant");
+    };
+    const choose = (index) => {
+      const rows = [...list.children];
+      chosen = (index + rows.length + 1) % (rows.length + 1);
+      rows.forEach((row, at) => row.setAttribute("aria-selected", String(at === chosen)));
+      const row = rows[chosen];
+      // Behind the last stands what was typed.
+      box.value = row ? row.textContent : typed;
+      if (row) box.setAttribute("aria-activedescendant", row.id);
+      else box.removeAttribute("aria-activedescendant");
+    };
+    const show = (rows) => {
+      list.replaceChildren(
+        ...rows.map(({ text }, at) => {
+          const row = document.createElement("li");
+          row.id = `${list.id}-${at}`;
+          row.dir = "auto";
+          row.setAttribute("role", "option");
+          row.setAttribute("aria-selected", "false");
+          row.textContent = text;
+          return row;
+        }),
+      );
+      chosen = -1;
+      list.hidden = rows.length === 0;
+      box.setAttribute("aria-expanded", String(rows.length > 0));
+      box.removeAttribute("aria-activedescendant");
+    };
+    const ask = async () => {
+      const text = typed;
+      if (!text.trim()) return close();
+      try {
+        const response = await fetch(`${box.dataset.suggest}?q=${encodeURIComponent(text)}`);
+        const rows = response.ok ? (await response.json()).rows : [];
+        if (box.value === text && document.activeElement === box) show(rows.filter((row) => row.text !== text));
+      } catch {
+        close();
+      }
+    };
+    box.addEventListener("input", () => {
+      typed = box.value;
+      clearTimeout(wait);
+      wait = setTimeout(ask, 120);
+    });
+    box.addEventListener("keydown", (event) => {
+      if (list.hidden || event.isComposing) return;
+      if (event.key === "ArrowDown") choose(chosen < 0 ? 0 : chosen + 1);
+      else if (event.key === "ArrowUp") choose(chosen < 0 ? list.children.length - 1 : chosen - 1);
+      else if (event.key === "Escape") {
+        box.value = typed;
+        close();
+      } else return;
+      event.preventDefault();
+    });
+    box.addEventListener("blur", close);
+    // Before the box loses the focus.
+    list.addEventListener("pointerdown", (event) => {
+      const row = event.target instanceof Element && event.target.closest("li");
+      if (!row) return;
+      event.preventDefault();
+      box.value = row.textContent;
+      box.form.requestSubmit();
+    });
+  };
+
+  document.querySelectorAll("[data-suggest]").forEach(suggesting);
 
   // A live part names the address of its content and how often to fetch it. Nothing is fetched while the
   // page is out of sight; after a failure the pause grows, and the part says that it is not up to date.

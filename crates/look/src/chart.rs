@@ -8,8 +8,8 @@ use maud::{Markup, html};
 use crate::text::{clean, cut};
 
 /// Width and height of the drawing in its own units. The page stretches it.
-const WIDTH: f64 = 600.0;
-const HEIGHT: f64 = 80.0;
+pub(crate) const WIDTH: f64 = 600.0;
+pub(crate) const HEIGHT: f64 = 80.0;
 
 /// How the end of an axis is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,7 +197,7 @@ fn highest(bars: &[Bar]) -> f64 {
 }
 
 /// Whole numbers in groups of three, others with as many places as they need, at most three.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 && value < 1e15 {
         return human::count(value as u64);
     }
@@ -214,7 +214,7 @@ fn ago(seconds: f64) -> String {
 
 impl Scale {
     /// The end of an axis that includes `highest`; 1 if there is no value above 0.
-    fn end(self, highest: f64) -> f64 {
+    pub(crate) fn end(self, highest: f64) -> f64 {
         let (base, steps): (f64, &[f64]) = match self {
             Scale::Decimal => (10.0, &[1.0, 2.0, 5.0, 10.0]),
             Scale::Binary => (2.0, &[1.0, 1.5, 2.0]),

@@ -182,7 +182,7 @@ pub fn search_box(query: &str, large: bool) -> Markup {
             label.hidden for="q" { "Search the archive" }
             input #q type="search" name="q" value=(clean(query)) placeholder="Search the archive"
                 autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="2000" dir="auto"
-                aria-keyshortcuts="/";
+                aria-keyshortcuts="/" data-suggest="/api/v1/suggest";
             button type="submit" { "Search" }
         }
     }

@@ -9,14 +9,14 @@ use crate::compile::{self, Compiler, Mode};
 use crate::cursor::Cursor;
 use crate::document::Row;
 use crate::error::SearchError;
-use crate::grouped::{Grouped, Grouping};
+use crate::grouped::{Content, Grouped, Grouping};
 use crate::index::SearchIndex;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
 use crate::profile::{self, Profile, RANKED};
 use crate::query::{self, Parsed};
-use crate::results::{Hit, Order, Query, Results, TextOf, TextSought};
-use crate::snippet::{Snippet, Snippets};
+use crate::results::{Hit, Lines, Order, Query, Results, TextOf, TextSought};
+use crate::snippet::Snippets;
 use crate::view::View;
 use crate::visible::Versions;
 use crate::words::StemMemo;
@@ -74,7 +74,11 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
     let near = compiler.near(&parsed)?;
     let grouping = Grouping {
         per_site: query.per_site,
-        distinct: query.distinct,
+        content: match (query.near, query.distinct) {
+            (true, _) => Content::Near,
+            (false, true) => Content::Digest,
+            (false, false) => Content::Any,
+        },
     };
     let personal_after = cursor.take_if(|_| is_personal).map(|cursor| cursor.after);
     let mut run = |mode| {
@@ -117,7 +121,15 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
     let by_score = query.order == Order::Relevance;
     let explained = (query.explain && by_score).then_some(&compiler);
     let explained = explained.map(|compiler| (compiler, &query.profile));
-    let mut hits = hits(view, &parsed, &found.best, explained, text_of)?;
+    let mut hits = hits(view, &parsed, &found.best, explained)?;
+    match &query.lines {
+        Some(lines) => view
+            .memos
+            .with(|memo| add_lines(&parsed, &mut hits, lines, memo, text_of)),
+        None => view
+            .memos
+            .with(|memo| add_snippets(&parsed, &mut hits, memo, text_of)),
+    }
     if !by_score {
         hits.iter_mut().for_each(|hit| hit.score = 0.0);
     }
@@ -127,7 +139,9 @@ fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Re
         let counts = facets::years(&found.counts);
         years = view.years.beside(&view.searcher, &seen.visible, counts)?;
     }
-    if let (None, true, Some(last), Some(hit)) = (&next, found.more, found.best.last(), hits.last()) {
+    let more = found.more || hits.len() < found.best.len();
+    let last = hits.len().checked_sub(1).and_then(|last| found.best.get(last));
+    if let (None, true, Some(last), Some(hit)) = (&next, more, last, hits.last()) {
         let identity = schema::identity(&hit.url_key, &hit.version);
         next = Some(Cursor::encode(mode, is_personal, last.score, &identity));
     }
@@ -214,17 +228,14 @@ fn hits(
     parsed: &Parsed,
     best: &[Found],
     explained: Option<(&Compiler<'_>, &Profile)>,
-    text_of: &TextOf<'_>,
 ) -> Result<Vec<Hit>, SearchError> {
     let rows = rows(view, best)?;
-    let mut snippets = view.memos.with(|memo| snippets(parsed, &rows, memo, text_of));
     let mut hits = Vec::with_capacity(best.len());
-    for (index, (found, row)) in best.iter().zip(rows).enumerate() {
+    for (found, row) in best.iter().zip(rows) {
         let explanation = explained
             .map(|(compiler, profile)| explain::explain(view, compiler, parsed, profile, found, &row))
             .transpose()?;
         hits.push(Hit {
-            snippet: std::mem::take(&mut snippets[index]),
             score: rank::points(found.score),
             explanation,
             url_key: row.url_key,
@@ -236,6 +247,7 @@ fn hits(
             collection: row.collection,
             version: row.version,
             group: found.group,
+            ..Hit::default()
         });
     }
     Ok(hits)
@@ -252,20 +264,44 @@ fn rows(view: &View, best: &[Found]) -> Result<Vec<Row>, SearchError> {
     Ok(rows)
 }
 
-/// The snippets of rows. Texts are asked for in the order of their keys, in which they lie on the disk, and one at a
-/// time: a thousand long ones would fill the memory.
-fn snippets(parsed: &Parsed, rows: &[Row], memo: &mut StemMemo, text_of: &TextOf<'_>) -> Vec<Snippet> {
+/// Texts are asked for in the order of their keys, in which they lie on the disk, and one at a time: a thousand long ones would
+/// fill the memory.
+fn add_snippets(parsed: &Parsed, hits: &mut [Hit], memo: &mut StemMemo, text_of: &TextOf<'_>) {
     let mut maker = Snippets::new(parsed, memo);
-    let mut snippets = vec![Snippet::default(); rows.len()];
-    for index in sorted(rows.len(), |index| rows[index].url_key.as_str()) {
-        let row = &rows[index];
-        let text = text_of(&TextSought {
-            url_key: &row.url_key,
-            past: row.version.until_ms.map(|_| row.version.text),
-        });
-        snippets[index] = maker.best(text.as_deref().unwrap_or_default(), &rows[index].language);
+    for index in sorted(hits.len(), |index| hits[index].url_key.as_str()) {
+        let hit = &mut hits[index];
+        let text = text_of(&sought(hit));
+        hit.snippet = maker.best(text.as_deref().unwrap_or_default(), &hit.language);
     }
-    snippets
+}
+
+/// Texts are asked for in the order of the results, because the first may have all the lines that are wanted.
+fn add_lines(parsed: &Parsed, hits: &mut Vec<Hit>, lines: &Lines, memo: &mut StemMemo, text_of: &TextOf<'_>) {
+    let mut maker = Snippets::new(parsed, memo);
+    let mut left = lines.most.max(1);
+    let per_page = lines.per_page.clamp(1, left);
+    for index in 0..hits.len() {
+        let hit = &mut hits[index];
+        let text = text_of(&sought(hit));
+        let text = text.as_deref().unwrap_or_default();
+        let of_page = maker.lines(text, &hit.language, per_page, lines.words);
+        match left.checked_sub(of_page.len()) {
+            Some(rest) => left = rest,
+            // The next answer begins with it.
+            None => return hits.truncate(index),
+        }
+        hit.lines = of_page;
+        if left == 0 {
+            return hits.truncate(index + 1);
+        }
+    }
+}
+
+fn sought(hit: &Hit) -> TextSought<'_> {
+    TextSought {
+        url_key: &hit.url_key,
+        past: hit.version.until_ms.map(|_| hit.version.text),
+    }
 }
 
 /// The numbers below `count`, sorted by what `key` gives for them.

@@ -12,6 +12,7 @@ use tantivy::{Score, Term};
 
 use crate::bm25::{self, Bm25};
 use crate::forms::{Forms, Place, Silent};
+use crate::like_query::LikeQuery;
 use crate::live::Live;
 use crate::near::Near;
 use crate::query::{Clause, Leaf, Parsed, Part, Phrase};
@@ -121,9 +122,11 @@ impl<'v> Compiler<'v> {
         Ok(match leaf {
             Leaf::Words(phrase) => return self.words_query(phrase, times),
             Leaf::Site(host) => filter(exact(Term::from_field_text(fields.site, host))),
+            Leaf::Suffix(suffix) => filter(exact(Term::from_field_text(fields.suffix, suffix))),
             Leaf::Type(value) => filter(type_query(value, fields)),
             Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),
             Leaf::Collection(value) => filter(exact(Term::from_field_text(fields.collection, value))),
+            Leaf::Like(likeness) => filter(Box::new(LikeQuery(*likeness))),
             // Of the current versions alone nothing but their own capture counts.
             Leaf::At { last, .. } | Leaf::Date { name: "to", last, .. }
                 if self.versions == Versions::Current =>

@@ -1,4 +1,4 @@
-//! Counts of domains, years, types and languages over all matches, and the most frequent of each.
+//! Counts of domains, years, types, languages, public suffixes and collections over all matches, and the most frequent of each.
 
 use rustc_hash::FxHashMap;
 use tantivy::columnar::{Column, StrColumn};
@@ -14,10 +14,13 @@ const VALUES_MAX: usize = 10;
 const LOOKUP_COST: usize = 20;
 
 /// The fields counted by name: name in answers, fast field, filter in queries.
-const FIELDS: [(&str, &str, &str); 3] = [
+const FIELDS: [(&str, &str, &str); 5] = [
     ("domain", schema::DOMAIN, "site"),
     ("type", schema::MIME, "type"),
     ("language", schema::LANGUAGE, "lang"),
+    ("suffix", schema::SUFFIX, "suffix"),
+    // Its first value is that of the capture; the text may be of another.
+    ("collection", schema::COLLECTION_OF, "collection"),
 ];
 
 /// Counts matches of one segment.
@@ -107,7 +110,7 @@ pub(crate) fn facets(segments: &[Counts], understood: &str) -> tantivy::Result<V
     let years = years(segments)
         .into_iter()
         .map(|(year, count)| (year.to_string(), count));
-    // The order that answers promise: domain, year, type, language.
+    // The order that answers promise: domain, year, type, language, suffix, collection.
     facets.insert(1, facet("year", "year", top(years.collect()), understood));
     Ok(facets)
 }

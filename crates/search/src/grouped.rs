@@ -1,8 +1,11 @@
-//! Results in groups: at most so many of one site, and one of each content.
+//! Results in groups: at most so many of one site, and one of each content, or of those whose content is nearly the same.
 //!
 //! What is shown is as if somebody went through all matches in order, passed over those of a content that had been met, and then over those of
 //! a site that had its number already. So a group's best are kept for all groups of a segment, and the going through is done over
 //! these alone.
+//!
+//! Near-duplicates are no groups by themselves ([`crate::likeness`]): a match is passed over if it is near one that was not. Those of one
+//! likeness are near the same others, so that their first stands for them all.
 //!
 //! Invariant: totals and counts of groups are of all matches, whatever page of results is asked for.
 
@@ -15,7 +18,9 @@ use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
 use crate::collect::{Collect, Collected, Found, Matches, Times, bucket_of};
 use crate::facets::Counts;
+use crate::likeness;
 use crate::near::NearDocs;
+use crate::near_duplicates::Met;
 use crate::rank::{self, Units};
 use crate::results::Group;
 use crate::{keys, schema};
@@ -25,14 +30,24 @@ use crate::{keys, schema};
 pub(crate) struct Grouping {
     /// At most so many of a registered domain; 0 for all.
     pub(crate) per_site: usize,
-    /// One of each payload digest.
-    pub(crate) distinct: bool,
+    pub(crate) content: Content,
+}
+
+/// Which matches have the same content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Each counts.
+    Any,
+    /// Those of one payload digest.
+    Digest,
+    /// Those whose texts are near-duplicates.
+    Near,
 }
 
 impl Grouping {
     /// Whether there is any.
     pub(crate) fn is_any(self) -> bool {
-        self.per_site > 0 || self.distinct
+        self.per_site > 0 || self.content != Content::Any
     }
 }
 
@@ -53,16 +68,17 @@ struct Kept {
     document: DocId,
     bucket: u8,
     site: GroupHash,
-    digest: GroupHash,
+    /// Its digest or likeness.
+    content: GroupHash,
 }
 
 /// What one segment gave.
 pub(crate) struct SegmentGroups {
     total: u64,
     kept: Vec<Kept>,
-    /// Matches of each site and digest.
+    /// Matches of each site and content.
     of_site: FxHashMap<GroupHash, u64>,
-    of_digest: FxHashMap<GroupHash, u64>,
+    of_content: FxHashMap<GroupHash, u64>,
     keys: Option<StrColumn>,
     counts: Option<Counts>,
 }
@@ -85,7 +101,10 @@ impl Collector for Grouped<'_, '_> {
             grouping: self.grouping,
             keys: fast.str(schema::KEY)?,
             domains: fast.str(schema::DOMAIN)?,
-            digests: fast.u64(schema::DIGEST)?,
+            contents: fast.u64(match self.grouping.content {
+                Content::Near => schema::LIKENESS,
+                Content::Any | Content::Digest => schema::DIGEST,
+            })?,
             no_digest: keys::hash(""),
             buckets: buckets.of_segment(segment as usize),
             matches: Matches::open(self.collect, segment, reader)?,
@@ -102,13 +121,13 @@ impl Collector for Grouped<'_, '_> {
 
     fn merge_fruits(&self, segments: Vec<SegmentGroups>) -> tantivy::Result<Collected> {
         let mut all = Collected::default();
-        let (mut of_site, mut of_digest) = (FxHashMap::default(), FxHashMap::default());
+        let (mut of_site, mut of_content) = (FxHashMap::default(), FxHashMap::default());
         let (mut kept, mut key_columns) = (Vec::new(), Vec::new());
         for segment in segments {
             all.total += segment.total;
             all.counts.extend(segment.counts);
             add(&mut of_site, segment.of_site);
-            add(&mut of_digest, segment.of_digest);
+            add(&mut of_content, segment.of_content);
             if let Some(first) = segment.kept.first() {
                 key_columns.resize(key_columns.len().max(first.segment as usize + 1), None);
                 key_columns[first.segment as usize] = segment.keys;
@@ -117,10 +136,16 @@ impl Collector for Grouped<'_, '_> {
         }
         let kept = in_order(kept, &key_columns)?;
         let after = self.collect.after.as_ref();
-        let (mut sites, mut digests) = (FxHashMap::<_, usize>::default(), FxHashSet::default());
+        let mut sites = FxHashMap::<_, usize>::default();
+        let (mut contents, mut met) = (FxHashSet::default(), Met::default());
         for one in &kept {
             // Of a content the first counts alone, shown or not: another of another site does not take its place.
-            if self.grouping.distinct && !digests.insert(one.digest) {
+            let is_met = match self.grouping.content {
+                Content::Any => false,
+                Content::Digest => !contents.insert(one.content),
+                Content::Near => met.meet(one.content),
+            };
+            if is_met {
                 continue;
             }
             if self.grouping.per_site > 0 {
@@ -144,21 +169,44 @@ impl Collector for Grouped<'_, '_> {
                 // The rest is counted alone.
                 continue;
             }
-            let count = |groups: &FxHashMap<GroupHash, u64>, name: GroupHash, is_any: bool| {
-                groups.get(&name).copied().filter(|_| is_any).unwrap_or(0)
-            };
             all.best.push(Found {
                 score: one.score,
                 gain: 0,
                 bucket: one.bucket,
                 address: DocAddress::new(one.segment, one.document),
-                group: Some(Group {
-                    of_site: count(&of_site, one.site, self.grouping.per_site > 0),
-                    of_digest: count(&of_digest, one.digest, self.grouping.distinct),
-                }),
+                group: Some(self.grouping.group(one, &of_site, &of_content)),
             });
         }
         Ok(all)
+    }
+}
+
+impl Grouping {
+    /// How many matches a result stands for.
+    fn group(
+        self,
+        one: &Kept,
+        of_site: &FxHashMap<GroupHash, u64>,
+        of_content: &FxHashMap<GroupHash, u64>,
+    ) -> Group {
+        let count = |groups: &FxHashMap<GroupHash, u64>, name| groups.get(&name).copied().unwrap_or(0);
+        let mut group = Group::default();
+        if self.per_site > 0 {
+            group.of_site = count(of_site, one.site);
+        }
+        match self.content {
+            Content::Any => {}
+            Content::Digest => group.of_digest = count(of_content, one.content),
+            Content::Near => {
+                // All that `like:` finds, also those that are nearer to an earlier result.
+                let near = of_content
+                    .iter()
+                    .filter(|(other, _)| likeness::are_near(one.content, **other));
+                group.of_near = near.map(|(_, count)| count).sum();
+                group.likeness = Some(one.content);
+            }
+        }
+        group
     }
 }
 
@@ -208,14 +256,15 @@ pub(crate) struct SegmentGrouped {
     grouping: Grouping,
     keys: Option<StrColumn>,
     domains: Option<StrColumn>,
-    digests: Column<u64>,
+    /// Digests or likenesses.
+    contents: Column<u64>,
     /// Of captures without a digest: each is a group of its own.
     no_digest: GroupHash,
     buckets: Arc<[u8]>,
     matches: Matches,
     near: NearDocs,
     times: Times,
-    /// By digest, or where these are no groups by domain.
+    /// By content, or where these are no groups by domain.
     groups: FxHashMap<u64, OfGroup>,
     /// By domain.
     of_site: FxHashMap<u64, u64>,
@@ -236,9 +285,9 @@ impl SegmentGrouped {
             .unwrap_or(u64::MAX)
     }
 
-    fn digest(&self, document: DocId) -> GroupHash {
-        match self.digests.first(document) {
-            Some(digest) if digest != self.no_digest => digest,
+    fn content(&self, document: DocId) -> GroupHash {
+        match self.contents.first(document) {
+            Some(content) if self.grouping.content == Content::Near || content != self.no_digest => content,
             // No hash of a digest to be expected.
             _ => u64::from(self.segment) << 32 | u64::from(document),
         }
@@ -256,9 +305,9 @@ impl SegmentCollector for SegmentGrouped {
         if self.grouping.per_site > 0 {
             *self.of_site.entry(domain).or_default() += 1;
         }
-        let (name, most) = match self.grouping.distinct {
-            true => (self.digest(document), 1),
-            false => (domain, self.grouping.per_site),
+        let (name, most) = match self.grouping.content {
+            Content::Any => (domain, self.grouping.per_site),
+            Content::Digest | Content::Near => (self.content(document), 1),
         };
         let place = self.times.place(document);
         let mut score = place.unwrap_or_else(|| {
@@ -295,10 +344,11 @@ impl SegmentCollector for SegmentGrouped {
         let sites = self.site_hashes();
         let site = |domain: u64| sites.get(&domain).copied().unwrap_or(u64::MAX);
         let mut kept = Vec::new();
-        let mut of_digest = FxHashMap::default();
+        let mut of_content = FxHashMap::default();
+        let is_by_content = self.grouping.content != Content::Any;
         for (name, group) in &self.groups {
-            if self.grouping.distinct {
-                of_digest.insert(*name, group.count);
+            if is_by_content {
+                of_content.insert(*name, group.count);
             }
             kept.extend(group.best.iter().map(|&(score, ordinal, document)| Kept {
                 score,
@@ -307,10 +357,7 @@ impl SegmentCollector for SegmentGrouped {
                 document,
                 bucket: bucket_of(&self.buckets, document),
                 site: site(self.domain(document)),
-                digest: match self.grouping.distinct {
-                    true => *name,
-                    false => self.digest(document),
-                },
+                content: *name,
             }));
         }
         SegmentGroups {
@@ -321,7 +368,7 @@ impl SegmentCollector for SegmentGrouped {
                 .iter()
                 .map(|(domain, count)| (site(*domain), *count))
                 .collect(),
-            of_digest,
+            of_content,
             keys: self.keys,
             counts: self.matches.counts(),
         }

@@ -116,7 +116,7 @@ impl Query for Keys {
 impl Weight for Keys {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
         let documents = self.documents(reader)?;
-        Ok(Box::new(ConstScorer::new(Documents { documents, at: 0 }, boost)))
+        Ok(Box::new(ConstScorer::new(Documents::new(documents), boost)))
     }
 
     fn explain(&self, _: &SegmentReader, _: DocId) -> tantivy::Result<Explanation> {
@@ -125,10 +125,17 @@ impl Weight for Keys {
 }
 
 /// Documents that were found, as tantivy goes through them.
-struct Documents {
+pub(crate) struct Documents {
     /// Ascending.
     documents: Vec<DocId>,
     at: usize,
+}
+
+impl Documents {
+    /// Of documents in ascending order.
+    pub(crate) fn new(documents: Vec<DocId>) -> Documents {
+        Documents { documents, at: 0 }
+    }
 }
 
 impl DocSet for Documents {

@@ -25,6 +25,7 @@ mod compile;
 mod crash;
 mod cursor;
 mod dates;
+mod doc_bits;
 mod document;
 mod error;
 mod explain;
@@ -34,8 +35,11 @@ mod forms;
 mod grouped;
 mod index;
 mod keys;
+mod like_query;
+mod likeness;
 mod live;
 mod near;
+mod near_duplicates;
 mod note;
 mod panics;
 mod phrase_docs;
@@ -48,6 +52,7 @@ mod rows;
 mod schema;
 mod settings;
 mod snippet;
+mod suggest;
 mod view;
 mod visible;
 mod words;
@@ -64,7 +69,8 @@ pub use index::SearchIndex;
 pub use note::{Note, NoteKind};
 pub use profile::{Profile, ProfileError};
 pub use results::{
-    Facet, FacetValue, Group, Hit, Order, Query, Ranking, Results, TextOf, TextSought, YearCount,
+    Facet, FacetValue, Group, Hit, Lines, Order, Query, Ranking, Results, TextOf, TextSought, YearCount,
 };
 pub use settings::Settings;
-pub use snippet::{SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};
+pub use snippet::{Line, SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};
+pub use suggest::{Suggestion, Suggestions};

@@ -31,10 +31,12 @@ pub enum NoteKind {
     UnknownField,
     /// A field has no value, and was left out.
     FieldWithoutValue,
-    /// The value of `site:` is no host name; the filter was left out.
+    /// The value of `site:` or `suffix:` is no host name; the filter was left out.
     NotAHost,
     /// The value of `at:`, `year:`, `from:` or `to:` is no date; the filter was left out.
     NotADate,
+    /// The value of `like:` is not what an answer gave; the filter was left out.
+    NotALikeness,
     /// A `*` that does not end a single word was left out.
     StarIgnored,
     /// The beginning of a word before `*` is too short; it was searched as a word.
@@ -61,13 +63,14 @@ pub enum NoteKind {
 
 impl NoteKind {
     /// All kinds, for descriptions of the interface.
-    pub const ALL: [NoteKind; 17] = [
+    pub const ALL: [NoteKind; 18] = [
         NoteKind::NothingToSearch,
         NoteKind::QuoteNotClosed,
         NoteKind::UnknownField,
         NoteKind::FieldWithoutValue,
         NoteKind::NotAHost,
         NoteKind::NotADate,
+        NoteKind::NotALikeness,
         NoteKind::StarIgnored,
         NoteKind::BeginningTooShort,
         NoteKind::OperatorAlone,
@@ -83,10 +86,12 @@ impl NoteKind {
 }
 
 /// Fields of other search engines, and what comes nearest to them here.
-const MEANT: [(&str, &str); 16] = [
+const MEANT: [(&str, &str); 18] = [
     ("domain", "site"),
     ("host", "site"),
     ("hostname", "site"),
+    ("tld", "suffix"),
+    ("publicsuffix", "suffix"),
     ("intitle", "title"),
     ("allintitle", "title"),
     ("inurl", "url"),
@@ -131,9 +136,12 @@ fn words(kind: NoteKind, part: &str) -> String {
             None => format!("{part}: is not a field and was searched as a word"),
         },
         NoteKind::FieldWithoutValue => format!("{part}: has no value and was left out"),
-        NoteKind::NotAHost => format!("site:{part} is not a host name and was left out"),
+        NoteKind::NotAHost => format!("{part} is not a host name and was left out"),
         NoteKind::NotADate => {
             format!("{part} is not a date (1 to 14 digits or YYYY-MM-DD) and was left out")
+        }
+        NoteKind::NotALikeness => {
+            format!("like:{part} is not what a result gives (16 hexadecimal digits) and was left out")
         }
         NoteKind::StarIgnored => {
             format!("the star in {part} was ignored: it works at the end of a single word")

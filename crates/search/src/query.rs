@@ -28,11 +28,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
 
 /// `query` narrowed by a filter, as text.
 pub(crate) fn narrowed(query: &str, name: &str, value: &str) -> String {
-    let clause = if value.contains(char::is_whitespace) {
-        format!("{name}:\"{value}\"")
-    } else {
-        format!("{name}:{value}")
-    };
+    let clause = parsed::filter_text(name, value);
     if query.is_empty() {
         return clause;
     }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::document::Version;
+use crate::likeness;
 use crate::note::Note;
 use crate::profile::Profile;
-use crate::snippet::Snippet;
+use crate::snippet::{Line, Snippet};
 
 /// What is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Query {
     pub after: Option<String>,
     /// Tell how each score came about.
     pub explain: bool,
-    /// Count domains, years, types and languages over all matches, and by year over all that there are.
+    /// Count domains, years, types, languages, public suffixes and collections over all matches, and by year over all that there are.
     pub facets: bool,
     /// What comes first.
     pub order: Order,
@@ -30,8 +31,23 @@ pub struct Query {
     pub distinct: bool,
     /// What who asks prefers; of no effect in an order that is not by score.
     pub profile: Profile,
+    /// Of results whose texts are near-duplicates the first alone; in place of `distinct`, which it includes.
+    pub near: bool,
+    /// Matches as lines of a concordance, in place of snippets.
+    pub lines: Option<Lines>,
     /// The parts of the ranking that are in use.
     pub ranking: Ranking,
+}
+
+/// Which lines of a concordance are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    /// Lines in all, at least 1: the answer ends before the page that has more than are left of them.
+    pub most: usize,
+    /// Lines of one page; never more than `most`.
+    pub per_page: usize,
+    /// Words before and behind a match.
+    pub words: usize,
 }
 
 /// What comes first.
@@ -92,7 +108,7 @@ pub struct Results {
     /// Where results are grouped: how many matches are the first of their group, or among the first of their site, exactly; else
     /// as `total`.
     pub shown_total: u64,
-    /// If asked for: domain, year, type, language.
+    /// If asked for: domain, year, type, language, suffix, collection.
     pub facets: Vec<Facet>,
     /// If asked for: matches by year, among all that there are of it.
     pub years: Vec<YearCount>,
@@ -121,9 +137,11 @@ pub struct Hit {
     pub version: Version,
     /// The best part of its text.
     pub snippet: Snippet,
+    /// If asked for, in place of the snippet: its matches, in the order of the text.
+    pub lines: Vec<Line>,
     /// Score in points: BM25 and prior; 0 in an order by time.
     pub score: f64,
-    /// Where results are grouped: matches of its registered domain, and with its digest, itself included.
+    /// Where results are grouped: matches of its registered domain, with its digest and like it, itself included.
     pub group: Option<Group>,
     /// If asked for: the parts of the score.
     pub explanation: Option<serde_json::Value>,
@@ -148,6 +166,18 @@ pub struct Group {
     pub of_site: u64,
     /// With its digest; 0 where these are no groups.
     pub of_digest: u64,
+    /// Near-duplicates of its text; 0 where these are no groups.
+    pub of_near: u64,
+    /// Where they are: the likeness of its text, for `like:`.
+    pub likeness: Option<u64>,
+}
+
+impl Group {
+    /// The filter that finds the near-duplicates.
+    pub fn like(&self) -> Option<String> {
+        let likeness = self.likeness.map(likeness::text);
+        likeness.map(|likeness| format!("like:{likeness}"))
+    }
 }
 
 /// Versions captured last in a year.
@@ -164,7 +194,7 @@ pub struct YearCount {
 /// Counts of one field over all matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facet {
-    /// `domain`, `year`, `type` or `language`.
+    /// `domain`, `year`, `type`, `language`, `suffix` or `collection`.
     pub field: String,
     /// The ten most frequent, most frequent first.
     pub values: Vec<FacetValue>,

@@ -20,6 +20,7 @@ use crate::dates;
 use crate::document::{Document, Row, Version};
 use crate::forms::Place;
 use crate::keys;
+use crate::likeness;
 use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 
 /// Changes when anything of the layout changes, words included: an index of another format is built anew.
@@ -27,7 +28,8 @@ use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 /// 4: words keep their written form and have stems; collections and hashes of digests are columns, for rights.
 /// 5: past versions are documents, too; each says since and until when it held.
 /// 6: anchor texts of links to a page.
-pub(crate) const FORMAT: u32 = 6;
+/// 7: public suffixes are a field, and likenesses of texts a column; documents that are no pages.
+pub(crate) const FORMAT: u32 = 7;
 
 /// Names of the tokenizers behind `body`, `stems`, and the fields with both.
 const WORDS: &str = "words";
@@ -46,12 +48,14 @@ const KEY_BYTES_MAX: usize = 60_000;
 /// Names of fast fields.
 pub(crate) const KEY: &str = "key";
 pub(crate) const DOMAIN: &str = "domain";
+pub(crate) const SUFFIX: &str = "suffix";
 pub(crate) const MIME: &str = "mime";
 pub(crate) const LANGUAGE: &str = "language";
 pub(crate) const DATE: &str = "date";
 pub(crate) const HASH: &str = "hash";
 pub(crate) const COLLECTION_OF: &str = "collection_of";
 pub(crate) const DIGEST: &str = "digest";
+pub(crate) const LIKENESS: &str = "likeness";
 pub(crate) const UNTIL: &str = "until";
 
 /// In column [`UNTIL`]: there is nothing after it.
@@ -90,6 +94,8 @@ pub(crate) struct Fields {
     pub(crate) collection: Field,
     /// Registered domain, for counting.
     domain: Field,
+    /// What is above it by the Public Suffix List.
+    pub(crate) suffix: Field,
     /// MIME type, for counting.
     mime: Field,
     /// Primary subtag of the language, for counting.
@@ -98,6 +104,8 @@ pub(crate) struct Fields {
     collection_of: Field,
     /// Hash of the digest of the same captures, in the same order.
     digest: Field,
+    /// How the text is, to find what is like it.
+    likeness: Field,
     /// 14 digits.
     pub(crate) date: Field,
     /// 14 digits: from when on it was what the URL gave.
@@ -141,12 +149,14 @@ pub(crate) fn schema() -> (Schema, Fields) {
         site: builder.add_text_field("site", exact.clone()),
         kind: builder.add_text_field("kind", exact.clone()),
         lang: builder.add_text_field("lang", exact.clone()),
-        collection: builder.add_text_field("collection", exact),
+        collection: builder.add_text_field("collection", exact.clone()),
         domain: builder.add_text_field(DOMAIN, counted.clone()),
+        suffix: builder.add_text_field(SUFFIX, exact.set_fast("raw")),
         mime: builder.add_text_field(MIME, counted.clone()),
         language: builder.add_text_field(LANGUAGE, counted.clone()),
         collection_of: builder.add_text_field(COLLECTION_OF, counted),
         digest: builder.add_u64_field(DIGEST, number.clone()),
+        likeness: builder.add_u64_field(LIKENESS, number.clone()),
         date: builder.add_u64_field(DATE, number.clone()),
         since: builder.add_u64_field("since", number.clone()),
         until: builder.add_u64_field(UNTIL, number),
@@ -219,6 +229,10 @@ impl Fields {
         }
         encoded.add_text(self.collection, &document.collection);
         encoded.add_text(self.domain, &document.domain);
+        encoded.add_text(
+            self.suffix,
+            urlkey::suffix_of_host(&document.host).unwrap_or_default(),
+        );
         encoded.add_text(self.mime, &document.mime);
         encoded.add_text(self.language, primary);
         encoded.add_text(self.collection_of, &document.collection);
@@ -227,6 +241,7 @@ impl Fields {
             encoded.add_text(self.collection_of, collection);
             encoded.add_u64(self.digest, keys::hash(digest));
         }
+        encoded.add_u64(self.likeness, likeness_of(document));
         encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));
         let version = &document.version;
         encoded.add_u64(self.since, dates::digits_of_ms(version.since_ms));
@@ -234,6 +249,15 @@ impl Fields {
         encoded.add_bytes(self.row, &Row::encode(document));
         encoded
     }
+}
+
+/// The likeness of a document's text. One without words is like those with its digest, or like no other.
+fn likeness_of(document: &Document) -> u64 {
+    let of_text = likeness::of_text(&document.text);
+    of_text.unwrap_or_else(|| match document.digest.as_str() {
+        "" => keys::hash(&identity(&document.url_key, &document.version)),
+        digest => keys::hash(digest),
+    })
 }
 
 /// What a document is held under: the key, and of a past version when it began. Those of a key follow it in order, before every

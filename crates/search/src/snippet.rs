@@ -1,12 +1,14 @@
 //! The part of a text to show with a result: around the closest matches of most phrases.
 
 mod finder;
+mod lines;
 mod parts;
 mod window;
 
 use std::ops::Range;
 
 use finder::{Finder, FoundWord, Scan};
+pub use lines::Line;
 use parts::PartsBuilder;
 pub use parts::{Snippet, SnippetPart};
 use window::{Span, best_group, boundary_before, window};

@@ -42,6 +42,11 @@ impl Bits {
         Bits((0..count.div_ceil(64)).map(word).collect())
     }
 
+    /// Bits that were set elsewhere, 64 to a word, the least first.
+    pub(crate) fn of_words(words: Vec<u64>) -> Bits {
+        Bits(words.into())
+    }
+
     /// Whether the bit of a document is set; of one that is not in the segment, no.
     pub(crate) fn has(&self, document: DocId) -> bool {
         let word = self.0.get(document as usize / 64);

@@ -169,6 +169,10 @@ fn facets_count_all_matches_and_narrow() {
         ["2008 2 root zone year:2008", "2017 1 root zone year:2017"]
     );
     assert_eq!(facet("language")[1], "de 1 root zone lang:de");
+    assert_eq!(
+        facet("suffix"),
+        ["org 2 root zone suffix:org", "net 1 root zone suffix:net"]
+    );
     for facet in &results.facets {
         for value in &facet.values {
             assert_eq!(
@@ -179,6 +183,48 @@ fn facets_count_all_matches_and_narrow() {
             );
         }
     }
+}
+
+/// A suffix is what is above the registered domain, and a label can be any text.
+#[test]
+fn suffixes_and_collections_are_facets() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let of_host = |name: &str, host: &str, collection: &str| {
+        let mut document = page(name, "root", "zone");
+        document.host = host.to_owned();
+        document.collection = collection.to_owned();
+        upsert(document)
+    };
+    let changes = [
+        of_host("1", "www.example.co.uk", "crawl 1"),
+        of_host("2", "example.uk", "crawl 1"),
+        of_host("3", "someone.github.io", "at:noon"),
+        of_host("4", "192.168.1.1", ""),
+        of_host("5", "co.uk", "x"),
+    ];
+    index.apply(1, changes).unwrap();
+    index.flush().unwrap();
+    let found = ask(&index, "root", 10);
+    let facet = |name: &str| {
+        let facet = found.facets.iter().find(|facet| facet.field == name).unwrap();
+        let values = facet.values.iter();
+        values
+            .map(|value| (value.value.as_str(), value.count))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(facet("suffix"), [("co.uk", 2), ("github.io", 1), ("uk", 1)]);
+    assert_eq!(facet("collection"), [("crawl 1", 2), ("at:noon", 1), ("x", 1)]);
+    let narrowing = found.facets.iter();
+    for facet in narrowing.filter(|facet| matches!(facet.field.as_str(), "suffix" | "collection")) {
+        for value in &facet.values {
+            let narrowed = ask(&index, &value.query, 10);
+            assert_eq!(narrowed.total, value.count, "{}", value.query);
+        }
+    }
+    assert_eq!(ask(&index, "suffix:uk", 10).total, 1);
+    assert_eq!(ask(&index, "site:uk", 10).total, 3);
+    assert_eq!(ask(&index, "root -suffix:co.uk", 10).total, 3);
 }
 
 #[test]

@@ -79,10 +79,50 @@ const WORDS: [&str; 12] = [
     "root", "zone", "name", "server", "page", "archive", "link", "text", "old", "new", "map", "key",
 ];
 
+fn long_text(number: usize) -> Vec<&'static str> {
+    let mut dice = Dice(number as u64 + 77);
+    (0..150).map(|_| WORDS[dice.below(WORDS.len())]).collect()
+}
+
+/// SimHash over shingles of three words, written plainly.
+fn likeness(document: &Document) -> u64 {
+    let mixed = |hash: u64| {
+        let hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^ (hash >> 31)
+    };
+    let of_word = |word: &str| {
+        word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    };
+    let mut hashes: Vec<u64> = document.text.split_whitespace().map(of_word).collect();
+    while hashes.len() < 3 {
+        hashes.insert(0, 0);
+    }
+    let shingles: BTreeSet<u64> = hashes
+        .windows(3)
+        .map(|words| words.iter().fold(0, |hash, word| mixed(hash ^ word)))
+        .collect();
+    (0..64).fold(0, |bits, bit| {
+        let with_it = shingles.iter().filter(|shingle| *shingle >> bit & 1 == 1).count();
+        bits | u64::from(with_it > shingles.len() / 2) << bit
+    })
+}
+
 fn random_page(dice: &mut Dice, keys: usize) -> Document {
     let name = dice.below(keys);
     let words = 1 + dice.below(30);
-    let text: Vec<&str> = (0..words).map(|_| WORDS[dice.below(WORDS.len())]).collect();
+    let mut text: Vec<&str> = (0..words).map(|_| WORDS[dice.below(WORDS.len())]).collect();
+    if dice.below(3) == 0 {
+        // One of three long texts, with a word here and there that is another.
+        text = long_text(name % 3);
+        for _ in 0..dice.below(4) {
+            let at = dice.below(text.len());
+            text[at] = "changed";
+        }
+    }
     let domain = format!("d{}.org", name % 7);
     Document {
         inlink_bucket: dice.below(5) as u8,
@@ -310,6 +350,58 @@ fn check_lists(index: &SearchIndex, model: &Model) {
     }
 }
 
+/// Near-duplicates are passed over as comparing each result with all that are shown before it does.
+fn check_near(index: &SearchIndex, model: &Model) {
+    let name = |key: &str, version: Version| (key.to_owned(), version.since_ms, version.until_ms);
+    let keys = model.keys.values();
+    let documents = keys.flat_map(|of_key| of_key.past.values().chain(&of_key.current));
+    let likenesses: BTreeMap<_, (u64, &str)> = documents
+        .map(|d| (name(&d.url_key, d.version), (likeness(d), d.domain.as_str())))
+        .collect();
+    let of_hit = |hit: &Hit| likenesses[&name(&hit.url_key, hit.version)];
+    let are_near = |a: u64, b: u64| (a ^ b).count_ones() <= 6;
+    for (text, all_versions, per_site) in [("root", false, 0), ("root OR zone", true, 0), (ALL, true, 2)] {
+        let query = |near| Query {
+            text: text.to_owned(),
+            limit: 400,
+            all_versions,
+            per_site: if near { per_site } else { 0 },
+            near,
+            ..Query::default()
+        };
+        let (plain, found) = (all_of(index, query(false)), all_of(index, query(true)));
+        let (mut met, mut sites) = (Vec::<u64>::new(), BTreeMap::new());
+        let expected = plain.hits.iter().filter(|hit| {
+            let (likeness, domain) = of_hit(hit);
+            if met.iter().any(|other| are_near(*other, likeness)) {
+                return false;
+            }
+            met.push(likeness);
+            let of_site: &mut usize = sites.entry(domain).or_default();
+            *of_site += 1;
+            per_site == 0 || *of_site <= per_site
+        });
+        let expected: Vec<_> = expected.map(|hit| name(&hit.url_key, hit.version)).collect();
+        let shown = found.hits.iter().map(|hit| name(&hit.url_key, hit.version));
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{text}");
+        assert_eq!(found.total, plain.total, "{text}");
+        for hit in found.hits.iter().take(2) {
+            let (likeness, group) = (of_hit(hit).0, hit.group.unwrap());
+            let near = plain
+                .hits
+                .iter()
+                .filter(|other| are_near(of_hit(other).0, likeness));
+            assert_eq!(group.of_near, near.count() as u64, "{text}");
+            // Adding the filter finds just these.
+            let like = Query {
+                text: format!("{text} {}", group.like().unwrap()),
+                ..query(false)
+            };
+            assert_eq!(all_of(index, like).total, group.of_near, "{text}");
+        }
+    }
+}
+
 /// The versions that hold at a time, or from and to one, among pages without a certain word: all.
 fn check_time(index: &SearchIndex, model: &Model) {
     let all_versions = || {
@@ -469,6 +561,7 @@ pub(crate) fn check(index: &SearchIndex, model: &Model) {
     check_time(index, model);
     check_lists(index, model);
     check_profiles(index, model);
+    check_near(index, model);
     assert_eq!(index.check(model.held()), Ok(Vec::new()));
     for query in QUERIES {
         assert_eq!(all(index, query), all(&fresh, query), "{query}");

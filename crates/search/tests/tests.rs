@@ -5,4 +5,5 @@ mod crash;
 mod forms;
 mod model;
 mod replaced;
+mod suggest;
 mod support;

@@ -21,9 +21,10 @@ use crate::who_asks::Asking;
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 28] = [
+const OF_THE_ARCHIVE: [&str; 33] = [
     "/",
     "/search",
+    "/trends",
     "/page",
     "/page/diff",
     "/page/inlinks",
@@ -38,6 +39,10 @@ const OF_THE_ARCHIVE: [&str; 28] = [
     "/sandbox/content",
     "/api/v1/search",
     "/api/v1/search/export",
+    "/api/v1/search/concordance",
+    "/api/v1/suggest",
+    "/search.atom",
+    "/api/v1/trends",
     "/api/v1/page",
     "/api/v1/diff",
     "/api/v1/inlinks",

@@ -74,6 +74,11 @@ pub(crate) fn search(query: &str) -> String {
     format!("/search?q={}", escaped(query))
 }
 
+/// `/trends?q=...`
+pub(crate) fn trends(query: &str) -> String {
+    with("/trends", &[("q", Some(query))])
+}
+
 /// `/record?url=...&at=...`
 pub(crate) fn record(url: &str, at: Option<&At>) -> String {
     at_capture("/record", url, at)

@@ -22,6 +22,14 @@ impl Query {
             .find(|value| !value.is_empty())
     }
 
+    /// All values of `name` that are not empty.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.0.iter().filter(move |(n, _)| n == name);
+        values
+            .map(|(_, value)| value.trim())
+            .filter(|value| !value.is_empty())
+    }
+
     pub(crate) fn owned(&self, name: &str) -> Option<String> {
         self.get(name).map(str::to_owned)
     }

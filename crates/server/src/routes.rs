@@ -26,7 +26,7 @@ use crate::sql;
 use crate::state::{Common, State};
 
 /// Paths whose failures are JSON. The failures of all others are pages.
-const FOR_PROGRAMS: [&str; 4] = ["/api", "/cdx", "/record", "/metrics"];
+const FOR_PROGRAMS: [&str; 5] = ["/api", "/cdx", "/record", "/metrics", "/search.atom"];
 
 /// Path that tells whether the server runs.
 pub(crate) const HEALTH_PATH: &str = "/healthz";

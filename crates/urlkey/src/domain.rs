@@ -22,6 +22,17 @@ pub fn domain_of_host(host: &str) -> &str {
     host.get(host.len().saturating_sub(length)..).unwrap_or(host)
 }
 
+/// Returns the public suffix of a host (`co.uk` of `www.example.co.uk`): what is above its registered domain, or the host itself where it is
+/// a suffix. An IP address has none. `host` must be lower case and in punycode, as in keys.
+pub fn suffix_of_host(host: &str) -> Option<&str> {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    if host.is_empty() || is_address(host.rsplit('.').next(), host) {
+        return None;
+    }
+    let length = suffix_length(&mut host.rsplit('.').map(str::as_bytes));
+    Some(host.get(host.len().saturating_sub(length)..).unwrap_or(host))
+}
+
 /// Returns the registered domain of the host of a URL key, or an empty string for keys of other schemes.
 pub fn domain_of_key(url_key: &str) -> String {
     let domain = domain_key_of_key(url_key);
@@ -75,4 +86,23 @@ fn domain_length<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> usize {
         }
     }
     length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::suffix_of_host;
+
+    #[test]
+    fn a_suffix_is_above_the_registered_domain() {
+        let check = |host: &str, suffix: Option<&str>| assert_eq!(suffix_of_host(host), suffix, "{host}");
+        check("www.example.co.uk", Some("co.uk"));
+        check("someone.github.io", Some("github.io"));
+        check("co.uk", Some("co.uk"));
+        check("localhost", Some("localhost"));
+        check("a.unheard-of.", Some("unheard-of"));
+        check("192.168.1.1", None);
+        check("[::1]", None);
+        check("::1", None);
+        check("", None);
+    }
 }

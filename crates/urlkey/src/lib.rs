@@ -39,7 +39,7 @@ mod range;
 mod session;
 mod split;
 
-pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain};
+pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain, suffix_of_host};
 pub use error::KeyError;
 pub use host::{host_of_key, host_of_url, host_without_www};
 pub use key::{url_key, url_key_into};

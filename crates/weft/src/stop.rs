@@ -65,6 +65,13 @@ impl Stop {
         }
     }
 
+    /// Waits until a stop is asked for, but no longer than `time`; whether it was.
+    pub(crate) fn wait_for(&self, time: Duration) -> bool {
+        let asked = self.lock();
+        let waited = self.state.1.wait_timeout_while(asked, time, |asked| !*asked);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
     /// Like [`Stop::wait`], for async code.
     pub(crate) async fn stopped(&self) {
         let mut told = std::pin::pin!(self.told.notified());

@@ -8,6 +8,7 @@ mod basis;
 mod cdx;
 mod cdx_walk;
 mod check;
+mod concordance;
 mod cursor;
 mod diff;
 mod domain;
@@ -27,8 +28,10 @@ mod search;
 mod seen;
 mod sight;
 mod status;
+mod suggest;
 mod takedown;
 mod time;
+mod trends;
 
 use std::io::Write;
 use std::sync::Arc;

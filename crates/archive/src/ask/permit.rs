@@ -37,6 +37,9 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::Cdx(_)
         | Question::CdxBlocks(_)
         | Question::Search(_)
+        | Question::Concordance(_)
+        | Question::Suggest(_)
+        | Question::Trends(_)
         | Question::Record(_)
         | Question::Sight(_) => None,
         Question::Status(_) => Some("the state of the archive"),

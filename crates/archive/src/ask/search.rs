@@ -2,26 +2,17 @@
 
 use std::sync::Arc;
 
-use search::{Hit, Profile, Query, TextSought};
+use search::{Hit, Profile, Query, Results, SearchError, TextSought};
 
 use super::basis::Basis;
 use super::cursor;
 use super::seen::Seen;
 use crate::AskError;
+use crate::open_archive::OpenArchive;
 use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion, YearCount};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
-    let Basis { open, sight, .. } = basis;
-    let seen = basis.seen();
-    if question
-        .after
-        .as_deref()
-        .is_some_and(|after| !search::is_cursor(after))
-    {
-        return Err(AskError::bad_request(cursor::NO_CURSOR));
-    }
     let profile: Profile = question.prefer.parse().map_err(AskError::bad_request)?;
-    open.freshen_search().map_err(AskError::internal)?;
     let query = Query {
         text: question.query.clone(),
         limit: question.limit,
@@ -33,23 +24,11 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         per_site: question.per_site,
         distinct: question.distinct,
         profile,
+        near: question.near,
         ..Query::default()
     };
-    let text_of = |sought: &TextSought<'_>| match sought.past {
-        None => seen.shown(sought.url_key).ok().and_then(|page| page.text),
-        Some(name) => seen
-            .past_text(sought.url_key, name?)
-            .ok()
-            .flatten()
-            .map(Arc::from),
-    };
-    let results = open.search.search(&query, sight, &text_of).map_err(|error| {
-        AskError::internal(format!(
-            "{error}; {} may be damaged (`weft verify` says): {}",
-            open.search_folder(),
-            open.remake_search()
-        ))
-    })?;
+    let seen = basis.seen();
+    let results = found(basis, &seen, &query)?;
     let hits = results.hits.into_iter().map(|hit| search_hit(&seen, hit));
     Ok(SearchBody {
         query: question.query.clone(),
@@ -64,6 +43,38 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         years: results.years.into_iter().map(year).collect(),
         next: results.next,
     })
+}
+
+/// What the search index has for a query, with texts as `seen` shows them.
+pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result<Results, AskError> {
+    let Basis { open, sight, .. } = basis;
+    if query
+        .after
+        .as_deref()
+        .is_some_and(|after| !search::is_cursor(after))
+    {
+        return Err(AskError::bad_request(cursor::NO_CURSOR));
+    }
+    open.freshen_search().map_err(AskError::internal)?;
+    let text_of = |sought: &TextSought<'_>| match sought.past {
+        None => seen.shown(sought.url_key).ok().and_then(|page| page.text),
+        Some(name) => seen
+            .past_text(sought.url_key, name?)
+            .ok()
+            .flatten()
+            .map(Arc::from),
+    };
+    let found = open.search.search(query, sight, &text_of);
+    found.map_err(|error| damaged(open, &error))
+}
+
+/// Why the search index could not be read.
+pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
+    AskError::internal(format!(
+        "{error}; {} may be damaged (`weft verify` says): {}",
+        open.search_folder(),
+        open.remake_search()
+    ))
 }
 
 fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
@@ -87,6 +98,8 @@ fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
         score: hit.score,
         of_site: group(hit.group.map(|group| group.of_site)),
         of_digest: group(hit.group.map(|group| group.of_digest)),
+        of_near: group(hit.group.map(|group| group.of_near)),
+        like: hit.group.and_then(|group| group.like()),
         explanation: hit.explanation,
     })
 }
@@ -96,7 +109,7 @@ fn group(count: Option<u64>) -> Option<u64> {
     count.filter(|count| *count > 0)
 }
 
-fn year(count: search::YearCount) -> YearCount {
+pub(super) fn year(count: search::YearCount) -> YearCount {
     YearCount {
         year: count.year,
         count: count.count,

@@ -45,6 +45,12 @@ macro_rules! questions {
             RightsTest(RightsTestBody) { RightsTest(RightsTest) => rights::test }
             /// Results of a search.
             Search(SearchBody) { Search(SearchQuestion) => search::search }
+            /// Matches with the words around them.
+            Concordance(ConcordanceBody) { Concordance(ConcordanceQuestion) => concordance::concordance }
+            /// Completions of what is typed.
+            Suggestions(SuggestionsBody) { Suggest(Suggest) => suggest::suggest }
+            /// How often queries match in each year.
+            Trends(TrendsBody) { Trends(Trends) => trends::trends }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
             /// One load.

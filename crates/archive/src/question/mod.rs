@@ -6,6 +6,7 @@
 //! `--json` and `/api/v1` print [`Answer`] unchanged.
 
 mod cdx;
+mod concordance;
 mod diff;
 mod domains;
 mod dump;
@@ -20,14 +21,16 @@ mod rights;
 mod search;
 mod sight;
 mod status;
+mod suggest;
 mod takedown;
+mod trends;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cdx::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*, record::*,
-    rights::*, search::*, sight::*, status::*, takedown::*,
+    cdx::*, concordance::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*,
+    record::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

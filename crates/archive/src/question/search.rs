@@ -19,7 +19,7 @@ pub struct SearchQuestion {
     pub after: Option<String>,
     /// Whether each result explains its score.
     pub explain: bool,
-    /// Whether to count all results by domain, year, type and language.
+    /// Whether to count all results by domain, year, type, language, public suffix and collection.
     pub facets: bool,
     /// What comes first.
     pub order: SearchOrder,
@@ -31,6 +31,8 @@ pub struct SearchQuestion {
     pub distinct: bool,
     /// What who asks prefers, as a profile (`lang:de site:example.org^40`): the best results are put in order by it.
     pub prefer: String,
+    /// Whether of results whose texts are nearly the same the first is shown alone; in place of `distinct`, which it includes.
+    pub near: bool,
 }
 
 /// Results of a search.
@@ -45,7 +47,7 @@ pub struct SearchBody {
     pub notes: Vec<SearchNote>,
     /// Number of all results, including those that are not in this answer.
     pub total: u64,
-    /// How many of these are shown, from the first answer to the last: fewer than all where the question sets `per_site` or `distinct`.
+    /// How many of these are shown, from the first answer to the last: fewer than all where the question sets `per_site`, `distinct` or `near`.
     pub shown_total: u64,
     /// Epoch that the search index covers.
     pub search_epoch: u64,
@@ -102,6 +104,11 @@ pub struct SearchHit {
     pub of_site: Option<u64>,
     /// With `distinct`: how many results have the same content.
     pub of_digest: Option<u64>,
+    /// With `near`: how many results have nearly the same text, itself included.
+    pub of_near: Option<u64>,
+    /// With `near`: the part of a query that finds these.
+    #[schemars(example = &"like:0123456789abcdef")]
+    pub like: Option<String>,
     /// How the score was computed; absent unless the question set `explain`.
     pub explanation: Option<serde_json::Value>,
 }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use archive::cdx::{Collapse, Field, Order};
 use archive::question::{
-    Body, CdxBlocksQuestion, CdxQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, LoadInput,
-    LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight, Top,
+    Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
+    LoadInput, LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight,
+    Suggest, Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
 use rights::Groups;
@@ -255,8 +256,10 @@ fn archive(root: &Path, name: &str, open: &LoadInput, hidden: &[Written]) -> Arc
 /// An answer as a client gets it, without how long it took.
 fn answer(archive: &Archive, question: &Question) -> Result<(u64, Body), AskError> {
     let mut answer = archive.ask(question.clone())?;
-    if let Body::Search(body) = &mut answer.body {
-        body.took_ms = 0.0;
+    match &mut answer.body {
+        Body::Search(body) => body.took_ms = 0.0,
+        Body::Concordance(body) => body.took_ms = 0.0,
+        _ => {}
     }
     Ok((answer.epoch, answer.body))
 }
@@ -270,6 +273,7 @@ fn next_of(body: &Body) -> Option<String> {
         Body::Cdx(body) => body.next.clone(),
         Body::CdxBlocks(body) => body.next.clone(),
         Body::Search(body) => body.next.clone(),
+        Body::Concordance(body) => body.next.clone(),
         _ => None,
     }
 }
@@ -283,6 +287,7 @@ fn go_on(question: &mut Question, next: String) {
         Question::Cdx(question) => &mut question.after,
         Question::CdxBlocks(question) => &mut question.after,
         Question::Search(question) => &mut question.after,
+        Question::Concordance(question) => &mut question.after,
         _ => return,
     };
     *after = Some(next);
@@ -450,6 +455,18 @@ fn searches() -> Vec<Question> {
             };
             let _ = write!(text, "{part} ");
         }
+        if numbers.below(5) == 0 {
+            return ConcordanceQuestion {
+                query: text,
+                limit: 1 + numbers.below(10),
+                per_page: numbers.below(4),
+                context: numbers.below(4),
+                after: None,
+                order: *numbers.of(&[SearchOrder::Relevance, SearchOrder::Newest]),
+                all_versions: numbers.below(4) == 0,
+            }
+            .into();
+        }
         SearchQuestion {
             query: text,
             limit: 1 + numbers.below(10),
@@ -469,10 +486,29 @@ fn searches() -> Vec<Question> {
                     "place:www.museum.org from:2012",
                 ])
                 .to_string(),
+            near: numbers.below(3) == 0,
         }
         .into()
     };
-    (0..QUERIES).map(|_| query()).collect()
+    let trends: Question = Trends {
+        queries: ["river", "zyzzyva", "river -quokka year:2020", "nowhere river"]
+            .map(str::to_owned)
+            .into(),
+    }
+    .into();
+    (0..QUERIES).map(|_| query()).chain([trends]).collect()
+}
+
+/// Beginnings of all words, alone and behind others.
+fn suggestions() -> Vec<Question> {
+    let words: Vec<&str> = WORDS.iter().chain(&SECRETS).copied().collect();
+    let mut texts: Vec<String> = words.iter().map(|word| word[..2].to_owned()).collect();
+    texts.extend(words.iter().map(|word| format!("river {}", &word[..3])));
+    texts.extend(words.iter().map(|word| format!("site:museum.org -stone {word}")));
+    texts.extend(SECRETS.iter().map(|secret| format!("{secret} ri")));
+    texts.extend(["h", "hi", "ht", "s0", "20"].map(str::to_owned));
+    let suggest = |text| Suggest { text, limit: 5 }.into();
+    texts.into_iter().map(suggest).collect()
 }
 
 /// Asks both to the end of each answer.
@@ -558,18 +594,27 @@ fn check(pair: &Pair, name: &str, rules: &str) {
     let of_many = many.seen_by(Groups::public());
     let lower_of_few = few.seen_by(Groups::listed("unheard-of"));
     let (about_urls, about_ranges, searches) = (questions_about_urls(), questions_about_ranges(), searches());
-    for questions in [&about_urls, &about_ranges, &searches] {
+    let suggestions = suggestions();
+    for questions in [&about_urls, &about_ranges, &searches, &suggestions] {
         compare(name, &of_many, &lower_of_few, questions);
     }
     // And it is right, not only the same: the archive without hidden captures shows its owner just that.
-    for questions in [&about_urls, &about_ranges] {
+    for questions in [&about_urls, &about_ranges, &suggestions] {
         compare(name, &of_many, few, questions);
     }
     // Those who may see everything get what the owner gets.
     let staff = many.seen_by(Groups::listed("staff"));
-    for questions in [&about_urls, &about_ranges, &searches] {
+    for questions in [&about_urls, &about_ranges, &searches, &suggestions] {
         compare(name, &staff, many, questions);
     }
+    // What is compared is something.
+    let rows = |archive: &Archive, text: &str| {
+        let text = text.to_owned();
+        archive.ask(Suggest { text, limit: 5 }).unwrap().body.rows
+    };
+    assert_eq!(rows(many, "zyzz")[0].word, "zyzzyva", "{name}");
+    assert_eq!(rows(&of_many, "zyzz"), [], "{name}");
+    assert_eq!(rows(&of_many, "riv")[0].word, "river", "{name}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::pieces::{is_quote, reads_as_value};
+use crate::likeness;
 use crate::note::Note;
 use crate::visible::Versions;
 use crate::words::{self, Word};
@@ -33,6 +34,8 @@ pub(crate) enum Leaf {
     Words(Phrase),
     /// A host or domain, with all below it.
     Site(String),
+    /// A public suffix, with nothing of the domains below it that are suffixes themselves.
+    Suffix(String),
     /// A MIME type, part of one, or a beginning of one (with a slash).
     Type(String),
     /// A language; `en` holds for `en-GB` too.
@@ -48,6 +51,8 @@ pub(crate) enum Leaf {
     At { value: String, last: u64 },
     /// A collection.
     Collection(String),
+    /// Near-duplicates of the text with this likeness.
+    Like(u64),
 }
 
 /// Where words are looked for.
@@ -178,19 +183,26 @@ impl fmt::Display for Leaf {
         match self {
             Leaf::Words(phrase) => phrase.fmt(f),
             Leaf::Site(host) => write!(f, "site:{host}"),
+            Leaf::Suffix(suffix) => write!(f, "suffix:{suffix}"),
             Leaf::Type(value) => write_value(f, "type", value),
             Leaf::Language(value) => write_value(f, "lang", value),
             Leaf::Date { name, value, .. } => write_value(f, name, value),
             Leaf::At { value, .. } => write_value(f, "at", value),
             Leaf::Collection(value) => write_value(f, "collection", value),
+            Leaf::Like(likeness) => write!(f, "like:{}", likeness::text(*likeness)),
         }
     }
 }
 
 fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
+    f.write_str(&filter_text(name, value))
+}
+
+/// A filter as it is written.
+pub(super) fn filter_text(name: &str, value: &str) -> String {
     let text = format!("{name}:{value}");
-    if reads_as_value(&text, value) {
-        return f.write_str(&text);
+    match reads_as_value(&text, value) {
+        true => text,
+        false => format!("{name}:\"{}\"", value.replace(is_quote, " ")),
     }
-    write!(f, "{name}:\"{}\"", value.replace(is_quote, " "))
 }

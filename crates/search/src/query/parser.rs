@@ -3,6 +3,7 @@
 use super::parsed::{Clause, Leaf, Parsed, Part, Phrase};
 use super::pieces::{Piece, is_operator, is_or, reads_as_word};
 use crate::dates;
+use crate::likeness;
 use crate::note::{Note, NoteKind};
 use crate::words::{self, Word, Words};
 
@@ -221,23 +222,33 @@ impl Parser {
 
     fn filter(&mut self, name: &str, value: &str) -> Option<Leaf> {
         match name {
-            "site" => self.site(value),
+            "site" => self.site(value).map(Leaf::Site),
+            "suffix" => self.site(value).map(Leaf::Suffix),
             "type" | "filetype" => Some(Leaf::Type(value.to_lowercase())),
             "lang" | "language" => Some(Leaf::Language(value.to_lowercase())),
             "year" => self.date("year", value),
             "from" => self.date("from", value),
             "to" => self.date("to", value),
             "at" => self.at(value),
+            "like" => self.like(value),
             _ => Some(Leaf::Collection(value.to_owned())),
         }
     }
 
-    fn site(&mut self, value: &str) -> Option<Leaf> {
+    fn site(&mut self, value: &str) -> Option<String> {
         let host = host_of(value);
         if host.is_none() {
             self.note(NoteKind::NotAHost, value);
         }
-        host.map(Leaf::Site)
+        host
+    }
+
+    fn like(&mut self, value: &str) -> Option<Leaf> {
+        let likeness = likeness::read(value);
+        if likeness.is_none() {
+            self.note(NoteKind::NotALikeness, value);
+        }
+        likeness.map(Leaf::Like)
     }
 
     fn date(&mut self, name: &'static str, value: &str) -> Option<Leaf> {

@@ -3,10 +3,11 @@
 use crate::note;
 
 /// Names before a colon.
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 14] = [
     "title",
     "url",
     "site",
+    "suffix",
     "type",
     "lang",
     "language",
@@ -15,6 +16,7 @@ const FIELDS: [&str; 12] = [
     "to",
     "at",
     "collection",
+    "like",
     "filetype",
 ];
 

@@ -1,5 +1,6 @@
 //! The JSON API: each route asks its question and returns the answer unchanged.
 
+mod atom;
 pub(crate) mod cdx;
 mod export;
 mod files;
@@ -52,6 +53,12 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
         Serves::Export => get(
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
                 export::file(&state.asker, &arguments(query, path)?)
+            },
+        ),
+        Serves::Atom => get(
+            move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
+                let host = asked.get(header::HOST).and_then(|host| host.to_str().ok());
+                atom::feed(&state.asker, &arguments(query, path)?, host.unwrap_or_default()).await
             },
         ),
         Serves::Record => get(

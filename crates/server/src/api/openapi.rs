@@ -65,7 +65,7 @@ fn operation_id(endpoint: &Endpoint) -> String {
         .trim_start_matches("/api/v1")
         .trim_start_matches('/');
     let words: String = path.chars().filter(|c| !"{}".contains(*c)).collect();
-    format!("{}_{}", endpoint.method, words.replace('/', "_"))
+    format!("{}_{}", endpoint.method, words.replace(['/', '.'], "_"))
 }
 
 fn success(serves: &Serves) -> Value {
@@ -92,6 +92,7 @@ fn success(serves: &Serves) -> Value {
         Serves::Cdx(_) => return captures(),
         // As its input is stored.
         Serves::Record => ("A file with one record", &record_media[..], text),
+        Serves::Atom => ("An Atom feed (RFC 4287)", &[super::atom::MEDIA_TYPE][..], text),
         Serves::Export => (
             "All results",
             &["application/jsonl", "text/csv", "text/x-cdxj"][..],

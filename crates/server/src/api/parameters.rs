@@ -36,6 +36,16 @@ pub(super) const AFTER: Parameter = query(
     Kind::Text,
     "`next` of the answer before, for the rows that follow",
 );
+pub(super) const SORT: Parameter = query(
+    "sort",
+    Kind::OneOf(&["relevance", "newest", "oldest", "url"]),
+    "what comes first: the best match, what was captured last or first, or the least address",
+);
+pub(super) const ALL_VERSIONS: Parameter = query(
+    "all_versions",
+    Kind::Flag,
+    "search past versions of pages, too, also without at:, from: or to:",
+);
 pub(super) const JOB: Parameter = Parameter {
     name: "id",
     place: Place::Path,

@@ -2,9 +2,9 @@
 
 use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
-    CdxQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs, Ledger, LedgerState, MatchType,
-    Outlinks, Page, Quarantine, Question, Record, Rights, SearchOrder, SearchQuestion, Stages, Status,
-    Takedowns, Top,
+    CONTEXT_WORDS, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs,
+    LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record, Rights,
+    SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 
 use super::parameters::*;
@@ -34,6 +34,8 @@ pub(crate) enum Serves {
     Cdx(Dialect),
     /// All results of a search, streamed.
     Export,
+    /// The newest results of a search, as a feed.
+    Atom,
     /// A record's bytes.
     Record,
     /// How the attached store is doing.
@@ -69,7 +71,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: &[
             required(
                 "q",
-                "words, \"phrases\", -words, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, \
+                "words, \"phrases\", -words, OR, beginnings (archiv*), title:, url:, site:, suffix:, type:, lang:, year:, \
                  at:, from:, to:, collection:; what is not used of it is in `notes`",
             ),
             limit(20),
@@ -82,18 +84,10 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             query(
                 "facets",
                 Kind::Flag,
-                "count the results by domain, year, type and language",
+                "count the results by domain, year, type, language, public suffix and collection",
             ),
-            query(
-                "sort",
-                Kind::OneOf(&["relevance", "newest", "oldest", "url"]),
-                "what comes first: the best match, what was captured last or first, or the least address",
-            ),
-            query(
-                "all_versions",
-                Kind::Flag,
-                "search past versions of pages, too, also without at:, from: or to:",
-            ),
+            SORT,
+            ALL_VERSIONS,
             query(
                 "per_site",
                 Kind::Number,
@@ -109,10 +103,74 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::Text,
                 "show first, of the best 1,000 results, what is preferred: lang:, site:, place:, collection:, type:, from: and to:, each worth 20 per cent of a score, or ^N per cent",
             ),
+            query(
+                "near",
+                Kind::Flag,
+                "show the first alone of results whose texts are nearly the same; `like` of a result added to the query \
+                 finds the others",
+            ),
         ],
         serves: Serves::Answer {
             answer: "search",
             question: search,
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/search/concordance",
+        summary: "Matches of a search in the texts of pages, each with the words before and behind it",
+        parameters: &[
+            required("q", "as for /api/v1/search"),
+            limit(100),
+            AFTER,
+            query("per_page", Kind::Number, "most lines of one page; 5 where absent"),
+            query(
+                "context",
+                Kind::Number,
+                "words on both sides of a match, 50 where more are asked for; 8 where absent",
+            ),
+            SORT,
+            ALL_VERSIONS,
+        ],
+        serves: Serves::Answer {
+            answer: "concordance",
+            question: concordance,
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/suggest",
+        summary: "Completions of the last word of a query, by the number of pages that have it",
+        parameters: &[required("q", "what was typed so far"), limit(8)],
+        serves: Serves::Answer {
+            answer: "suggestions",
+            question: |a| {
+                Ok(Question::Suggest(Suggest {
+                    text: a.required("q"),
+                    limit: rows(a),
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/trends",
+        summary: "How many versions of pages match in each year, of all that there are of it, for up to five queries",
+        parameters: &[Parameter {
+            required: true,
+            ..query(
+                "q",
+                Kind::Many,
+                "as for /api/v1/search; given again for each query to compare with",
+            )
+        }],
+        serves: Serves::Answer {
+            answer: "trends",
+            question: |a| {
+                Ok(Question::Trends(Trends {
+                    queries: a.all("q").map(str::to_owned).collect(),
+                }))
+            },
         },
     },
     Endpoint {
@@ -150,11 +208,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::OneOf(&super::export::FORMATS),
                 "JSON objects a line each (default), comma-separated values, or their captures as CDXJ",
             ),
-            query(
-                "all_versions",
-                Kind::Flag,
-                "past versions of pages, too, also without at:, from: or to:",
-            ),
+            ALL_VERSIONS,
         ],
         serves: Serves::Export,
     },
@@ -436,6 +490,17 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         method: "get",
+        path: "/search.atom",
+        summary: "The results of a search that were captured last, as an Atom feed: a saved search for feed readers",
+        parameters: &[
+            required("q", "as for /api/v1/search"),
+            limit(super::atom::ENTRIES),
+            ALL_VERSIONS,
+        ],
+        serves: Serves::Atom,
+    },
+    Endpoint {
+        method: "get",
         path: "/record",
         summary: "The stored record of a capture, as a file with one record",
         parameters: RECORD,
@@ -466,6 +531,23 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
         per_site: usize::try_from(arguments.number("per_site")).unwrap_or(usize::MAX),
         distinct: arguments.flag("distinct"),
         prefer: arguments.owned("prefer").unwrap_or_default(),
+        near: arguments.flag("near"),
+    }))
+}
+
+fn concordance(arguments: &Arguments) -> Result<Question, Failure> {
+    let number = |name: &str, default: usize| match arguments.text(name) {
+        Some(_) => usize::try_from(arguments.number(name)).unwrap_or(usize::MAX),
+        None => default,
+    };
+    Ok(Question::Concordance(ConcordanceQuestion {
+        query: arguments.required("q"),
+        limit: rows(arguments),
+        per_page: number("per_page", LINES_PER_PAGE),
+        context: number("context", CONTEXT_WORDS),
+        after: arguments.owned("after"),
+        order: order_named(arguments.text("sort")),
+        all_versions: arguments.flag("all_versions"),
     }))
 }
 

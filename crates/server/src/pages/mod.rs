@@ -27,6 +27,7 @@ mod statistics;
 mod store;
 mod takedowns;
 mod text;
+mod trends;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
     Router::new()
         .route("/", get(home::show))
         .route("/search", get(results::show))
+        .route("/trends", get(trends::show))
         .route("/page", get(page::show))
         .route("/page/diff", get(diff::show))
         .route("/page/inlinks", get(links::inlinks))

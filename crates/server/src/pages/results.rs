@@ -1,11 +1,11 @@
 //! Results of a search.
 
 mod aside;
+mod concordance;
+mod hit;
 
-use archive::question::{Answer, SearchBody, SearchHit, SearchOrder, SearchQuestion};
-use archive::snippet_html;
-use maud::{Markup, PreEscaped, html};
-use serde_json::Value;
+use archive::question::{Answer, SearchBody, SearchNote, SearchOrder, SearchQuestion};
+use maud::{Markup, html};
 
 use super::html::{Context, Html, Shown};
 use super::parts;
@@ -17,8 +17,6 @@ use look::{Frame, Section};
 
 /// Results on a page.
 const HITS: usize = 20;
-/// Most levels of an explanation shown.
-const EXPLANATION_DEPTH: usize = 12;
 
 /// The parameters in the address.
 struct Asked {
@@ -30,6 +28,16 @@ struct Asked {
     prefer: String,
     /// Number of results on the pages before this one.
     before: u64,
+    show: Form,
+}
+
+/// How results are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A list of pages.
+    Pages,
+    /// Matches with the words around them.
+    Concordance,
 }
 
 /// Which results are listed, and in which order.
@@ -39,6 +47,7 @@ struct List {
     all_versions: bool,
     one_per_site: bool,
     distinct: bool,
+    near: bool,
 }
 
 impl Asked {
@@ -56,6 +65,29 @@ impl Asked {
                 ("all_versions", self.list.all_versions.then_some("1")),
             ],
         )
+    }
+
+    /// The results that were captured last, for feed readers.
+    fn atom(&self) -> String {
+        link::with(
+            "/search.atom",
+            &[
+                ("q", Some(&self.query)),
+                ("all_versions", self.list.all_versions.then_some("1")),
+            ],
+        )
+    }
+
+    /// The first results in another form.
+    fn shown_as(&self, show: Form) -> String {
+        let other = Asked {
+            query: self.query.clone(),
+            after: None,
+            prefer: self.prefer.clone(),
+            show,
+            ..*self
+        };
+        other.first_of(self.list)
     }
 
     /// The first results of another list.
@@ -78,7 +110,7 @@ impl Asked {
         after: Option<&'a str>,
         explain: bool,
         before: Option<&'a str>,
-    ) -> [(&'static str, Option<&'a str>); 9] {
+    ) -> [(&'static str, Option<&'a str>); 11] {
         let flag = |is_set: bool| is_set.then_some("1");
         let sort = match list.order {
             SearchOrder::Relevance => None,
@@ -96,6 +128,11 @@ impl Asked {
             ("per_site", flag(list.one_per_site)),
             ("distinct", flag(list.distinct)),
             ("prefer", Some(&self.prefer)),
+            ("near", flag(list.near)),
+            (
+                "show",
+                (self.show == Form::Concordance).then_some("concordance"),
+            ),
         ]
     }
 }
@@ -110,13 +147,21 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             all_versions: is_set(&query, "all_versions"),
             one_per_site: is_set(&query, "per_site"),
             distinct: is_set(&query, "distinct"),
+            near: is_set(&query, "near"),
         },
         prefer: query.text("prefer"),
         // Only for the numbers beside the results: the cursor alone decides which results these are.
         before: query.get("before").and_then(|n| n.parse().ok()).unwrap_or(0),
+        show: match query.get("show") {
+            Some("concordance") => Form::Concordance,
+            _ => Form::Pages,
+        },
     };
     if asked.query.is_empty() {
         return Ok(Html::ok(prompt(&context)));
+    }
+    if asked.show == Form::Concordance {
+        return concordance::show(&context, &asked).await;
     }
     let question = SearchQuestion {
         query: asked.query.clone(),
@@ -130,17 +175,22 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         per_site: usize::from(asked.list.one_per_site),
         distinct: asked.list.distinct,
         prefer: asked.prefer.clone(),
+        near: asked.list.near,
     };
     let Answer { epoch, body: found } = context.asker.ask(question).await?;
-    let frame = Frame {
+    let content = content(&asked, &found, epoch);
+    Ok(Html::ok(frame(&context, &asked, epoch).around(content)))
+}
+
+fn frame<'a>(context: &State, asked: &'a Asked, epoch: u64) -> Frame<'a> {
+    Frame {
         title: &asked.query,
         section: Section::Results,
         parts: context.parts(),
         viewer: context.viewer(),
         query: &asked.query,
         epoch: Some(epoch),
-    };
-    Ok(Html::ok(frame.around(content(&asked, &found, epoch))))
+    }
 }
 
 fn is_set(query: &Query, name: &str) -> bool {
@@ -172,7 +222,7 @@ pub(super) fn newest_only() -> &'static str {
 
 /// The query syntax, with an example of each form.
 pub(super) fn syntax() -> Markup {
-    const FORMS: [(&str, &str); 12] = [
+    const FORMS: [(&str, &str); 13] = [
         (
             "web archive",
             "all words must match, anywhere in title, text or address",
@@ -186,6 +236,10 @@ pub(super) fn syntax() -> Markup {
             "a word in the title, a word in the address",
         ),
         ("site:example.org", "only of this domain"),
+        (
+            "suffix:ac.uk",
+            "only of domains directly below this public suffix",
+        ),
         ("type:text/html lang:en", "only of this type, in this language"),
         ("year:2014", "only pages whose current version was captured then"),
         ("at:2012-05", "pages as they were at the end of that month"),
@@ -211,12 +265,12 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
                     p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages are not found yet." }
                 }
                 (lists(asked))
-                (notes(found))
+                (notes(&found.notes, &found.understood))
                 @if found.hits.is_empty() {
                     (no_hits(asked))
                 } @else {
                     ol.hits start=(asked.before + 1) {
-                        @for (i, hit) in found.hits.iter().enumerate() { li { (hit_item(asked, hit, i == 0)) } }
+                        @for (i, hit) in found.hits.iter().enumerate() { li { (hit::item(asked, hit, i == 0)) } }
                     }
                     (parts::pager(
                         asked.after.as_ref().map(|_| asked.link(None, asked.explain, 0)),
@@ -227,11 +281,11 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
                             @if i > 0 { ", " }
                             a href=(asked.export(format)) rel="nofollow" download { (name) }
                         }
-                        "."
+                        ". New captures as an " a href=(asked.atom()) rel="alternate" type="application/atom+xml" { "Atom feed" } "."
                     }
                 }
             }
-            (aside::facets(&found.facets, &found.years))
+            (aside::facets(&asked.query, &found.facets, &found.years))
         }
     }
 }
@@ -270,6 +324,14 @@ fn lists(asked: &Asked) -> Markup {
                 ..list
             },
         ),
+        (
+            "No near-duplicates",
+            list.near,
+            List {
+                near: !list.near,
+                ..list
+            },
+        ),
     ];
     html! {
         nav.choices aria-label="Order and choice of results" {
@@ -279,11 +341,17 @@ fn lists(asked: &Asked) -> Markup {
                 }
             }
             span.choice {
-                @for (name, is_set, other) in flags {
+                @for (name, form) in [("Pages", Form::Pages), ("In context", Form::Concordance)] {
+                    a href=(asked.shown_as(form)) rel="nofollow" aria-current=[(asked.show == form).then_some("true")] { (name) }
+                }
+            }
+            span.choice {
+                // A concordance has no groups.
+                @for (name, is_set, other) in flags.into_iter().take(if asked.show == Form::Pages { 4 } else { 1 }) {
                     a href=(asked.first_of(other)) rel="nofollow" aria-current=[is_set.then_some("true")] { (name) }
                 }
             }
-            (preferences(asked))
+            @if asked.show == Form::Pages { (preferences(asked)) }
         }
     }
 }
@@ -336,12 +404,12 @@ fn summary(asked: &Asked, found: &SearchBody) -> Markup {
     }
 }
 
-fn notes(found: &SearchBody) -> Markup {
+fn notes(notes: &[SearchNote], understood: &str) -> Markup {
     html! {
-        @if !found.notes.is_empty() {
-            ul.notes { @for note in &found.notes { li { (parts::text(&note.text)) } } }
-            @if !found.understood.is_empty() {
-                p.soft { "Understood as " code { (parts::text(&found.understood)) } }
+        @if !notes.is_empty() {
+            ul.notes { @for note in notes { li { (parts::text(&note.text)) } } }
+            @if !understood.is_empty() {
+                p.soft { "Understood as " code { (parts::text(understood)) } }
             }
         }
     }
@@ -365,119 +433,4 @@ fn no_hits(asked: &Asked) -> Markup {
             (syntax())
         },
     )
-}
-
-/// One result. Its explanation, if there is one, is unfolded if `open`.
-fn hit_item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
-    let mut facts = vec![version(hit)];
-    if hit.inlinks > 0 {
-        let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
-        facts.push(html! { a href=(address) { (present::counted(hit.inlinks, "in-link", "in-links")) } });
-    }
-    if !matches!(hit.mime.as_str(), "text/html" | "") {
-        facts.push(parts::text(&hit.mime));
-    }
-    if !hit.language.is_empty() {
-        facts.push(html! { span title="Language" { (parts::text(&hit.language)) } });
-    }
-    if !hit.collection.is_empty() {
-        facts.push(html! { span title="Collection" { (parts::text(&hit.collection)) } });
-    }
-    if let Some(of_site) = hit.of_site.filter(|of_site| *of_site > 1) {
-        let list = List {
-            one_per_site: false,
-            ..asked.list
-        };
-        let whole = Asked {
-            query: format!("{} site:{}", asked.query, hit.domain),
-            after: None,
-            explain: false,
-            list,
-            prefer: asked.prefer.clone(),
-            before: 0,
-        };
-        facts.push(
-            html! { a href=(whole.first_of(list)) { "all " (present::count(of_site)) " of this site" } },
-        );
-    }
-    if let Some(of_digest) = hit.of_digest.filter(|of_digest| *of_digest > 1) {
-        facts.push(html! { (present::counted(of_digest, "result", "results")) " with this content" });
-    }
-    html! {
-        article.hit {
-            p.where { (parts::url_text(&hit.url)) }
-            h2 {
-                @if hit.until.is_some() {
-                    (parts::dated_link(&hit.url, &hit.fetch_time, &hit.title))
-                } @else {
-                    (parts::page_link(&hit.url, &hit.title))
-                }
-            }
-            @if !hit.snippet.parts.is_empty() { p.snippet dir="auto" { (snippet(hit)) } }
-            (parts::facts(&facts))
-            @if let Some(explanation) = &hit.explanation {
-                details.explanation open[open] {
-                    summary { "Score " (format!("{:.3}", hit.score)) }
-                    (explained(explanation, EXPLANATION_DEPTH))
-                }
-            }
-        }
-    }
-}
-
-/// When the page was this, and whether it still is.
-fn version(hit: &SearchHit) -> Markup {
-    html! {
-        @match &hit.until {
-            Some(until) => { (parts::date(&hit.since)) " to " (parts::date(until)) ", past version" },
-            None => {
-                (parts::date(&hit.fetch_time))
-                @if hit.past_versions > 0 {
-                    ", " a href=(format!("{}#versions", link::page(&hit.url))) {
-                        "newest of " (present::counted(hit.past_versions + 1, "version", "versions"))
-                    }
-                }
-            },
-        }
-    }
-}
-
-/// A snippet. Only its marks are markup: all text in it is escaped.
-fn snippet(hit: &SearchHit) -> PreEscaped<String> {
-    PreEscaped(snippet_html::encode(&hit.snippet))
-}
-
-/// Shows any JSON as nested lists.
-fn explained(value: &Value, depth: usize) -> Markup {
-    html! {
-        @match value {
-            Value::Object(_) | Value::Array(_) if depth == 0 => { "\u{2026}" }
-            Value::Object(fields) => {
-                ul { @for (name, value) in fields { @if !is_empty(value) {
-                    li { span.soft { (present::clean(name)) ": " } (explained(value, depth - 1)) }
-                } } }
-            }
-            Value::Array(items) => { ul { @for item in items { li { (explained(item, depth - 1)) } } } }
-            Value::String(text) => { (parts::text(text)) }
-            Value::Number(number) => { (number_text(number)) }
-            Value::Bool(flag) => { (flag) }
-            Value::Null => {}
-        }
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        _ => false,
-    }
-}
-
-fn number_text(number: &serde_json::Number) -> String {
-    match number.as_f64() {
-        Some(value) if !number.is_u64() && !number.is_i64() => format!("{value:.4}"),
-        _ => number.to_string(),
-    }
 }

@@ -112,6 +112,45 @@ pub(crate) fn govern(archive: &Archive) {
 }
 
 #[test]
+fn words_are_completed_while_one_types_and_keys_choose() {
+    let Some(scene) = Scene::set() else { return };
+    let browser = &scene.browser;
+    let script = |script: &str| browser.script(script);
+    scene.go("/search");
+    browser.press("/");
+    browser.press("weaving lo");
+    scene.wait_for("completions", || {
+        script("return document.querySelectorAll('.suggestions:not([hidden]) [role=option]').length") != 0
+    });
+    let first = browser.text(".suggestions li");
+    assert!(first.starts_with("weaving lo"), "{first}");
+    browser.press("\u{e015}");
+    assert_eq!(script("return document.querySelector('#q').value"), *first);
+    assert_eq!(
+        script(
+            "return document.getElementById(document.querySelector('#q').getAttribute('aria-activedescendant')).textContent"
+        ),
+        *first
+    );
+    browser.press("\u{e013}");
+    assert_eq!(script("return document.querySelector('#q').value"), "weaving lo");
+    browser.press("\u{e015}");
+    browser.press("\u{e00c}");
+    assert_eq!(script("return document.querySelector('#q').value"), "weaving lo");
+    assert_eq!(
+        script("return document.querySelector('.suggestions').hidden"),
+        true
+    );
+    browser.press("o");
+    scene.wait_for("completions", || {
+        script("return document.querySelectorAll('.suggestions:not([hidden]) [role=option]').length") != 0
+    });
+    browser.press("\u{e015}");
+    browser.press(ENTER);
+    scene.wait_for("the search", || scene.path().starts_with("/search?q=weaving+loo"));
+}
+
+#[test]
 fn search_and_follow_to_a_page_an_in_link_a_domain_and_back() {
     let Some(scene) = Scene::set() else { return };
     let browser = &scene.browser;

@@ -1,6 +1,7 @@
 //! The server from outside: over its router, over a real port, over real archives, and in a real browser.
 
 mod api;
+mod atom;
 mod browser;
 mod cdx;
 mod clients;

@@ -9,10 +9,13 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 22] = [
+pub(crate) const PAGES: [&str; 25] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
+    "/search?q=example&show=concordance",
+    "/trends",
+    "/trends?q=example&q=other",
     "/page?url=http://example.com/",
     "/page?url=http://example.com/&at=2014",
     "/page/inlinks?url=http://example.com/",
@@ -267,6 +270,7 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
         "newest of 4 versions",
         "all 2 of this site",
         "2 results with this content",
+        "href=\"/search?q=example+like%3A0123456789abcdef\">3 similar<",
         ", 2 shown",
         "2014: 2 of 5: 400",
         "/search?q=example&amp;sort=newest",
@@ -291,6 +295,44 @@ async fn results_say_which_version_they_are_and_lead_to_it() {
         body.contains("Example, as it was") && body.contains("id=\"versions\""),
         "{body}"
     );
+}
+
+#[tokio::test]
+async fn queries_are_compared_over_the_years() {
+    let body = get(&router(sample), "/trends?q=example&q=&q=other").await.body;
+    for part in [
+        "Of each 1,000 versions of the year, 2012 to 2014",
+        "class=\"line series-1\"",
+        "&lt;b&gt;other (3)",
+        "/search?q=example+year%3A2014&amp;all_versions=1",
+        "2</a><span class=\"soft\"> \u{b7} 400.0</span>",
+        // A field more than there are queries.
+        "id=\"trend-2\"",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    let body = get(&router(sample), "/search?q=example").await.body;
+    assert!(body.contains("href=\"/trends?q=example\""), "{body}");
+}
+
+#[tokio::test]
+async fn matches_are_shown_in_context_by_page() {
+    let body = get(&router(sample), "/search?q=example&show=concordance&sort=newest")
+        .await
+        .body;
+    for part in [
+        "such &lt;b&gt;an <",
+        "<mark>example</mark>",
+        " &amp; more",
+        "past version",
+        // In this form as in the other, the order stays.
+        "/search?q=example&amp;sort=newest\"",
+        "/search?q=example&amp;after=a7.com%2Cexample%29%2F&amp;sort=newest&amp;show=concordance",
+    ] {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+    assert_eq!(body.matches("class=\"concordance\"").count(), 2, "{body}");
+    assert_eq!(body.matches("<mark>").count(), 3, "{body}");
 }
 
 /// The story: the pages said "200 found" of what had been answered, and "Words are all to be found".

@@ -76,6 +76,26 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             }),
         ),
         ("search", Body::Search(search())),
+        ("concordance", Body::Concordance(concordance())),
+        (
+            "trends",
+            Body::Trends(TrendsBody {
+                search_epoch: 12,
+                rows: ["example", "<b>other"].map(trend).into(),
+            }),
+        ),
+        (
+            "suggestions",
+            Body::Suggestions(SuggestionsBody {
+                text: "an ex".into(),
+                search_epoch: 12,
+                rows: vec![SuggestionRow {
+                    text: "an example".into(),
+                    word: "example".into(),
+                    pages: 3,
+                }],
+            }),
+        ),
         (
             "record",
             Body::Record(RecordBody {
@@ -424,13 +444,7 @@ fn search() -> SearchBody {
         notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
         total: 3,
         shown_total: 2,
-        years: [(2012, 1, 4), (2013, 0, 2), (2014, 2, 5)]
-            .map(|(year, count, documents)| YearCount {
-                year,
-                count,
-                documents,
-            })
-            .into(),
+        years: years(),
         hits: vec![
             SearchHit {
                 url: "http://example.com/old".into(),
@@ -449,6 +463,8 @@ fn search() -> SearchBody {
                 past_versions: 3,
                 of_site: Some(2),
                 of_digest: Some(2),
+                of_near: Some(3),
+                like: Some("like:0123456789abcdef".into()),
                 snippet: Snippet {
                     parts: [("an ", false), ("example", true)]
                         .map(|(text, matched)| SnippetPart {
@@ -473,6 +489,53 @@ fn search() -> SearchBody {
         next: Some("7.5 com,example)/".into()),
         took_ms: 1.5,
         ..SearchBody::default()
+    }
+}
+
+fn years() -> Vec<YearCount> {
+    [(2012, 1, 4), (2013, 0, 2), (2014, 2, 5)]
+        .map(|(year, count, documents)| YearCount {
+            year,
+            count,
+            documents,
+        })
+        .into()
+}
+
+fn trend(query: &str) -> TrendRow {
+    TrendRow {
+        query: query.into(),
+        understood: query.into(),
+        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+        total: 3,
+        years: years(),
+    }
+}
+
+fn concordance() -> ConcordanceBody {
+    let line = |url: &str, until: Option<&str>| ConcordanceLine {
+        left: "such <b>an ".into(),
+        matched: "example".into(),
+        right: " & more".into(),
+        url: url.into(),
+        url_key: url.replace("http://example.com", "com,example)"),
+        title: "As it was".into(),
+        fetch_time: "2012-05-03T10:20:30.000Z".into(),
+        since: "2010-03-01T00:00:00.000Z".into(),
+        until: until.map(str::to_owned),
+    };
+    ConcordanceBody {
+        query: "example".into(),
+        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
+        total: 3,
+        took_ms: 1.5,
+        lines: vec![
+            line("http://example.com/old", Some("2013-01-26T20:06:24.000Z")),
+            line("http://example.com/old", Some("2013-01-26T20:06:24.000Z")),
+            line("http://example.com/", None),
+        ],
+        next: Some("a7.com,example)/".into()),
+        ..ConcordanceBody::default()
     }
 }
 

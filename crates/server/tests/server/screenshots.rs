@@ -22,7 +22,7 @@ use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 37] = [
+const PAGES: [(&str, &str); 40] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -37,6 +37,9 @@ const PAGES: [(&str, &str); 37] = [
         "search-preferred",
         "/search?q=domain&prefer=lang:en+site:iana.org%5E40&explain=1",
     ),
+    ("search-concordance", "/search?q=domain+name&show=concordance"),
+    ("search-near", "/search?q=domain&near=1"),
+    ("trends", "/trends?q=domain&q=government&q=the"),
     ("diff", "/page/diff?url=http://www.looms.example.org/"),
     ("page", "/page?url=http://www.iana.org/domains/root"),
     ("search-notes", "/search?q=domain:iana.org+%22root+zone"),

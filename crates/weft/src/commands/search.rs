@@ -1,11 +1,16 @@
 //! `weft search`: full-text search.
 
+mod concordance;
 mod export;
+mod suggest;
+mod trends;
+mod watch;
 
 use std::io::Write;
 
 use archive::question::{
-    Answer, Facet, SearchBody, SearchHit, SearchOrder, SearchQuestion, Snippet, SnippetPart, YearCount,
+    Answer, ConcordanceQuestion, Facet, SearchBody, SearchHit, SearchNote, SearchOrder, SearchQuestion,
+    Snippet, SnippetPart, YearCount,
 };
 use clap::ValueEnum;
 use serde_json::Value;
@@ -29,13 +34,17 @@ Examples:
   weft search 'title:archive OR url:museum'   in the title, or in the address
   weft search 'archiv*'                       words that begin so (three letters or more)
   weft search domain --explain                how each score came about
-  weft search domain --per-site 2 --distinct  no site and no content again and again
+  weft search domain --per-site 2 --near      no site and no text again and again
   weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   what is German, or of that department, comes first
   weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
+  weft search zone --concordance --limit 50   every match with the words around it
+  weft search --suggest 'root zo'             words that begin so, by the pages that have them
+  weft search flood --watch                   what matches and is new, as it can be found (an alert)
+  weft search flood --trends --beside drought how often in each year, of all that was captured then
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
---export writes all results, in the order of their URLs, whatever --limit, --sort, --prefer, --per-site and --distinct say. A result whose
-record cannot be had is named, and the exit code is 1.
+--export writes all results, in the order of their URLs, whatever --limit, --sort, --prefer, --per-site, --distinct and
+--near say. A result whose record cannot be had is named, and the exit code is 1.
 
 Searched are the current versions of pages; with at:, from: or to: their past versions too, as they were then. What
 cannot be used of a query is said in a note, never refused. Without a result the exit code is 0 too.
@@ -46,13 +55,16 @@ A query that begins with a minus sign goes after --:  weft search -- -draft repo
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, at:, from:, to:, collection:
-    #[arg(required = true)]
+    /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, suffix:, type:, lang:, year:, at:, from:, to:, collection:
+    #[arg(required_unless_present = "suggest")]
     query: Vec<String>,
+    /// Complete the last word of TEXT with words of pages, those of most pages first
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["query", "explain", "facets", "concordance", "export", "after"])]
+    suggest: Option<String>,
     /// Show how each score came about
     #[arg(long)]
     explain: bool,
-    /// Count results by domain, year, type and language
+    /// Count results by domain, year, type, language, public suffix and collection
     #[arg(long)]
     facets: bool,
     /// What comes first: the best match, or what was captured last or first, or the least address
@@ -70,6 +82,20 @@ pub(crate) struct Args {
     /// Of the best 1,000 results show first what you prefer: lang:, site:, place:, collection:, type:, from:, to:, each worth 20 per cent of a score, or ^N per cent
     #[arg(long, value_name = "PROFILE")]
     prefer: Vec<String>,
+    /// Show the first alone of results whose texts are nearly the same; adding its like: to the query finds the others
+    #[arg(long)]
+    near: bool,
+    /// Count matches of each year beside all versions of pages that there are of it
+    #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit", "watch"])]
+    trends: bool,
+    /// With --trends: another query to compare with; can be given four times
+    #[arg(long, value_name = "QUERY", requires = "trends")]
+    beside: Vec<String>,
+    /// Print new captures that match as they can be found, until Ctrl-C; with --json a line each
+    #[arg(long, conflicts_with_all = ["explain", "facets", "sort", "per_site", "distinct", "near", "prefer", "concordance", "export", "after", "limit"])]
+    watch: bool,
+    #[command(flatten)]
+    concordance: concordance::Args,
     #[command(flatten)]
     export: export::Args,
     #[command(flatten)]
@@ -98,7 +124,14 @@ impl From<Sort> for SearchOrder {
 
 /// Runs `weft search`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    if let Some(text) = args.suggest {
+        return suggest::run(text, args.paging.limit as usize, context);
+    }
     let query = args.query.join(" ");
+    if args.trends {
+        let queries = std::iter::once(query).chain(args.beside);
+        return trends::run(queries.collect(), context);
+    }
     let question = SearchQuestion {
         query: query.clone(),
         limit: args.paging.limit as usize,
@@ -110,11 +143,26 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         per_site: args.per_site,
         distinct: args.distinct,
         prefer: args.prefer.join(" "),
+        near: args.near,
     };
     if let Some(format) = args.export.export {
         return export::run(&question, format, &args.export, context);
     }
+    if args.watch {
+        return watch::run(question, context);
+    }
     let flags = again(&question);
+    if args.concordance.concordance {
+        let question = ConcordanceQuestion {
+            query: question.query,
+            limit: question.limit,
+            after: question.after,
+            order: question.order,
+            all_versions: question.all_versions,
+            ..ConcordanceQuestion::default()
+        };
+        return concordance::run(question, &args.concordance, &flags, context);
+    }
     let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);
     };
@@ -142,12 +190,26 @@ fn again(question: &SearchQuestion) -> String {
     if !question.prefer.is_empty() {
         flags.push_str(&format!(" --prefer {}", shell_word(&question.prefer)));
     }
+    if question.near {
+        flags.push_str(" --near");
+    }
     flags
 }
 
 fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Context) -> anyhow::Result<()> {
     let body = &answer.body;
-    head(answer.epoch, body, &mut context.out)?;
+    let mut found = counted(body.total, "result", "results");
+    if body.shown_total < body.total {
+        found.push_str(&format!(", {} shown,", count(body.shown_total)));
+    }
+    head(
+        answer.epoch,
+        &found,
+        body.search_epoch,
+        body.took_ms,
+        &mut context.out,
+    )?;
+    notes(&body.notes, &mut context.out)?;
     for hit in &body.hits {
         hit_text(hit, &mut context.out)?;
     }
@@ -164,23 +226,17 @@ fn print(answer: &Answer<SearchBody>, query: &str, flags: &str, context: &mut Co
     Ok(())
 }
 
-fn head(epoch: u64, body: &SearchBody, out: &mut Out) -> std::io::Result<()> {
-    let mut line = format!(
-        "{} in {:.1} ms",
-        counted(body.total, "result", "results"),
-        body.took_ms
-    );
-    if body.shown_total < body.total {
-        line.push_str(&format!(", {} shown", count(body.shown_total)));
+/// How much was found, and of which epoch.
+fn head(epoch: u64, found: &str, search_epoch: u64, took_ms: f64, out: &mut Out) -> std::io::Result<()> {
+    let mut line = format!("{found} in {took_ms:.1} ms");
+    if search_epoch < epoch {
+        line.push_str(&format!(" (search covers epoch {search_epoch} of {epoch})"));
     }
-    if body.search_epoch < epoch {
-        line.push_str(&format!(
-            " (search covers epoch {} of {})",
-            body.search_epoch, epoch
-        ));
-    }
-    writeln!(out, "{line}")?;
-    for note in &body.notes {
+    writeln!(out, "{line}")
+}
+
+fn notes(notes: &[SearchNote], out: &mut Out) -> std::io::Result<()> {
+    for note in notes {
         let note = out.style.warn(&clean(&note.text));
         writeln!(out, "note: {note}")?;
     }
@@ -205,6 +261,7 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         },
         more(hit.of_site, "of its site"),
         more(hit.of_digest, "with this content"),
+        similar(hit),
     ];
     let facts: Vec<&str> = facts
         .iter()
@@ -228,6 +285,14 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
 fn more(group: Option<u64>, what: &str) -> String {
     match group {
         Some(group) if group > 1 => format!("{} {what}", counted(group, "result", "results")),
+        _ => String::new(),
+    }
+}
+
+/// How many results are like this one, and what finds them.
+fn similar(hit: &SearchHit) -> String {
+    match (more(hit.of_near, "like it"), &hit.like) {
+        (more, Some(like)) if !more.is_empty() => format!("{more}: {like}"),
         _ => String::new(),
     }
 }

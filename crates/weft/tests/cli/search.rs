@@ -1,6 +1,14 @@
 //! `weft search`: past versions, groups, orders, and whole result sets.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, ChildStdout, Command};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
 use crate::fixture;
+use crate::serve::Served;
 use crate::support::Place;
 
 /// A page that changed, twice the same text under two addresses, and another site.
@@ -116,6 +124,153 @@ fn results_are_grouped_and_counted() {
 }
 
 #[test]
+fn matches_are_shown_in_context() {
+    let place = loaded();
+    let text = place.good(&[
+        "search",
+        "kestrel",
+        "--concordance",
+        "--all-versions",
+        "--sort",
+        "oldest",
+    ]);
+    assert!(text.starts_with("4 pages in "), "{text}");
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("kestrel")).collect();
+    // One below the other.
+    assert_eq!(
+        lines,
+        [
+            "           the kestrel came back",
+            "no heron but a kestrel",
+            "             a kestrel and a heron",
+            "             a kestrel and a heron"
+        ]
+        .map(|line| format!("  {line}"))
+    );
+    assert!(
+        text.contains("http://news.example/  past version, 2010-01-01 to 2012-06-01\n"),
+        "{text}"
+    );
+    assert!(text.contains("http://other.example/  2011-01-01\n"), "{text}");
+    let text = place.good(&[
+        "search",
+        "a",
+        "--concordance",
+        "--context",
+        "1",
+        "--per-page",
+        "1",
+        "--limit",
+        "1",
+    ]);
+    assert!(
+        text.contains("--concordance --context 1 --per-page 1 --after "),
+        "{text}"
+    );
+    let found = place.json(&["search", "\"and a heron\"", "--concordance"]);
+    assert_eq!(found["answer"], "concordance");
+    assert_eq!(found["lines"][0]["left"], "a kestrel ");
+    assert_eq!(found["lines"][0]["match"], "and a heron");
+    assert_eq!(found["lines"].as_array().unwrap().len(), 2);
+    for wrong in [
+        &["search", "a", "--context", "3"][..],
+        &["search", "a", "--concordance", "--context", "51"],
+        &["search", "a", "--concordance", "--distinct"],
+    ] {
+        assert_eq!(place.run(wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn pages_that_are_nearly_the_same_are_shown_once_and_can_be_asked_for() {
+    let place = Place::new();
+    let text: Vec<String> = (0..300).map(|n| format!("w{}", n * n % 977)).collect();
+    let text = text.join(" ");
+    let pages = [
+        (
+            "http://a.example/",
+            "2010-01-01T00:00:00Z",
+            &*format!("heron {text}"),
+        ),
+        (
+            "http://b.example/",
+            "2010-01-01T00:00:00Z",
+            &*format!("heron {text} today"),
+        ),
+        (
+            "http://c.example/",
+            "2010-01-01T00:00:00Z",
+            "a heron, and nothing else",
+        ),
+    ];
+    place.write("x.warc", &fixture::warc(&pages));
+    place.good(&["load", "x.warc"]);
+    let found = place.json(&["search", "heron", "--near", "--sort", "url"]);
+    assert_eq!((&found["total"], &found["shown_total"]), (&3.into(), &2.into()));
+    assert_eq!(found["hits"][0]["of_near"], 2);
+    let like = found["hits"][0]["like"].as_str().unwrap();
+    let text = place.good(&["search", "heron", "--near", "--sort", "url"]);
+    assert!(text.contains(&format!("2 results like it: {like}")), "{text}");
+    let found = place.json(&["search", "heron", like]);
+    assert_eq!(found["total"], 2);
+    let text = place.good(&["search", "heron", "like:me"]);
+    assert!(
+        text.contains("note: like:me is not what a result gives"),
+        "{text}"
+    );
+}
+
+#[test]
+fn matches_of_each_year_are_counted_beside_all_that_there_are() {
+    let place = loaded();
+    let text = place.good(&["search", "kestrel", "--trends", "--beside", "heron"]);
+    assert_eq!(
+        text,
+        "kestrel: 4 versions\n\
+         year  matches  of  in 1,000\n\
+         2010        1   1    1000.0\n\
+         2011        1   1    1000.0\n\
+         2012        0   1       0.0\n\
+         2013        2   2    1000.0\n\
+         2014        0   1       0.0\n\
+         \n\
+         heron: 3 versions\n\
+         year  matches  of  in 1,000\n\
+         2010        0   1       0.0\n\
+         2011        1   1    1000.0\n\
+         2012        0   1       0.0\n\
+         2013        2   2    1000.0\n\
+         2014        0   1       0.0\n"
+    );
+    // None has both words: pages with one are not counted.
+    let found = place.json(&["search", "osprey", "heron", "--trends"]);
+    assert_eq!(found["rows"][0]["total"], 0);
+    let five = [
+        "--beside", "a", "--beside", "b", "--beside", "c", "--beside", "d", "--beside", "e",
+    ];
+    let run = place.run(&[&["search", "x", "--trends"][..], &five].concat());
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+}
+
+#[test]
+fn words_are_completed() {
+    let place = loaded();
+    let text = place.good(&["search", "--suggest", "a he"]);
+    assert_eq!(text, "pages  completed\n    3  a heron\n");
+    let found = place.json(&["search", "--suggest", "ke", "--limit", "3"]);
+    assert_eq!(found["rows"][0]["word"], "kestrel");
+    assert_eq!(found["rows"][0]["pages"], 3);
+    assert_eq!(place.good(&["search", "--suggest", "osprey"]), "");
+    for wrong in [
+        &["search"][..],
+        &["search", "x", "--suggest", "y"],
+        &["search", "--suggest", "y", "--facets"],
+    ] {
+        assert_eq!(place.run(wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
 fn all_results_are_written_to_a_file() {
     let place = loaded();
     let text = place.good(&[
@@ -157,4 +312,114 @@ fn all_results_are_written_to_a_file() {
     assert!(run.stderr.contains("3 results were left out"), "{}", run.stderr);
     assert_eq!(place.run(&["search", "kestrel", "-o", "x"]).code, Some(2));
     assert_eq!(place.run(&["search", "kestrel", "--export", "xls"]).code, Some(2));
+}
+
+/// Lines of a pipe, as they come.
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let lines = BufReader::new(pipe).lines().map_while(Result::ok);
+        lines.for_each(|line| drop(sender.send(line)));
+    });
+    receiver
+}
+
+/// The next line, within a minute.
+#[track_caller]
+fn next(lines: &Receiver<String>) -> String {
+    lines.recv_timeout(Duration::from_secs(60)).expect("a line")
+}
+
+struct Watching {
+    child: Child,
+    out: Receiver<String>,
+}
+
+impl Watching {
+    fn start(place: &Place, arguments: &[&str]) -> Watching {
+        let mut child = place.start(arguments);
+        let out: ChildStdout = child.stdout.take().unwrap();
+        let said: ChildStderr = child.stderr.take().unwrap();
+        let said = lines(said);
+        let line = next(&said);
+        assert!(line.starts_with("watching, 3 results so far"), "{line}");
+        Watching {
+            child,
+            out: lines(out),
+        }
+    }
+
+    /// Ends it with Ctrl-C: cleanly, and with nothing more to say.
+    fn end(mut self) {
+        let status = Command::new("kill")
+            .args(["-INT", &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        assert_eq!(self.out.recv().ok(), None);
+    }
+}
+
+/// What is loaded while somebody watches: a match, a page that is none, and one that was there before.
+fn load_more(place: &Place, name: &str) {
+    let address = format!("http://new.example/{name}");
+    let pages = [
+        (
+            &*address,
+            "2020-01-01T00:00:00Z",
+            "<title>New</title>a kestrel again",
+        ),
+        (
+            "http://new.example/other",
+            "2020-01-01T00:00:00Z",
+            "<title>Other</title>no such bird",
+        ),
+        (
+            "http://other.example/",
+            "2011-01-01T00:00:00Z",
+            "<title>Other</title>no heron but a kestrel",
+        ),
+    ];
+    let file = format!("{name}.warc");
+    place.write(&file, &fixture::warc(&pages));
+    place.good(&["load", &file]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watch_tells_of_new_captures_alone_and_ends_cleanly() {
+    let place = loaded();
+    // By itself: the load goes through the process that watches.
+    let watching = Watching::start(&place, &["search", "kestrel", "--watch", "--json"]);
+    load_more(&place, "one");
+    let hit: Value = serde_json::from_str(&next(&watching.out)).unwrap();
+    assert_eq!(hit["url"], "http://new.example/one");
+    load_more(&place, "two");
+    let hit: Value = serde_json::from_str(&next(&watching.out)).unwrap();
+    assert_eq!(hit["url"], "http://new.example/two");
+    watching.end();
+    for wrong in [
+        &["search", "x", "--watch", "--facets"][..],
+        &["search", "--watch"],
+    ] {
+        assert_eq!(place.run(wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watch_beside_a_server_tells_as_well() {
+    let place = loaded();
+    let mut server = Served::start(&place);
+    let watching = Watching::start(&place, &["search", "kestrel", "--watch"]);
+    load_more(&place, "one");
+    let told: Vec<String> = (0..3).map(|_| next(&watching.out)).collect();
+    assert_eq!(told[..2], ["", "New"], "{told:?}");
+    assert!(told[2].contains("http://new.example/one"), "{told:?}");
+    // The rest of the result.
+    next(&watching.out);
+    next(&watching.out);
+    watching.end();
+    assert_eq!(server.stop(), Some(0));
 }

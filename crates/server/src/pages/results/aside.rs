@@ -11,7 +11,7 @@ use crate::{link, present};
 const FACET_VALUES: usize = 8;
 
 /// Results of each year, as a share of what was searched of it: without that, a year of many captures would always stand out.
-fn trend(years: &[YearCount]) -> Markup {
+fn trend(query: &str, years: &[YearCount]) -> Markup {
     let shown: Vec<&YearCount> = years
         .iter()
         .filter(|year| year.documents > 0 && year.year > 0)
@@ -34,18 +34,19 @@ fn trend(years: &[YearCount]) -> Markup {
             section.trend {
                 h3 { "By year" }
                 (look::chart::columns("Results of each 1,000 of the year", &bars))
+                p.soft { a href=(link::trends(query)) { "Compare over the years" } }
             }
         }
     }
 }
 
-pub(super) fn facets(facets: &[Facet], years: &[YearCount]) -> Markup {
+pub(super) fn facets(query: &str, facets: &[Facet], years: &[YearCount]) -> Markup {
     let facets: Vec<&Facet> = facets.iter().filter(|facet| !facet.values.is_empty()).collect();
     html! {
         @if !facets.is_empty() {
             aside.facets aria-labelledby="narrow" {
                 h2 #narrow { "Narrow down" }
-                (trend(years))
+                (trend(query, years))
                 @for facet in facets {
                     section {
                         h3 { (facet_name(&facet.field)) }
@@ -72,6 +73,7 @@ fn facet_name(field: &str) -> &str {
         "year" => "Year",
         "type" => "Type",
         "language" => "Language",
+        "suffix" => "Public suffix",
         "collection" => "Collection",
         other => other,
     }

@@ -1,0 +1,65 @@
+//! Matches of a search with the words around them.
+
+use search::{Hit, Lines, Query};
+
+use super::basis::Basis;
+use super::search::found;
+use super::seen::Seen;
+use crate::AskError;
+use crate::question::{CONTEXT_WORDS_MAX, ConcordanceBody, ConcordanceLine, ConcordanceQuestion};
+
+pub(super) fn concordance(
+    basis: &Basis<'_>,
+    question: &ConcordanceQuestion,
+) -> Result<ConcordanceBody, AskError> {
+    let query = Query {
+        text: question.query.clone(),
+        // So many pages have so many lines, or fewer; then the next answer goes on behind them.
+        limit: question.limit,
+        after: question.after.clone(),
+        order: question.order,
+        all_versions: question.all_versions,
+        lines: Some(Lines {
+            most: question.limit,
+            per_page: question.per_page,
+            words: question.context.min(CONTEXT_WORDS_MAX),
+        }),
+        ..Query::default()
+    };
+    let seen = basis.seen();
+    let results = found(basis, &seen, &query)?;
+    let mut lines = Vec::new();
+    for hit in results.hits {
+        add_lines(&seen, hit, &mut lines)?;
+    }
+    Ok(ConcordanceBody {
+        query: question.query.clone(),
+        understood: results.understood,
+        notes: results.notes,
+        total: results.total,
+        search_epoch: results.epoch,
+        took_ms: results.took_ms,
+        lines,
+        next: results.next,
+    })
+}
+
+fn add_lines(seen: &Seen<'_>, hit: Hit, lines: &mut Vec<ConcordanceLine>) -> Result<(), AskError> {
+    if hit.lines.is_empty() {
+        return Ok(());
+    }
+    let version = seen.version_shown(&hit.url_key, hit.version)?;
+    let of_page = hit.lines.into_iter().map(|line| ConcordanceLine {
+        left: line.left,
+        matched: line.matched,
+        right: line.right,
+        url: hit.url.clone(),
+        url_key: hit.url_key.clone(),
+        title: hit.title.clone(),
+        fetch_time: civil::iso(hit.fetch_time_ms),
+        since: civil::iso(version.since_ms),
+        until: version.until_ms.map(civil::iso),
+    });
+    lines.extend(of_page);
+    Ok(())
+}

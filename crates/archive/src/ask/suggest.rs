@@ -1,0 +1,23 @@
+//! Completions of what is typed.
+
+use super::basis::Basis;
+use super::search::damaged;
+use crate::AskError;
+use crate::question::{Suggest, SuggestionRow, SuggestionsBody};
+
+pub(super) fn suggest(basis: &Basis<'_>, question: &Suggest) -> Result<SuggestionsBody, AskError> {
+    let Basis { open, sight, .. } = basis;
+    open.freshen_search().map_err(AskError::internal)?;
+    let found = open.search.suggest(&question.text, question.limit, sight);
+    let found = found.map_err(|error| damaged(open, &error))?;
+    let rows = found.rows.into_iter().map(|row| SuggestionRow {
+        text: row.text,
+        word: row.word,
+        pages: row.pages,
+    });
+    Ok(SuggestionsBody {
+        text: question.text.clone(),
+        search_epoch: found.epoch,
+        rows: rows.collect(),
+    })
+}

@@ -1,0 +1,63 @@
+//! How often queries match in each year.
+
+use search::{NoteKind, Query, Results};
+
+use super::basis::Basis;
+use super::search::{found, year};
+use crate::AskError;
+use crate::question::{TREND_QUERIES_MAX, TrendRow, Trends, TrendsBody};
+
+/// How often all queries are asked again, because search went on between them.
+const TOGETHER_TRIES: usize = 3;
+
+pub(super) fn trends(basis: &Basis<'_>, question: &Trends) -> Result<TrendsBody, AskError> {
+    if question.queries.len() > TREND_QUERIES_MAX {
+        return Err(AskError::bad_request(format!(
+            "{} queries are compared, and at most {TREND_QUERIES_MAX} can be",
+            question.queries.len()
+        )));
+    }
+    let seen = basis.seen();
+    let ask = |text: &String| {
+        let query = Query {
+            text: text.clone(),
+            facets: true,
+            all_versions: true,
+            ..Query::default()
+        };
+        found(basis, &seen, &query)
+    };
+    let mut results = Vec::new();
+    for _ in 0..TOGETHER_TRIES {
+        results = question.queries.iter().map(ask).collect::<Result<Vec<_>, _>>()?;
+        // Lines that are compared should be of one cut of the index; while much is loaded, the last ones must do.
+        if results.windows(2).all(|two| two[0].epoch == two[1].epoch) {
+            break;
+        }
+    }
+    Ok(TrendsBody {
+        search_epoch: results.iter().map(|results| results.epoch).min().unwrap_or(0),
+        rows: question.queries.iter().zip(results).map(row).collect(),
+    })
+}
+
+fn row((query, results): (&String, Results)) -> TrendRow {
+    // Pages with only most of the words are no measure of how often there were all.
+    let has_all = results
+        .notes
+        .iter()
+        .all(|note| note.kind != NoteKind::MostOfTheWords);
+    let mut years: Vec<_> = results.years.into_iter().map(year).collect();
+    if !has_all {
+        years.iter_mut().for_each(|year| year.count = 0);
+    }
+    let mut notes = results.notes;
+    notes.retain(|note| note.kind != NoteKind::MostOfTheWords);
+    TrendRow {
+        query: query.clone(),
+        understood: results.understood,
+        notes,
+        total: if has_all { results.total } else { 0 },
+        years,
+    }
+}

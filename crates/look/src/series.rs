@@ -1,0 +1,117 @@
+//! Several lines over the same years, to be compared.
+
+use maud::{Markup, html};
+
+use crate::chart::{HEIGHT, Scale, WIDTH, number};
+use crate::text::{clean, cut};
+
+/// Lines that styles tell apart, by colour and by dashes.
+pub const SERIES_MAX: usize = 5;
+
+/// Width of a value between gaps.
+const DOT: f64 = 8.0;
+
+/// Longest name in the legend, in characters.
+const NAME_CHARS_MAX: usize = 60;
+
+/// Values of successive years.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// What they are of.
+    pub name: String,
+    /// From 0 up, as many as there are years; `None` where a year has none, and the line a gap.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Lines over the years from `first` on, at most [`SERIES_MAX`], with a legend. Values are beside it, in a table: the drawing says none.
+pub fn years(name: &str, first: u64, series: &[Series]) -> Markup {
+    let highest = series
+        .iter()
+        .flat_map(|one| &one.values)
+        .flatten()
+        .copied()
+        .fold(0.0, f64::max);
+    let top = Scale::Decimal.end(highest);
+    let count = series.iter().map(|one| one.values.len()).max().unwrap_or(0);
+    let last = first + count.saturating_sub(1) as u64;
+    html! {
+        figure.chart.series {
+            figcaption { span.name { (clean(name)) } }
+            div.plot {
+                div.y-axis aria-hidden="true" { span { (number(top)) } span { (number(top / 2.0)) } span { "0" } }
+                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
+                    aria-label=(format!("{}, {first} to {last}", clean(name))) {
+                    @for share in [0.0, 0.5] { line.grid x1="0" x2=(WIDTH) y1=(share * HEIGHT + 0.5) y2=(share * HEIGHT + 0.5) {} }
+                    line.base x1="0" x2=(WIDTH) y1=(HEIGHT - 0.5) y2=(HEIGHT - 0.5) {}
+                    @for (number, one) in series.iter().take(SERIES_MAX).enumerate() {
+                        path class=(format!("line series-{number}")) d=(path(&one.values, top)) { title { (clean(&one.name)) } }
+                    }
+                }
+                div.x-axis aria-hidden="true" {
+                    span { (first) }
+                    @if last > first { span { (last) } }
+                }
+            }
+            ul.legend {
+                @for (number, one) in series.iter().take(SERIES_MAX).enumerate() {
+                    li {
+                        svg viewBox="0 0 24 4" aria-hidden="true" focusable="false" { path class=(format!("line series-{number}")) d="M0 2L24 2" {} }
+                        bdi { (clean(cut(&one.name, NAME_CHARS_MAX).0)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The path of a line. A value between gaps is a short level.
+fn path(values: &[Option<f64>], top: f64) -> String {
+    let y = |value: f64| HEIGHT - 1.0 - value / top * (HEIGHT - 1.0);
+    let step = WIDTH / values.len().saturating_sub(1).max(1) as f64;
+    let mut path = String::new();
+    let mut place = 0;
+    for run in values.split(Option::is_none) {
+        if let [Some(only)] = run {
+            let from = (place as f64 * step - DOT / 2.0).clamp(0.0, WIDTH - DOT);
+            path.push_str(&format!("M{from:.1} {:.1}h{DOT}", y(*only)));
+        } else {
+            for (number, value) in run.iter().flatten().enumerate() {
+                let command = if number == 0 { 'M' } else { 'L' };
+                path.push_str(&format!(
+                    "{command}{:.1} {:.1}",
+                    (place + number) as f64 * step,
+                    y(*value)
+                ));
+            }
+        }
+        // The gap is one more.
+        place += run.len() + 1;
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_go_from_edge_to_edge_with_gaps() {
+        let values = [Some(0.0), Some(10.0), Some(5.0)];
+        assert_eq!(path(&values, 10.0), "M0.0 79.0L300.0 0.0L600.0 39.5");
+        assert_eq!(path(&[Some(10.0)], 10.0), "M0.0 0.0h8");
+        let values = [Some(10.0), None, None, Some(0.0), Some(10.0)];
+        assert_eq!(path(&values, 10.0), "M0.0 0.0h8M450.0 79.0L600.0 0.0");
+        assert_eq!(path(&[None], 1.0), "");
+    }
+
+    #[test]
+    fn names_are_text() {
+        let one = Series {
+            name: "<b>".into(),
+            values: vec![Some(1.0), Some(2.0)],
+        };
+        let drawn = years("A & B", 2010, &[one]).into_string();
+        assert!(drawn.contains("&lt;b&gt;") && !drawn.contains("<b>"), "{drawn}");
+        assert!(drawn.contains("A &amp; B, 2010 to 2011"), "{drawn}");
+    }
+}

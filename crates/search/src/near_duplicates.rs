@@ -1,0 +1,103 @@
+//! Likenesses that were met, to be asked whether one is near any of them.
+//!
+//! Invariant: what is told is what comparing with each would tell.
+//!
+//! The 64 bits are eight bands of eight. Two likenesses that differ in at most six bits differ in at most six bands, and so have two bands
+//! in common: each is kept under all 28 pairs of its bands, and compared with those of the same pair alone. So bands miss nothing; what is
+//! missed are texts that are alike and whose likenesses differ in more bits ([`crate::likeness`]).
+
+use rustc_hash::FxHashMap;
+
+use crate::likeness::{self, DISTANCE_MAX};
+
+const BANDS: usize = 8;
+
+/// Pairs of bands.
+const PAIRS: usize = BANDS * (BANDS - 1) / 2;
+
+const _: () = assert!(
+    DISTANCE_MAX as usize == BANDS - 2,
+    "two bands without a difference are left"
+);
+
+/// End of a chain.
+const NONE: u32 = u32::MAX;
+
+/// Likenesses that were met.
+#[derive(Default)]
+pub(crate) struct Met {
+    likenesses: Vec<u64>,
+    /// By pair and its bits, the last that was met.
+    last: FxHashMap<u32, u32>,
+    /// For each likeness and pair, the one before it with the same bits.
+    before: Vec<[u32; PAIRS]>,
+}
+
+impl Met {
+    /// Whether one that was met is near; if not, this one is met now.
+    pub(crate) fn meet(&mut self, likeness: u64) -> bool {
+        let keys = keys(likeness);
+        let is_near = keys
+            .iter()
+            .enumerate()
+            .any(|(pair, key)| self.has_near(likeness, pair, *key));
+        if is_near {
+            return true;
+        }
+        // No index has as many documents as would not be numbered.
+        let number = self.likenesses.len() as u32;
+        self.likenesses.push(likeness);
+        self.before
+            .push(keys.map(|key| self.last.insert(key, number).unwrap_or(NONE)));
+        false
+    }
+
+    fn has_near(&self, likeness: u64, pair: usize, key: u32) -> bool {
+        let mut next = self.last.get(&key).copied().unwrap_or(NONE);
+        while let Some(other) = self.likenesses.get(next as usize) {
+            if likeness::are_near(likeness, *other) {
+                return true;
+            }
+            next = self.before[next as usize][pair];
+        }
+        false
+    }
+}
+
+/// What a likeness is kept under: each pair of bands, with its number.
+fn keys(likeness: u64) -> [u32; PAIRS] {
+    let band = |number: usize| (likeness >> (8 * number)) as u32 & 0xff;
+    let mut keys = [0; PAIRS];
+    let mut pair = 0;
+    for first in 0..BANDS {
+        for second in first + 1..BANDS {
+            keys[pair] = (pair as u32) << 16 | band(first) << 8 | band(second);
+            pair += 1;
+        }
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Around a few, so that distances of all sizes occur.
+        #[test]
+        fn bands_miss_nothing(flips in prop::collection::vec((0..3_u64, prop::collection::vec(0..64_u32, 0..12)), 0..200)) {
+            let mut met = Met::default();
+            let mut model: Vec<u64> = Vec::new();
+            for (around, bits) in flips {
+                let likeness = bits.iter().fold(around.wrapping_mul(0x9e37_79b9_7f4a_7c15), |value, bit| value ^ 1 << bit);
+                let is_near = model.iter().any(|other| (likeness ^ other).count_ones() <= 6);
+                prop_assert_eq!(met.meet(likeness), is_near);
+                if !is_near {
+                    model.push(likeness);
+                }
+            }
+        }
+    }
+}

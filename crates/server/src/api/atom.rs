@@ -1,0 +1,184 @@
+//! The newest results of a search as an Atom feed (RFC 4287), for readers that look at it again and again.
+//!
+//! Invariants:
+//! - A version of a page has one id, in every feed and for ever, made of its URL key and its first capture; a later capture of the same
+//!   content makes the entry a newer one.
+//! - Addresses are relative: the server may be reached under several names, and behind a proxy by another scheme.
+
+use archive::question::{Answer, SearchBody, SearchHit, SearchNoteKind, SearchOrder, SearchQuestion};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+
+use crate::arguments::Arguments;
+use crate::ask::Asker;
+use crate::failure::Failure;
+use crate::{link, present};
+
+/// Its media type.
+pub(super) const MEDIA_TYPE: &str = "application/atom+xml";
+
+/// Entries where nothing else is asked for.
+pub(super) const ENTRIES: usize = 50;
+
+/// When a feed without entries was changed.
+const NEVER: &str = "1970-01-01T00:00:00Z";
+
+type Xml = Writer<Vec<u8>>;
+
+/// The answer: the feed of a query. `host` is the name by which the server was asked.
+pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Result<Response, Failure> {
+    let query = arguments.required("q");
+    let all_versions = arguments.flag("all_versions");
+    let question = SearchQuestion {
+        query: query.clone(),
+        limit: arguments.limit("limit").unwrap_or(ENTRIES),
+        order: SearchOrder::Newest,
+        all_versions,
+        ..SearchQuestion::default()
+    };
+    let Answer { body: mut found, .. } = asker.ask(question).await?;
+    if found
+        .notes
+        .iter()
+        .any(|note| note.kind == SearchNoteKind::MostOfTheWords)
+    {
+        // No page has all of the words: whoever waits for one is not told of others.
+        found.hits.clear();
+    }
+    let address = |path: &str| {
+        let all_versions = all_versions.then_some("1");
+        link::with(path, &[("q", Some(&query)), ("all_versions", all_versions)])
+    };
+    let place = Place {
+        id: id(&["feed", host, &address("")]),
+        itself: address("/search.atom"),
+        page: address("/search"),
+    };
+    let xml = written(&query, &found, &place).map_err(|error| {
+        tracing::error!(%error, "a feed could not be written");
+        Failure::internal()
+    })?;
+    let headers = [
+        (header::CONTENT_TYPE, "application/atom+xml; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    Ok((headers, xml).into_response())
+}
+
+/// Where a feed is.
+struct Place {
+    id: String,
+    itself: String,
+    page: String,
+}
+
+fn written(query: &str, found: &SearchBody, place: &Place) -> std::io::Result<Vec<u8>> {
+    let mut xml = Writer::new(Vec::new());
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("utf-8"), None)))?;
+    let feed = xml
+        .create_element("feed")
+        .with_attribute(("xmlns", "http://www.w3.org/2005/Atom"));
+    feed.write_inner_content(|xml| {
+        let newest = found.hits.first().map_or(NEVER, |hit| &hit.fetch_time);
+        text(xml, "id", &place.id)?;
+        text(xml, "title", &format!("{query} \u{b7} Weft"))?;
+        text(xml, "updated", newest)?;
+        address(xml, "self", MEDIA_TYPE, &place.itself)?;
+        address(xml, "alternate", "text/html", &place.page)?;
+        let author = xml.create_element("author");
+        author.write_inner_content(|xml| text(xml, "name", "Weft"))?;
+        found.hits.iter().try_for_each(|hit| entry(xml, hit, place))
+    })?;
+    Ok(xml.into_inner())
+}
+
+fn entry(xml: &mut Xml, hit: &SearchHit, place: &Place) -> std::io::Result<()> {
+    let entry = xml.create_element("entry");
+    entry.write_inner_content(|xml| {
+        let title = if hit.title.trim().is_empty() {
+            &hit.url
+        } else {
+            &hit.title
+        };
+        text(xml, "id", &id(&["version", &hit.url_key, &hit.since]))?;
+        text(xml, "title", title)?;
+        text(xml, "published", &hit.since)?;
+        text(xml, "updated", &hit.fetch_time)?;
+        // An entry without content must lead somewhere (section 4.1.2).
+        let page = link::if_short(page(hit));
+        address(
+            xml,
+            "alternate",
+            "text/html",
+            page.as_ref().unwrap_or(&place.page),
+        )?;
+        let snippet: String = hit.snippet.parts.iter().map(|part| part.text.as_str()).collect();
+        text(xml, "summary", &format!("{}\n{snippet}", hit.url))
+    })?;
+    Ok(())
+}
+
+/// What the archive has of a result: of a past version as it was then.
+fn page(hit: &SearchHit) -> String {
+    match present::Moment::parse(&hit.fetch_time).filter(|_| hit.until.is_some()) {
+        Some(moment) => link::page_at(&hit.url, &link::At::time(&moment.digits())),
+        None => link::page(&hit.url),
+    }
+}
+
+fn text(xml: &mut Xml, name: &str, text: &str) -> std::io::Result<()> {
+    let shown: String = present::clean(text).chars().filter(|c| is_xml(*c)).collect();
+    xml.create_element(name)
+        .write_text_content(BytesText::new(&shown))?;
+    Ok(())
+}
+
+/// Whether XML 1.0 can have a character that is no control.
+fn is_xml(c: char) -> bool {
+    !matches!(c, '\u{FFFE}' | '\u{FFFF}')
+}
+
+fn address(xml: &mut Xml, what: &str, media: &str, address: &str) -> std::io::Result<()> {
+    let link = xml.create_element("link");
+    let link = link.with_attributes([("rel", what), ("type", media), ("href", address)]);
+    link.write_empty()?;
+    Ok(())
+}
+
+/// A name that nothing else has: a UUID (RFC 9562, version 8) of a SHA-256 digest.
+fn id(parts: &[&str]) -> String {
+    let mut digest = sums::Sha256::default();
+    for part in parts {
+        digest.update(&(part.len() as u64).to_le_bytes());
+        digest.update(part.as_bytes());
+    }
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest.finish()[..16]);
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = data_encoding::HEXLOWER.encode(&bytes);
+    let cut = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!(
+        "urn:uuid:{}-{}-{}-{}-{}",
+        cut(0, 8),
+        cut(8, 12),
+        cut(12, 16),
+        cut(16, 20),
+        cut(20, 32)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::id;
+
+    /// They must not change from one version of the program to the next: readers know entries by them.
+    #[test]
+    fn ids_stay() {
+        let of_page = id(&["version", "org,example)/", "2014-01-26T20:06:24.000Z"]);
+        assert_eq!(of_page, "urn:uuid:fae74420-058a-83d7-9a29-4cdb760cd79a");
+        assert_ne!(id(&["a", "bc"]), id(&["ab", "c"]));
+    }
+}

@@ -1,0 +1,99 @@
+//! Results as a concordance: every match on a line of its own, with the words around it.
+
+use archive::question::{
+    Answer, CONTEXT_WORDS, ConcordanceBody, ConcordanceLine, ConcordanceQuestion, LINES_PER_PAGE,
+};
+use maud::{Markup, html};
+
+use super::super::html::{Html, Shown};
+use super::super::parts;
+use super::{Asked, frame, lists, newest_only, no_hits, notes};
+use crate::present;
+use crate::state::State;
+
+/// Lines on a page.
+const LINES: usize = 50;
+
+pub(super) async fn show(context: &State, asked: &Asked) -> Shown {
+    let question = ConcordanceQuestion {
+        query: asked.query.clone(),
+        limit: LINES,
+        per_page: LINES_PER_PAGE,
+        context: CONTEXT_WORDS,
+        after: asked.after.clone(),
+        order: asked.list.order,
+        all_versions: asked.list.all_versions,
+    };
+    let Answer { epoch, body: found } = context.asker.ask(question).await?;
+    let content = content(asked, &found, epoch);
+    Ok(Html::ok(frame(context, asked, epoch).around(content)))
+}
+
+fn content(asked: &Asked, found: &ConcordanceBody, epoch: u64) -> Markup {
+    let next = found.next.as_deref();
+    html! {
+        h1.hidden { "Matches of " (parts::text(&asked.query)) " in context" }
+        p.summary role="status" {
+            strong { (present::counted(found.total, "page", "pages")) }
+            span.soft { " \u{b7} at most " (LINES_PER_PAGE) " matches of each \u{b7} " (format!("{:.0}", found.took_ms.max(1.0))) " ms" }
+        }
+        @if found.search_epoch < epoch {
+            p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages are not found yet." }
+        }
+        (lists(asked))
+        (notes(&found.notes, &found.understood))
+        @if found.lines.is_empty() && found.total == 0 {
+            (no_hits(asked))
+        } @else {
+            @if found.lines.is_empty() {
+                (parts::nothing("No match in the texts of these pages", html! {
+                    p { "They match by their titles, addresses, links to them or other properties alone." }
+                }))
+            }
+            @for lines in found.lines.chunk_by(|a, b| (&a.url_key, &a.since) == (&b.url_key, &b.since)) {
+                (of_page(lines))
+            }
+            (parts::pager(
+                asked.after.as_ref().map(|_| asked.link(None, false, 0)),
+                next.map(|next| asked.link(Some(next), false, 0)),
+            ))
+            p.soft.more { (newest_only()) }
+        }
+    }
+}
+
+/// The matches of one version of a page.
+fn of_page(lines: &[ConcordanceLine]) -> Markup {
+    html! {
+        @if let Some(first) = lines.first() {
+            section.concordance {
+                h2 {
+                    @if first.until.is_some() {
+                        (parts::dated_link(&first.url, &first.fetch_time, &first.title))
+                    } @else {
+                        (parts::page_link(&first.url, &first.title))
+                    }
+                }
+                p.where { (parts::url_text(&first.url)) " \u{b7} " (time(first)) }
+                ul {
+                    @for line in lines {
+                        // The direction of writing is that of the line, and with it the side of what is before.
+                        li dir="auto" {
+                            span.left { span { (present::clean(&line.left)) } }
+                            span.right { mark { (present::clean(&line.matched)) } (present::clean(&line.right)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn time(line: &ConcordanceLine) -> Markup {
+    html! {
+        @match &line.until {
+            Some(until) => { (parts::date(&line.since)) " to " (parts::date(until)) ", past version" },
+            None => (parts::date(&line.fetch_time)),
+        }
+    }
+}

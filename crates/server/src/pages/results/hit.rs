@@ -1,0 +1,145 @@
+//! One result, and the explanation of its score.
+
+use archive::question::SearchHit;
+use archive::snippet_html;
+use maud::{Markup, PreEscaped, html};
+use serde_json::Value;
+
+use super::super::parts;
+use super::{Asked, Form, List};
+use crate::{link, present};
+
+/// Most levels of an explanation shown.
+const EXPLANATION_DEPTH: usize = 12;
+
+/// One result. Its explanation, if there is one, is unfolded if `open`.
+pub(super) fn item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
+    let mut facts = vec![version(hit)];
+    if hit.inlinks > 0 {
+        let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
+        facts.push(html! { a href=(address) { (present::counted(hit.inlinks, "in-link", "in-links")) } });
+    }
+    if !matches!(hit.mime.as_str(), "text/html" | "") {
+        facts.push(parts::text(&hit.mime));
+    }
+    if !hit.language.is_empty() {
+        facts.push(html! { span title="Language" { (parts::text(&hit.language)) } });
+    }
+    if !hit.collection.is_empty() {
+        facts.push(html! { span title="Collection" { (parts::text(&hit.collection)) } });
+    }
+    facts.extend(groups(asked, hit));
+    html! {
+        article.hit {
+            p.where { (parts::url_text(&hit.url)) }
+            h2 {
+                @if hit.until.is_some() {
+                    (parts::dated_link(&hit.url, &hit.fetch_time, &hit.title))
+                } @else {
+                    (parts::page_link(&hit.url, &hit.title))
+                }
+            }
+            @if !hit.snippet.parts.is_empty() { p.snippet dir="auto" { (snippet(hit)) } }
+            (parts::facts(&facts))
+            @if let Some(explanation) = &hit.explanation {
+                details.explanation open[open] {
+                    summary { "Score " (format!("{:.3}", hit.score)) }
+                    (explained(explanation, EXPLANATION_DEPTH))
+                }
+            }
+        }
+    }
+}
+
+/// What a result stands for, with links to it.
+fn groups(asked: &Asked, hit: &SearchHit) -> Vec<Markup> {
+    let mut facts = Vec::new();
+    let narrowed = |part: &str, list: List| Asked {
+        query: format!("{} {part}", asked.query),
+        after: None,
+        explain: false,
+        list,
+        prefer: asked.prefer.clone(),
+        before: 0,
+        show: Form::Pages,
+    };
+    if let Some(of_site) = hit.of_site.filter(|of_site| *of_site > 1) {
+        let list = List {
+            one_per_site: false,
+            ..asked.list
+        };
+        let whole = narrowed(&format!("site:{}", hit.domain), list);
+        facts.push(
+            html! { a href=(whole.first_of(list)) { "all " (present::count(of_site)) " of this site" } },
+        );
+    }
+    if let Some(of_digest) = hit.of_digest.filter(|of_digest| *of_digest > 1) {
+        facts.push(html! { (present::counted(of_digest, "result", "results")) " with this content" });
+    }
+    if let (Some(of_near), Some(like)) = (hit.of_near.filter(|of_near| *of_near > 1), &hit.like) {
+        let list = List {
+            near: false,
+            ..asked.list
+        };
+        let all = narrowed(like, list);
+        facts.push(html! { a href=(all.first_of(list)) { (present::count(of_near)) " similar" } });
+    }
+    facts
+}
+
+/// When the page was this, and whether it still is.
+fn version(hit: &SearchHit) -> Markup {
+    html! {
+        @match &hit.until {
+            Some(until) => { (parts::date(&hit.since)) " to " (parts::date(until)) ", past version" },
+            None => {
+                (parts::date(&hit.fetch_time))
+                @if hit.past_versions > 0 {
+                    ", " a href=(format!("{}#versions", link::page(&hit.url))) {
+                        "newest of " (present::counted(hit.past_versions + 1, "version", "versions"))
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// A snippet. Only its marks are markup: all text in it is escaped.
+fn snippet(hit: &SearchHit) -> PreEscaped<String> {
+    PreEscaped(snippet_html::encode(&hit.snippet))
+}
+
+/// Shows any JSON as nested lists.
+fn explained(value: &Value, depth: usize) -> Markup {
+    html! {
+        @match value {
+            Value::Object(_) | Value::Array(_) if depth == 0 => { "\u{2026}" }
+            Value::Object(fields) => {
+                ul { @for (name, value) in fields { @if !is_empty(value) {
+                    li { span.soft { (present::clean(name)) ": " } (explained(value, depth - 1)) }
+                } } }
+            }
+            Value::Array(items) => { ul { @for item in items { li { (explained(item, depth - 1)) } } } }
+            Value::String(text) => { (parts::text(text)) }
+            Value::Number(number) => { (number_text(number)) }
+            Value::Bool(flag) => { (flag) }
+            Value::Null => {}
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
+fn number_text(number: &serde_json::Number) -> String {
+    match number.as_f64() {
+        Some(value) if !number.is_u64() && !number.is_i64() => format!("{value:.4}"),
+        _ => number.to_string(),
+    }
+}

@@ -1,0 +1,149 @@
+//! How often queries match in each year, beside each other.
+
+use std::collections::BTreeMap;
+
+use archive::question::{Answer, TREND_QUERIES_MAX, TrendRow, Trends, YearCount};
+use look::series::{self, Series};
+use look::{Frame, Section};
+use maud::{Markup, html};
+
+use super::html::{Context, Html, Shown};
+use super::parts::{self, Align, Column};
+use crate::query::Query;
+use crate::{link, present};
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let queries: Vec<String> = query
+        .all("q")
+        .take(TREND_QUERIES_MAX)
+        .map(str::to_owned)
+        .collect();
+    let (epoch, rows) = match queries.is_empty() {
+        true => (None, Vec::new()),
+        false => {
+            let question = Trends {
+                queries: queries.clone(),
+            };
+            let Answer { epoch, body } = context.asker.ask(question).await?;
+            (Some(epoch), body.rows)
+        }
+    };
+    let frame = Frame {
+        title: "Trends",
+        section: Section::Results,
+        parts: context.parts(),
+        viewer: context.viewer(),
+        query: queries.first().map_or("", String::as_str),
+        epoch,
+    };
+    Ok(Html::ok(frame.around(content(&queries, &rows))))
+}
+
+fn content(queries: &[String], rows: &[TrendRow]) -> Markup {
+    html! {
+        h1 { "Over the years" }
+        p { "How many of each 1,000 versions of pages match, by the year of their last capture. As a share, so that a year of many captures does not stand out by itself." }
+        (form(queries))
+        @for row in rows {
+            @if !row.notes.is_empty() {
+                ul.notes { @for note in &row.notes { li { (parts::text(&row.query)) ": " (parts::text(&note.text)) } } }
+            }
+        }
+        @if let Some((first, last)) = span(rows) {
+            (drawn(rows, first, last))
+            (table(rows))
+        } @else if !rows.is_empty() {
+            (parts::nothing("Nothing to compare", html! { p { "There are no versions of pages with a year." } }))
+        }
+    }
+}
+
+/// A field for each query, and one more.
+fn form(queries: &[String]) -> Markup {
+    let fields = (queries.len() + 1).clamp(2, TREND_QUERIES_MAX);
+    html! {
+        form.trends-form action="/trends" method="get" {
+            @for number in 0..fields {
+                label.hidden for=(format!("trend-{number}")) { "Query " (number + 1) }
+                input id=(format!("trend-{number}")) type="search" name="q" maxlength="2000" dir="auto" autocomplete="off"
+                    value=(queries.get(number).map(|query| present::clean(query)).unwrap_or_default())
+                    placeholder=(if number == 0 { "A query" } else { "Compared with" });
+            }
+            div { button type="submit" { "Compare" } }
+        }
+    }
+}
+
+/// The first and the last year that has anything.
+fn span(rows: &[TrendRow]) -> Option<(u64, u64)> {
+    let years = || {
+        rows.iter()
+            .flat_map(|row| &row.years)
+            .filter(|year| has_any(year))
+    };
+    let first = years().map(|year| year.year).min()?;
+    Some((first, years().map(|year| year.year).max()?))
+}
+
+fn has_any(year: &YearCount) -> bool {
+    year.year > 0 && year.documents > 0
+}
+
+fn share(year: &YearCount) -> f64 {
+    year.count as f64 * 1000.0 / year.documents.max(1) as f64
+}
+
+fn drawn(rows: &[TrendRow], first: u64, last: u64) -> Markup {
+    let series: Vec<Series> = rows
+        .iter()
+        .map(|row| {
+            let years = row.years.iter().filter(|year| has_any(year));
+            let by_year: BTreeMap<u64, f64> = years.map(|year| (year.year, share(year))).collect();
+            let values = (first..=last).map(|year| by_year.get(&year).copied());
+            Series {
+                name: format!("{} ({})", row.query, present::count(row.total)),
+                values: values.collect(),
+            }
+        })
+        .collect();
+    series::years("Of each 1,000 versions of the year", first, &series)
+}
+
+/// The figures, with links to the results.
+fn table(rows: &[TrendRow]) -> Markup {
+    let mut years: BTreeMap<u64, Vec<Option<&YearCount>>> = BTreeMap::new();
+    for (number, row) in rows.iter().enumerate() {
+        for year in row.years.iter().filter(|year| has_any(year)) {
+            years.entry(year.year).or_insert_with(|| vec![None; rows.len()])[number] = Some(year);
+        }
+    }
+    let lines = years.into_iter().rev().map(|(year, counts)| {
+        let documents = counts.iter().flatten().map(|count| count.documents).max();
+        let queries = rows.iter().zip(counts).map(|(row, count)| html! {
+            @if let Some(count) = count.filter(|count| count.count > 0) {
+                a href=(results(row, year)) { (present::count(count.count)) }
+                span.soft { " \u{b7} " (format!("{:.1}", share(count))) }
+            } @else { "0" }
+        });
+        let list = html! { ul.lines {
+            @for (row, shown) in rows.iter().zip(queries) { li { span { (parts::text(&row.query)) } span.amount { (shown) } } }
+        } };
+        vec![
+            html! { (year) },
+            html! { (present::count(documents.unwrap_or(0))) },
+            list,
+        ]
+    });
+    let columns = [
+        Column("Year", Align::Text),
+        Column("Versions of pages", Align::Number),
+        Column("Matches \u{b7} of each 1,000", Align::Text),
+    ];
+    parts::table("Matches by year", &columns, lines.collect())
+}
+
+/// The results of a query that are of a year.
+fn results(row: &TrendRow, year: u64) -> String {
+    let query = format!("{} year:{year}", row.query);
+    link::with("/search", &[("q", Some(&query)), ("all_versions", Some("1"))])
+}
