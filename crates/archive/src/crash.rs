@@ -11,15 +11,17 @@
 //! | `redact.while_writing` | part of a copy of an input, under another name | nothing looks at that name |
 //! | `redact.before_rename` | a whole copy, under another name | the same; the next redaction writes it anew |
 //! | `feed.before_apply` | an epoch that search does not have | opening finds that search is behind, and catches up |
+//! | `feed.before_settle` | search without some anchors, and up to which epoch it has all | opening applies again what came after that |
 
 /// Names of all crash points.
-pub const CRASH_POINTS: [&str; 8] = [
+pub const CRASH_POINTS: [&str; 9] = [
     "settings.before_rename",
     "settings.after_rename",
     "continue.before_register",
     "forget.before_next",
     "from_facts.after_epoch",
     "feed.before_apply",
+    "feed.before_settle",
     "redact.while_writing",
     "redact.before_rename",
 ];

@@ -1,10 +1,14 @@
 //! Feeds the search index from the views, during loads and when it is behind.
 //!
-//! Invariant: after a successful feed the search index covers the given epoch, or will after its next commit.
-//! A crash between the epoch and the commit leaves it behind; [`pages_changed_since`] then lists what it
-//! missed.
+//! Invariant: after a successful feed the search index covers the given epoch, or will after its next commit, but for
+//! anchors that it is owed ([`fed`]). A crash between the epoch and the commit leaves it behind;
+//! [`pages_changed_since`] then lists what it missed.
 //!
 //! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
+
+mod fed;
+
+pub(crate) use fed::Fed;
 
 use search::{Anchor, Change, Document, Gone, SearchIndex, Version};
 use weave::{
@@ -22,21 +26,24 @@ pub(crate) enum FeedError {
     Search(#[from] search::ApplyError),
 }
 
-/// Feeds the changes of epochs in order, with the pages that they brought along. `fed` is the last epoch fed before.
-/// Epochs between it and one given here are read from the index, because registering inputs makes epochs too.
+/// Feeds the changes of epochs in order, with the pages that they brought along.
+/// Epochs between the last one fed and one given here are read from the index, because registering inputs makes epochs too.
 pub(crate) fn feed(
     search: &SearchIndex,
-    fed: &mut u64,
+    fed: &mut Fed,
     epochs: impl Iterator<Item = (EpochReport, Snapshot)>,
 ) -> Result<(), FeedError> {
     for (report, snapshot) in epochs {
         let epoch = report.epoch.0;
-        if epoch <= *fed {
+        if epoch <= fed.epoch {
             continue;
         }
         crash::point("feed.before_apply");
-        let outcome = feed_one(search, *fed, report, &snapshot);
-        *fed = epoch;
+        let outcome = feed_one(search, fed, report, &snapshot);
+        if outcome.is_err() {
+            // What is owed is found by the search index's own account.
+            fed.settle_at(epoch);
+        }
         match outcome {
             Err(FeedError::Search(error)) => {
                 tracing::warn!(%error, "feeding the search index again");
@@ -48,9 +55,42 @@ pub(crate) fn feed(
     Ok(())
 }
 
+/// Gives what is owed, and whatever was not fed, up to the epoch of the snapshot.
+pub(crate) fn settle(search: &SearchIndex, fed: &mut Fed, snapshot: &Snapshot) -> Result<(), FeedError> {
+    let now = snapshot.epoch().0;
+    feed_from_index(search, fed, now, snapshot)?;
+    fed.settle(search, snapshot)
+}
+
+/// Feeds the epochs up to `until` that nobody handed over.
+fn feed_from_index(
+    search: &SearchIndex,
+    fed: &mut Fed,
+    until: u64,
+    snapshot: &Snapshot,
+) -> Result<(), FeedError> {
+    if fed.epoch >= until {
+        return Ok(());
+    }
+    let changes = snapshot.pages_changed_between(Epoch(fed.epoch), Epoch(until));
+    let changes = changes.map(|change| to_change(snapshot, change?));
+    // With their anchors, but what was owed before is owed still.
+    let coverage = if fed.owes() {
+        Coverage::Part
+    } else {
+        Coverage::Whole
+    };
+    apply(search, fed.epoch, until, coverage, changes)?;
+    match coverage {
+        Coverage::Whole => fed.settle_at(until),
+        Coverage::Part => fed.epoch = until,
+    }
+    Ok(())
+}
+
 fn feed_one(
     search: &SearchIndex,
-    fed: u64,
+    fed: &mut Fed,
     report: EpochReport,
     snapshot: &Snapshot,
 ) -> Result<(), FeedError> {
@@ -61,20 +101,20 @@ fn feed_one(
     } else {
         epoch - 1
     };
-    if before > fed {
-        let changes = snapshot.pages_changed_between(Epoch(fed), Epoch(before));
-        apply(
-            search,
-            fed,
-            before,
-            changes.map(|change| to_change(snapshot, change?)),
-        )?;
-    }
+    feed_from_index(search, fed, before, snapshot)?;
     if before == epoch {
         return Ok(());
     }
+    let owed_before = fed.owes();
+    let is_due = fed.note(epoch, &report.page_changes);
+    let coverage = match is_due && !owed_before {
+        true => Coverage::Whole,
+        false => Coverage::Part,
+    };
     let (mut pages, mut past) = (report.pages.into_iter(), report.past.into_iter().peekable());
-    let changes = report.page_changes.into_iter().map(|change| {
+    let given =
+        |change: &PageChange| coverage == Coverage::Whole || !matches!(change, PageChange::Anchors(_));
+    let changes = report.page_changes.into_iter().filter(given).map(|change| {
         let past = past.next_if(|past| past.url_key == change.url_key());
         let current = match change {
             PageChange::Upsert(url_key) => match pages.next() {
@@ -89,7 +129,15 @@ fn feed_one(
         };
         with_past(snapshot, current, past)
     });
-    apply(search, before, epoch, changes)
+    apply(search, before, epoch, coverage, changes)?;
+    match coverage {
+        Coverage::Whole => fed.settle_at(epoch),
+        Coverage::Part => fed.epoch = epoch,
+    }
+    match is_due && fed.owes() {
+        true => fed.settle(search, snapshot),
+        false => Ok(()),
+    }
 }
 
 /// Feeds what changed since the epoch that the search index covers, and makes it searchable at once.
@@ -100,7 +148,9 @@ pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), 
         // index can be relied on.
         search.clear()?;
     }
-    let since = Epoch(search.covered_epoch());
+    // Only what is empty is filled from the beginning: the first epoch owes nothing.
+    let covered = search.covered_epoch();
+    let since = Epoch(search.settled_epoch().max(1).min(covered));
     if since < snapshot.epoch() {
         tracing::info!(from = since.0, to = snapshot.epoch().0, "search catches up");
         let changes = snapshot.pages_changed_since(since).map(|change| {
@@ -108,10 +158,17 @@ pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), 
             // Search had nothing, and from the beginning each page is named once.
             Ok(if since.0 == 0 { inserted(change) } else { change })
         });
-        apply(search, since.0, snapshot.epoch().0, changes)?;
+        apply(search, since.0, snapshot.epoch().0, Coverage::Whole, changes)?;
         search.flush()?;
     }
     Ok(())
+}
+
+/// Whether anything is owed of what is applied, or was before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Coverage {
+    Whole,
+    Part,
 }
 
 /// Applies the changes of the epochs after `since` up to `epoch`. If a row cannot be read, only part of them is
@@ -120,11 +177,15 @@ fn apply(
     search: &SearchIndex,
     since: u64,
     epoch: u64,
+    coverage: Coverage,
     changes: impl Iterator<Item = Result<Change, SnapshotError>>,
 ) -> Result<(), FeedError> {
     let mut broken = None;
     let changes = changes.map_while(|change| change.map_err(|error| broken = Some(error)).ok());
-    let applied = search.apply_after(since, epoch, changes);
+    let applied = match coverage {
+        Coverage::Whole => search.apply_after(since, epoch, changes),
+        Coverage::Part => search.apply_part(since, epoch, changes),
+    };
     match broken {
         Some(error) => {
             search.clear()?;

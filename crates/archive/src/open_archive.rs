@@ -9,7 +9,7 @@ use search::SearchIndex;
 use weave::{EpochReport, Snapshot, TakedownRules, Weave};
 
 use crate::facts_place::place_of;
-use crate::feed::{self, FeedError};
+use crate::feed::{self, Fed, FeedError};
 use crate::files::{ArchiveSettings, Files};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
@@ -46,9 +46,8 @@ pub(crate) struct OpenArchive {
     pub(crate) kept_out: Option<TakedownRules>,
     /// Reads documents in processes of their own.
     pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
-    /// The last epoch that was fed to the search index. Locked while feeding, so that epochs reach it in
-    /// order.
-    feeding: Mutex<u64>,
+    /// What was fed to the search index. Locked while feeding, so that epochs reach it in order.
+    feeding: Mutex<Fed>,
     rebuilding: RebuildProgress,
     /// When and why the last attempt to write the search index failed; `None` if it succeeded.
     search_failure: Mutex<Option<(Instant, String)>>,
@@ -89,7 +88,7 @@ impl OpenArchive {
             memory,
             sources,
             weave,
-            feeding: Mutex::new(search.covered_epoch()),
+            feeding: Mutex::new(Fed::at(search.covered_epoch())),
             search,
             rebuilding: RebuildProgress::default(),
             search_failure: Mutex::default(),
@@ -130,16 +129,25 @@ impl OpenArchive {
         self.catch_up(&mut fed)
     }
 
-    fn catch_up(&self, fed: &mut u64) -> Result<(), FeedError> {
+    fn catch_up(&self, fed: &mut Fed) -> Result<(), FeedError> {
         let snapshot = self.weave.snapshot();
-        let outcome = feed::catch_up(&self.search, &snapshot);
+        // Where that fails, the search index itself knows what it lacks.
+        let outcome = match fed.owes() && feed::settle(&self.search, fed, &snapshot).is_ok() {
+            true => self.search.flush().map(drop).map_err(FeedError::from),
+            false => feed::catch_up(&self.search, &snapshot),
+        };
         *self.search_failure.lock() = match &outcome {
             Err(FeedError::Search(error)) => Some((ambient::now(), error.message.clone())),
             _ => None,
         };
-        outcome?;
-        *fed = snapshot.epoch().0;
-        Ok(())
+        // After an error, too, nothing is owed but what the search index says.
+        let epoch = if outcome.is_ok() {
+            snapshot.epoch().0
+        } else {
+            fed.epoch
+        };
+        fed.settle_at(epoch);
+        outcome
     }
 
     /// Brings the search index up to date before an answer, because it may be behind after a crash. While a
@@ -180,7 +188,7 @@ impl OpenArchive {
         let mut fed = self.feeding.lock();
         let snapshot = self.weave.snapshot();
         let pages = feed::rebuild(&self.search, &snapshot, made)?;
-        *fed = snapshot.epoch().0;
+        fed.settle_at(snapshot.epoch().0);
         Ok(pages)
     }
 

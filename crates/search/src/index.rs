@@ -80,7 +80,9 @@ impl SearchIndex {
             state: Mutex::new(State {
                 writer: Some(writer),
                 applied: epoch,
+                settled: covered.settled,
                 committed: epoch,
+                committed_settled: covered.settled,
                 committed_at: now,
                 busy_since: now,
                 applied_at: now,
@@ -130,7 +132,7 @@ impl SearchIndex {
     /// # Errors
     /// [`ApplyError`]: this epoch, and any other after the covered one, is to be applied again.
     pub fn apply(&self, epoch: u64, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
-        self.shared.apply(None, epoch, &mut changes.into_iter())
+        self.shared.apply(None, epoch, true, &mut changes.into_iter())
     }
 
     /// As [`SearchIndex::apply`], where the changes are all that was done after the epoch `since`. If that is the epoch
@@ -144,7 +146,30 @@ impl SearchIndex {
         epoch: u64,
         changes: impl IntoIterator<Item = Change>,
     ) -> Result<(), ApplyError> {
-        self.shared.apply(Some(since), epoch, &mut changes.into_iter())
+        self.shared
+            .apply(Some(since), epoch, true, &mut changes.into_iter())
+    }
+
+    /// As [`SearchIndex::apply_after`], but the caller owes some of the changes: searches see those documents as they
+    /// were, and [`SearchIndex::settled_epoch`] stays what it was, also over a crash. With the next epoch that is
+    /// applied as a whole, which may be the same one, all that is owed must come.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as for [`SearchIndex::apply`].
+    pub fn apply_part(
+        &self,
+        since: u64,
+        epoch: u64,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<(), ApplyError> {
+        self.shared
+            .apply(Some(since), epoch, false, &mut changes.into_iter())
+    }
+
+    /// Newest epoch on disk up to which no change is owed; at most [`SearchIndex::covered_epoch`], unless the view
+    /// could not be renewed.
+    pub fn settled_epoch(&self) -> u64 {
+        self.shared.state.lock().committed_settled
     }
 
     /// Commits what was applied and makes it searchable; gives the covered epoch.
@@ -202,7 +227,9 @@ impl SearchIndex {
             return Err(self.shared.fail(&mut state, error));
         }
         state.applied = 0;
+        state.settled = 0;
         state.committed = 0;
+        state.committed_settled = 0;
         state.told.clear();
         state.unseen.clear();
         state.log = state.log.next();
@@ -241,6 +268,7 @@ impl SearchIndex {
             (None, Err(error)) => Err(error.into()),
             (None, Ok(())) => {
                 state.applied = epoch;
+                state.settled = epoch;
                 self.shared.commit_now(&mut state).map_err(E::from)
             }
         };

@@ -36,6 +36,8 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct Covered {
     pub(crate) format: u32,
     pub(crate) epoch: u64,
+    /// Up to here nothing is owed; at most `epoch`.
+    pub(crate) settled: u64,
     /// The log of in-link buckets as of this epoch.
     #[serde(default)]
     pub(crate) buckets: LogEnd,
@@ -49,6 +51,7 @@ impl Covered {
         Ok(covered.unwrap_or(Covered {
             format: schema::FORMAT,
             epoch: 0,
+            settled: 0,
             buckets: LogEnd::default(),
         }))
     }
@@ -122,17 +125,11 @@ impl Writer {
         self.writer.delete_query(Box::new(AllQuery)).map(drop)
     }
 
-    /// Makes everything before durable, together with the epoch it covers and the log of buckets, which is durable
-    /// already.
-    pub(crate) fn commit(&mut self, epoch: u64, buckets: LogEnd) -> tantivy::Result<()> {
-        let covered = Covered {
-            format: schema::FORMAT,
-            epoch,
-            buckets,
-        };
+    /// Makes everything before durable, together with what it covers: the log of buckets is durable already.
+    pub(crate) fn commit(&mut self, covered: &Covered) -> tantivy::Result<()> {
         // The epoch travels in the commit's own payload, so that no crash can part the two.
-        let payload = serde_json::to_string(&covered)
-            .map_err(|error| TantivyError::InternalError(error.to_string()))?;
+        let payload =
+            serde_json::to_string(covered).map_err(|error| TantivyError::InternalError(error.to_string()))?;
         crash::point("search.before_prepare");
         let mut prepared = self.writer.prepare_commit()?;
         prepared.set_payload(&payload);

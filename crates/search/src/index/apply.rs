@@ -81,11 +81,12 @@ enum Before {
 }
 
 impl Shared {
-    /// `since`: the epoch that the changes follow, where that is known.
+    /// `since`: the epoch that the changes follow, where that is known. `is_whole`: nothing is owed after them.
     pub(super) fn apply(
         &self,
         since: Option<u64>,
         epoch: u64,
+        is_whole: bool,
         changes: &mut dyn Iterator<Item = Change>,
     ) -> Result<(), ApplyError> {
         let mut state = self.state.lock();
@@ -95,7 +96,8 @@ impl Shared {
         if let Err(error) = self.writer(&mut state).map(drop) {
             return Err(self.fail(&mut state, error));
         }
-        if epoch <= state.applied {
+        let settles = is_whole && epoch == state.applied && state.settled < epoch;
+        if epoch <= state.applied && !settles {
             return Ok(());
         }
         let before = match since {
@@ -113,6 +115,9 @@ impl Shared {
         }
         state.applied_at = now;
         state.applied = epoch;
+        if is_whole {
+            state.settled = epoch;
+        }
         self.changed.notify_all();
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The writing side of an open index: changes in, commits when due, searchers renewed.
 //!
 //! Invariants:
+//! - `settled` <= `applied`, in the commit as well.
 //! - `committed` <= `applied`; what lies between is lost if the writer fails, and is given again by the caller.
 //! - Searcher, statistics and epoch of the view belong to the same commit.
 
@@ -17,7 +18,7 @@ use crate::buckets::{Buckets, Told};
 use crate::crash;
 use crate::error::ApplyError;
 use crate::queue::Budget;
-use crate::schema::Fields;
+use crate::schema::{self, Fields};
 use crate::settings::Settings;
 use crate::view::View;
 use crate::writer::{Covered, Writer};
@@ -57,8 +58,12 @@ pub(super) struct State {
     pub(super) writer: Option<Writer>,
     /// Newest epoch given to the writer; at least `committed`.
     pub(super) applied: u64,
+    /// Newest epoch up to which no change is owed; at most `applied`.
+    pub(super) settled: u64,
     /// Newest epoch on disk.
     pub(super) committed: u64,
+    /// What `settled` was then.
+    pub(super) committed_settled: u64,
     pub(super) committed_at: Instant,
     /// Since when epochs come without a pause.
     pub(super) busy_since: Instant,
@@ -79,6 +84,13 @@ pub(super) struct State {
     pub(super) stopping: bool,
 }
 
+impl State {
+    /// Whether something is not committed yet.
+    fn is_waiting(&self) -> bool {
+        (self.applied, self.settled) != (self.committed, self.committed_settled)
+    }
+}
+
 impl Shared {
     pub(super) fn view(&self) -> Arc<View> {
         Arc::clone(&self.view.read())
@@ -89,10 +101,14 @@ impl Shared {
         if state.writer.is_none() {
             let writer = Writer::open(&self.dir, &self.settings, self.fields.nobody())?;
             let covered = Covered::by(&self.index)?;
-            if (covered.epoch, covered.buckets) != (state.committed, state.log) {
+            if (covered.epoch, covered.settled, covered.buckets)
+                != (state.committed, state.committed_settled, state.log)
+            {
                 // A commit came about, and its error was about something after it: nothing of it may be inserted again.
                 state.committed = covered.epoch;
+                state.committed_settled = covered.settled;
                 state.applied = covered.epoch;
+                state.settled = covered.settled;
                 state.log = covered.buckets;
                 state.view_follows = false;
             }
@@ -104,18 +120,18 @@ impl Shared {
 
     /// Commits where something is not committed yet.
     pub(super) fn commit(&self, state: &mut State) -> Result<(), ApplyError> {
-        if state.applied == state.committed {
+        if !state.is_waiting() {
             return Ok(());
         }
         self.commit_now(state)
     }
 
     pub(super) fn commit_now(&self, state: &mut State) -> Result<(), ApplyError> {
-        let epoch = state.applied;
+        let (epoch, settled) = (state.applied, state.settled);
         if let Err(broken) = check_covered(state) {
             return Err(self.fail(state, TantivyError::InternalError(broken.to_string())));
         }
-        let committed = self.commit_with_buckets(state, epoch);
+        let committed = self.commit_with_buckets(state);
         // Also after a failure: the next try waits for the interval too.
         state.committed_at = ambient::now();
         let log = match committed {
@@ -124,6 +140,7 @@ impl Shared {
         };
         let is_other_file = !log.is_in_file_of(state.log);
         state.committed = epoch;
+        state.committed_settled = settled;
         state.log = log;
         state.documents_waiting = 0;
         state.unseen.extend(state.told.drain());
@@ -138,12 +155,18 @@ impl Shared {
     }
 
     /// The log first: a commit names only what is on disk.
-    fn commit_with_buckets(&self, state: &mut State, epoch: u64) -> tantivy::Result<LogEnd> {
+    fn commit_with_buckets(&self, state: &mut State) -> tantivy::Result<LogEnd> {
         // Opened before the log is written: it may find that the log goes further.
         self.writer(state)?;
         crash::point("search.before_buckets");
         let log = self.write_log(state)?;
-        self.writer(state)?.commit(epoch, log)?;
+        let covered = Covered {
+            format: schema::FORMAT,
+            epoch: state.applied,
+            settled: state.settled,
+            buckets: log,
+        };
+        self.writer(state)?.commit(&covered)?;
         Ok(log)
     }
 
@@ -183,6 +206,7 @@ impl Shared {
     pub(super) fn give_up(&self, state: &mut State) {
         state.writer = None;
         state.applied = state.committed;
+        state.settled = state.committed_settled;
         state.told.clear();
         state.documents_waiting = 0;
     }
@@ -236,7 +260,7 @@ impl Shared {
     pub(super) fn commit_when_due(&self) {
         let mut state = self.state.lock();
         while !state.stopping {
-            if state.applied == state.committed {
+            if !state.is_waiting() {
                 // Nothing tells of the end of a merge, so it is looked for when there is nothing else to do.
                 let idle = self.changed.wait_for(&mut state, Duration::from_secs(2));
                 if idle.timed_out() && !state.stopping {
@@ -298,9 +322,10 @@ fn interval(state: &State, now: Instant) -> Duration {
 fn check_covered(state: &State) -> Result<(), Broken> {
     holds!(
         "search.covered",
-        state.committed <= state.applied,
-        "epoch {} would be committed after {}",
+        state.committed <= state.applied && state.settled <= state.applied,
+        "epoch {}, settled up to {}, would be committed after {}",
         state.applied,
+        state.settled,
         state.committed
     );
     Ok(())

@@ -129,10 +129,7 @@ impl Asked {
             ("distinct", flag(list.distinct)),
             ("prefer", Some(&self.prefer)),
             ("near", flag(list.near)),
-            (
-                "show",
-                (self.show == Form::Concordance).then_some("concordance"),
-            ),
+            ("show", (self.show == Form::Concordance).then_some("concordance")),
         ]
     }
 }

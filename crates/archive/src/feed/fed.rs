@@ -1,0 +1,143 @@
+//! What the search index was fed, and what it is owed.
+//!
+//! A page whose anchors are others is indexed again, with all of its text. A load of pages that link to one another
+//! changes the anchors of far more pages than it brings, with each epoch again. So a load may owe them for a while:
+//! they are given when as many documents have come as pages are owed, which at most doubles what is indexed, or when
+//! the load ends. What is owed is known by a hash alone; keys stand in the index's rows of changes. The search index keeps
+//! up to which epoch nothing is owed ([`settled_epoch`](search::SearchIndex::settled_epoch)), so that it is not
+//! forgotten by a crash.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use search::SearchIndex;
+use weave::{Epoch, PageChange, Snapshot};
+
+use super::{Coverage, FeedError, apply, said_otherwise};
+use crate::crash;
+
+/// So many pages are indexed again without being waited for: some 0.1 s.
+const AT_ONCE_MAX: u64 = 1000;
+
+/// Pages owed at most: 8 bytes each, in a table that is half empty.
+const OWED_MAX: usize = 2_000_000;
+
+/// Anchors are owed for so many epochs at most: the index has the changes of some 1,000.
+const EPOCHS_MAX: u64 = 256;
+
+/// Where feeding stands.
+#[derive(Debug)]
+pub(crate) struct Fed {
+    /// The last epoch that was fed.
+    pub(crate) epoch: u64,
+    /// The last one up to which nothing is owed.
+    settled: u64,
+    /// Hashes of the keys of pages whose anchors have changed since.
+    owed: HashSet<u64>,
+    hashes: RandomState,
+    /// Documents indexed since.
+    documents: u64,
+}
+
+impl Fed {
+    /// As the search index was found, with all of that epoch.
+    pub(crate) fn at(epoch: u64) -> Fed {
+        Fed {
+            epoch,
+            settled: epoch,
+            owed: HashSet::new(),
+            hashes: RandomState::new(),
+            documents: 0,
+        }
+    }
+
+    /// Whether anything is owed.
+    pub(crate) fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+
+    /// Nothing is owed up to this epoch.
+    pub(crate) fn settle_at(&mut self, epoch: u64) {
+        *self = Fed::at(epoch);
+    }
+
+    /// Takes note of an epoch's changes. Whether its anchors, and those that were owed before, are to be given now.
+    pub(super) fn note(&mut self, epoch: u64, changes: &[PageChange]) -> bool {
+        for change in changes {
+            let hash = self.hashes.hash_one(change.url_key());
+            match change {
+                PageChange::Anchors(_) => drop(self.owed.insert(hash)),
+                // It comes with its anchors, or goes.
+                PageChange::Upsert(_) => {
+                    self.owed.remove(&hash);
+                    self.documents += 1;
+                }
+                PageChange::Delete(_) | PageChange::Past(_) => drop(self.owed.remove(&hash)),
+                PageChange::Bucket(..) => {}
+            }
+        }
+        self.owed.len() as u64 <= AT_ONCE_MAX + self.documents
+            || self.owed.len() > OWED_MAX
+            || epoch - self.settled >= EPOCHS_MAX
+    }
+
+    /// Gives what is owed, as the snapshot has it: that of the epoch that was fed, or a later one, whose changes follow.
+    pub(super) fn settle(&mut self, search: &SearchIndex, snapshot: &Snapshot) -> Result<(), FeedError> {
+        crash::point("feed.before_settle");
+        let (owed, hashes) = (&mut self.owed, &self.hashes);
+        let changes = snapshot.pages_changed_between(Epoch(self.settled), Epoch(self.epoch));
+        let again = changes.filter_map(|change| match change {
+            Ok(change) => {
+                // Given once, however many epochs name it.
+                let is_owed = owed.remove(&hashes.hash_one(change.url_key()));
+                let url_key = change.into_url_key();
+                is_owed.then(|| said_otherwise(snapshot, url_key))
+            }
+            Err(error) => Some(Err(error)),
+        });
+        apply(search, self.epoch, self.epoch, Coverage::Whole, again)?;
+        self.settle_at(self.epoch);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str, numbers: std::ops::Range<u64>, change: fn(String) -> PageChange) -> Vec<PageChange> {
+        numbers.map(|number| change(format!("{name}{number}"))).collect()
+    }
+
+    #[test]
+    fn anchors_wait_until_as_many_documents_have_come() {
+        let mut fed = Fed::at(7);
+        assert!(fed.note(8, &named("a", 0..AT_ONCE_MAX, PageChange::Anchors)));
+        assert!(!fed.note(9, &named("a", 0..AT_ONCE_MAX + 3, PageChange::Anchors)));
+        assert!(!fed.note(10, &named("b", 0..2, PageChange::Upsert)));
+        assert!(fed.note(11, &named("c", 0..1, PageChange::Upsert)));
+        assert!(fed.owes());
+        fed.settle_at(11);
+        assert!(!fed.owes());
+    }
+
+    #[test]
+    fn what_comes_or_goes_is_no_longer_owed() {
+        let mut fed = Fed::at(1);
+        fed.note(2, &named("a", 0..3, PageChange::Anchors));
+        fed.note(
+            3,
+            &[PageChange::Upsert("a0".into()), PageChange::Delete("a1".into())],
+        );
+        fed.note(4, &[PageChange::Bucket("a2".into(), 3)]);
+        assert_eq!(fed.owed.len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_owed_longer_than_the_index_has_the_changes() {
+        let mut fed = Fed::at(1);
+        assert!(!fed.note(2, &named("a", 0..2 * AT_ONCE_MAX, PageChange::Anchors)));
+        assert!(!fed.note(EPOCHS_MAX, &[]));
+        assert!(fed.note(EPOCHS_MAX + 1, &[]));
+    }
+}
