@@ -112,9 +112,9 @@ fn feed_one(
         false => Coverage::Part,
     };
     let (mut pages, mut past) = (report.pages.into_iter(), report.past.into_iter().peekable());
-    let given =
+    let is_given =
         |change: &PageChange| coverage == Coverage::Whole || !matches!(change, PageChange::Anchors(_));
-    let changes = report.page_changes.into_iter().filter(given).map(|change| {
+    let changes = report.page_changes.into_iter().filter(is_given).map(|change| {
         let past = past.next_if(|past| past.url_key == change.url_key());
         let current = match change {
             PageChange::Upsert(url_key) => match pages.next() {

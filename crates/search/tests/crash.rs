@@ -204,11 +204,38 @@ fn an_index_of_an_older_format_is_made_anew() {
     assert_eq!(open(dir.path()).covered_epoch(), 7);
     let meta = dir.path().join("meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
-    let older = text.replace("\\\"format\\\":6", "\\\"format\\\":5");
+    let older = text.replace("\\\"format\\\":7", "\\\"format\\\":6");
     assert_ne!(older, text, "{text}");
     std::fs::write(&meta, older).unwrap();
     let index = open(dir.path());
     assert_eq!((index.covered_epoch(), index.documents()), (0, 0));
+}
+
+#[test]
+fn what_is_owed_is_known_when_the_index_is_opened_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let found = |index: &search::SearchIndex, word: &str| ask(index, word, 10).total;
+    let index = open(dir.path());
+    index.apply_after(0, 4, [upsert(page("a", "a", "red"))]).unwrap();
+    index.apply_part(4, 5, [upsert(page("b", "b", "blue"))]).unwrap();
+    assert_eq!((index.flush().unwrap(), index.settled_epoch()), (5, 4));
+    drop(index);
+    let index = open(dir.path());
+    assert_eq!((index.covered_epoch(), index.settled_epoch()), (5, 4));
+    // The same epoch again, with what was owed; then nothing is.
+    let green = [upsert(page("a", "a", "green"))];
+    index.apply_after(5, 5, green).unwrap();
+    index.flush().unwrap();
+    assert_eq!((index.covered_epoch(), index.settled_epoch()), (5, 5));
+    index
+        .apply_after(5, 5, [upsert(page("a", "a", "white"))])
+        .unwrap();
+    index.flush().unwrap();
+    drop(index);
+    let index = open(dir.path());
+    assert_eq!((index.covered_epoch(), index.settled_epoch()), (5, 5));
+    let words = ["red", "green", "white", "blue"];
+    assert_eq!(words.map(|word| found(&index, word)), [0, 1, 0, 1]);
 }
 
 #[test]

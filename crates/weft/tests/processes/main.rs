@@ -8,6 +8,7 @@ mod files_objects;
 mod full_disk;
 #[cfg(target_os = "linux")]
 mod hanging;
+mod owed;
 mod policies;
 mod program;
 mod redact;
