@@ -42,6 +42,9 @@ const FULL_RECRAWLS_PERMILLE: &str = "50";
 /// Visits of the web in a full run: without re-crawls and the last file, a million documents are searched.
 const FULL_PAGES: u64 = 1_120_000;
 
+/// Preferences of each kind.
+const PREFERENCES: &str = "lang:en site:example.com place:example.org^40 type:html from:2024-01-01";
+
 /// Files of the made-up web; the last is for the updates.
 const FILES: u64 = 21;
 
@@ -66,6 +69,9 @@ struct Args {
     /// Ask also as somebody who sees so many of 100 pages, by rules that hide domains from the public
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..100))]
     seen_percent: Option<u8>,
+    /// Ask also with preferences, which put the best results in another order; none where this is empty
+    #[arg(long, value_name = "TEXT", default_value = PREFERENCES)]
+    prefer: String,
     /// An archive that is there already
     #[arg(long, value_name = "DIR")]
     archive: Option<PathBuf>,
@@ -100,6 +106,10 @@ fn main() -> anyhow::Result<()> {
     report::subject(&server, &queries)?;
     report::heading("while nothing happens");
     measure(&server, &queries, args.seconds)?;
+    if !args.prefer.is_empty() {
+        report::heading(&format!("with preferences: {}", args.prefer));
+        measure(&server, &queries.preferring(&args.prefer), args.seconds)?;
+    }
     if let Some(percent) = args.seen_percent {
         measure_hidden(&server, &queries, &subject, &args, percent)?;
     }

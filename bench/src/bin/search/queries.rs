@@ -33,6 +33,18 @@ pub(crate) struct Queries {
     pub(crate) tried_without_match: usize,
 }
 
+impl Queries {
+    /// The same, with preferences.
+    pub(crate) fn preferring(&self, prefer: &str) -> Queries {
+        let prefer = encoded(prefer);
+        let paths = self.paths.iter().map(|path| format!("{path}&prefer={prefer}"));
+        Queries {
+            paths: paths.collect(),
+            ..*self
+        }
+    }
+}
+
 /// Takes words that are next to each other on a page, so that a query of several words finds something.
 pub(crate) fn sample(server: &Server, seed: u64, facets: bool) -> anyhow::Result<Queries> {
     let pages = words_by_page(server)?;

@@ -125,7 +125,7 @@ fn table(rows: &[TrendRow]) -> Markup {
                 span.soft { " \u{b7} " (format!("{:.1}", share(count))) }
             } @else { "0" }
         });
-        let list = html! { ul.lines {
+        let list = html! { ul.lines.wrapping {
             @for (row, shown) in rows.iter().zip(queries) { li { span { (parts::text(&row.query)) } span.amount { (shown) } } }
         } };
         vec![
