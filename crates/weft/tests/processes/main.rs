@@ -9,6 +9,7 @@ mod full_disk;
 #[cfg(target_os = "linux")]
 mod hanging;
 mod owed;
+mod people;
 mod policies;
 mod program;
 mod redact;
