@@ -7,6 +7,8 @@
 //! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
 
 mod fed;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fed::Fed;
 
