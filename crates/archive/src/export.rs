@@ -3,10 +3,13 @@
 //! Results come a thousand at a time, in the order of their URL keys, so that memory is bounded and what is loaded meanwhile moves nothing:
 //! a page that is there throughout is written once. Each thousand is of the newest epoch.
 
+mod table;
+
 use std::fmt;
 use std::io::{self, Seek, Write};
 use std::str::FromStr;
 
+use columns::{Pieces, PiecesError};
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -32,6 +35,8 @@ pub enum ExportFormat {
     Jsonl,
     /// Comma-separated values with a line of names (RFC 4180).
     Csv,
+    /// A Parquet file with the columns of CSV, times and numbers as what they are.
+    Parquet,
     /// The captures, as lines of CDXJ.
     Cdxj,
     /// The records, as a gzipped WARC file.
@@ -40,9 +45,10 @@ pub enum ExportFormat {
 
 impl ExportFormat {
     /// All of them.
-    pub const ALL: [ExportFormat; 4] = [
+    pub const ALL: [ExportFormat; 5] = [
         ExportFormat::Jsonl,
         ExportFormat::Csv,
+        ExportFormat::Parquet,
         ExportFormat::Cdxj,
         ExportFormat::Warc,
     ];
@@ -52,6 +58,7 @@ impl ExportFormat {
         match self {
             ExportFormat::Jsonl => "jsonl",
             ExportFormat::Csv => "csv",
+            ExportFormat::Parquet => "parquet",
             ExportFormat::Cdxj => "cdxj",
             ExportFormat::Warc => "warc",
         }
@@ -70,8 +77,17 @@ impl ExportFormat {
         match self {
             ExportFormat::Jsonl => "application/jsonl",
             ExportFormat::Csv => "text/csv; charset=utf-8; header=present",
+            ExportFormat::Parquet => "application/vnd.apache.parquet",
             ExportFormat::Cdxj => "text/x-cdxj; charset=utf-8",
             ExportFormat::Warc => "application/warc",
+        }
+    }
+
+    /// Whether it is lines of text, which a terminal can show.
+    pub fn is_text(self) -> bool {
+        match self {
+            ExportFormat::Jsonl | ExportFormat::Csv | ExportFormat::Cdxj => true,
+            ExportFormat::Parquet | ExportFormat::Warc => false,
         }
     }
 }
@@ -87,7 +103,7 @@ impl FromStr for ExportFormat {
 
     fn from_str(name: &str) -> Result<ExportFormat, String> {
         let found = ExportFormat::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| format!("no format {name:?}: jsonl, csv, cdxj or warc is expected"))
+        found.ok_or_else(|| format!("no format {name:?}: jsonl, csv, parquet, cdxj or warc is expected"))
     }
 }
 
@@ -100,6 +116,9 @@ pub enum ExportError {
     /// The output does not take more.
     #[error("write results: {0}")]
     Output(#[source] io::Error),
+    /// The results do not become a Parquet file.
+    #[error(transparent)]
+    Parquet(#[from] PiecesError),
     /// Whoever asked has ended it.
     #[error("stopped after {0} results")]
     Stopped(u64),
@@ -135,6 +154,8 @@ pub struct Export {
     question: SearchQuestion,
     begun: bool,
     ended: bool,
+    /// The rest of a Parquet file, which is written as its row groups come to be.
+    parquet: Option<Pieces>,
     /// What it came to so far.
     pub exported: Exported,
     /// Results that there are, by the last answer.
@@ -156,6 +177,7 @@ impl Export {
             },
             begun: false,
             ended: false,
+            parquet: None,
             exported: Exported::default(),
             total: 0,
         }
@@ -166,7 +188,7 @@ impl Export {
         self.exported.results + self.exported.left_out.len() as u64
     }
 
-    /// Writes the next thousand; `false` at the end.
+    /// Goes on with the next thousand; `false` at the end. What of it can be written is: of a Parquet file, whole row groups.
     ///
     /// # Errors
     /// [`ExportError`].
@@ -181,6 +203,9 @@ impl Export {
         }
         if !std::mem::replace(&mut self.begun, true) {
             begin(self.format, &self.question.query, out).map_err(ExportError::Output)?;
+            if self.format == ExportFormat::Parquet {
+                self.parquet = Some(Pieces::new(&table::COLUMNS)?);
+            }
         }
         let found = ask(self.question.clone().into())?.to::<SearchQuestion>()?.body;
         self.total = found.total;
@@ -188,7 +213,8 @@ impl Export {
             ask,
             sources,
             format: self.format,
-            out,
+            out: &mut *out,
+            parquet: self.parquet.as_mut(),
             exported: &mut self.exported,
         };
         for hit in &found.hits {
@@ -202,7 +228,22 @@ impl Export {
             Some(next) => self.question.after = Some(next),
             None => self.ended = true,
         }
+        self.put_parquet(out)?;
         Ok(true)
+    }
+
+    /// Writes what has come to be of a Parquet file, if it is to be one.
+    fn put_parquet(&mut self, out: &mut dyn Write) -> Result<(), ExportError> {
+        let piece = match (self.ended, self.parquet.take()) {
+            (_, None) => return Ok(()),
+            (true, Some(pieces)) => pieces.finish()?,
+            (false, Some(mut pieces)) => {
+                let piece = pieces.take()?;
+                self.parquet = Some(pieces);
+                piece
+            }
+        };
+        out.write_all(&piece).map_err(ExportError::Output)
     }
 }
 
@@ -234,13 +275,14 @@ struct Exporter<'a> {
     sources: &'a Sources,
     format: ExportFormat,
     out: &'a mut dyn Write,
+    parquet: Option<&'a mut Pieces>,
     exported: &'a mut Exported,
 }
 
 /// What stands before all results.
 fn begin(format: ExportFormat, query: &str, out: &mut dyn Write) -> io::Result<()> {
     match format {
-        ExportFormat::Csv => csv_row(out, &COLUMNS),
+        ExportFormat::Csv => table::csv_head(out),
         ExportFormat::Warc => {
             let mut writer = Writer::new(out, Compression::Gzip { level: GZIP_LEVEL })?;
             let description = format!("records of the results of a search for {query}");
@@ -253,26 +295,9 @@ fn begin(format: ExportFormat, query: &str, out: &mut dyn Write) -> io::Result<(
             writer.write(&Draft::warcinfo(now_ms, &fields))?;
             writer.finish().map(drop)
         }
-        ExportFormat::Jsonl | ExportFormat::Cdxj => Ok(()),
+        ExportFormat::Jsonl | ExportFormat::Parquet | ExportFormat::Cdxj => Ok(()),
     }
 }
-
-/// Columns of CSV.
-const COLUMNS: [&str; 13] = [
-    "url_key",
-    "url",
-    "domain",
-    "title",
-    "fetch_time",
-    "since",
-    "until",
-    "mime",
-    "language",
-    "collection",
-    "inlinks",
-    "inlinks_external",
-    "snippet",
-];
 
 impl Exporter<'_> {
     fn put(&mut self, hit: &SearchHit) -> Result<(), ExportError> {
@@ -281,7 +306,12 @@ impl Exporter<'_> {
                 let line = serde_json::to_string(hit).map_err(|error| ExportError::Output(error.into()))?;
                 writeln!(self.out, "{line}").map_err(ExportError::Output)?;
             }
-            ExportFormat::Csv => self.csv(hit).map_err(ExportError::Output)?,
+            ExportFormat::Csv => table::csv_hit(self.out, hit).map_err(ExportError::Output)?,
+            ExportFormat::Parquet => {
+                if let Some(pieces) = &mut self.parquet {
+                    table::parquet_hit(pieces, hit)?;
+                }
+            }
             ExportFormat::Cdxj | ExportFormat::Warc => {
                 let put = match self.record(hit) {
                     Ok(record) if self.format == ExportFormat::Cdxj => {
@@ -304,29 +334,6 @@ impl Exporter<'_> {
         }
         self.exported.results += 1;
         Ok(())
-    }
-
-    fn csv(&mut self, hit: &SearchHit) -> io::Result<()> {
-        let snippet: String = hit.snippet.parts.iter().map(|part| part.text.as_str()).collect();
-        let (inlinks, external) = (hit.inlinks.to_string(), hit.inlinks_external.to_string());
-        csv_row(
-            self.out,
-            &[
-                &hit.url_key,
-                &hit.url,
-                &hit.domain,
-                &hit.title,
-                &hit.fetch_time,
-                &hit.since,
-                hit.until.as_deref().unwrap_or_default(),
-                &hit.mime,
-                &hit.language,
-                &hit.collection,
-                &inlinks,
-                &external,
-                &snippet,
-            ],
-        )
     }
 
     /// Where the capture of a result is.
@@ -374,19 +381,4 @@ impl Exporter<'_> {
         };
         copied.map(Ok).map_err(ExportError::Output)
     }
-}
-
-/// A line of CSV. A value that a spreadsheet would take for a formula is text there, too.
-fn csv_row(out: &mut dyn Write, values: &[&str]) -> io::Result<()> {
-    let mut writer = csv::WriterBuilder::new()
-        .terminator(csv::Terminator::CRLF)
-        .from_writer(out);
-    let shown = values.iter().map(
-        |value| match value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-            true => format!("'{value}"),
-            false => (*value).to_owned(),
-        },
-    );
-    writer.write_record(shown).map_err(io::Error::other)?;
-    writer.flush()
 }

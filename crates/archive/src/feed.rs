@@ -12,7 +12,7 @@ mod tests;
 
 pub(crate) use fed::Fed;
 
-use search::{Anchor, Change, Document, Gone, SearchIndex, Version};
+use search::{Anchor, Change, Document, Gone, SearchIndex, TextCapture, Version};
 use weave::{
     AnchorRow, ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError,
 };
@@ -217,7 +217,7 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         title: page.title,
         collection: page.collection,
         digest: page.digest,
-        text_capture: page.text_capture.map(|text| (text.collection, text.digest)),
+        text_capture: page.text_capture.map(text_capture),
         fetch_time_ms: page.fetch_time_ms,
         mime: page.mime,
         language: page.language,
@@ -232,6 +232,14 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         true => Change::Insert(document),
         false => Change::Upsert(document),
     })
+}
+
+fn text_capture(text: weave::TextCapture) -> TextCapture {
+    TextCapture {
+        collection: text.collection,
+        digest: text.digest,
+        mime: text.mime,
+    }
 }
 
 fn weighed(anchors: Vec<AnchorRow>) -> Vec<Anchor> {
@@ -381,7 +389,7 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
         title: page.title,
         collection: page.collection,
         digest: page.digest,
-        text_capture: page.text_capture.map(|text| (text.collection, text.digest)),
+        text_capture: page.text_capture.map(text_capture),
         fetch_time_ms: page.fetch_time_ms,
         mime: page.mime,
         language: page.language,
@@ -406,7 +414,7 @@ fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Resul
         title: past.title,
         collection: past.collection,
         digest: past.digest,
-        text_capture: past.text_capture.map(|text| (text.collection, text.digest)),
+        text_capture: past.text_capture.map(text_capture),
         fetch_time_ms: past.fetch_time_ms,
         mime: past.mime,
         language: past.language,

@@ -24,6 +24,9 @@ pub const DIGITS_MS: usize = 17;
 const CYCLE_DAYS: i64 = 146_097;
 const CYCLE_YEARS: i64 = 400;
 
+/// A year beyond all that milliseconds in an `i64` come to.
+const YEAR_MAX: u64 = 300_000_000;
+
 /// Julian day of 1970-01-01, from which `time` does not count.
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
@@ -101,6 +104,32 @@ pub fn iso_short(ms: i64) -> String {
         0 => seconds_of(ms) + "Z",
         _ => iso(ms),
     }
+}
+
+/// Milliseconds since 1970 of what [`iso`] gives; `None` of any other text.
+///
+/// ```
+/// assert_eq!(civil::ms_of_iso("1970-01-02T00:00:00.500Z"), Some(86_400_500));
+/// assert_eq!(civil::ms_of_iso("1970-01-02"), None);
+/// ```
+pub fn ms_of_iso(text: &str) -> Option<i64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    // From the end: a year before 0 begins with a hyphen.
+    let mut date = date.rsplitn(3, '-').map(|part| part.parse::<i64>().ok());
+    let (day, month, year) = (date.next()??, date.next()??, date.next()??);
+    let mut time = time
+        .split([':', '.'])
+        .map(|part| part.parse::<u32>().ok().map(i128::from));
+    let (hour, minute) = (time.next()??, time.next()??);
+    let (second, millisecond) = (time.next()??, time.next()??);
+    if year.unsigned_abs() > YEAR_MAX || !(0..=99).contains(&day) {
+        return None;
+    }
+    let days = i128::from(days_of(year, month, day));
+    let minutes = (days * 24 + hour) * 60 + minute;
+    let ms = i64::try_from((minutes * 60 + second) * 1000 + millisecond).ok()?;
+    // Fields beyond their ends, and other ways to write them, give another text.
+    (iso(ms) == text).then_some(ms)
 }
 
 fn seconds_of(ms: i64) -> String {
@@ -218,6 +247,42 @@ mod tests {
         assert_eq!(iso(i64::MAX), "292278994-08-17T07:12:55.807Z");
         assert_eq!(iso(i64::MIN), "-292275055-05-16T16:47:04.192Z");
         assert_eq!(days_of(10_000, 1, 1) * DAY_MS, 253_402_300_800_000);
+    }
+
+    #[test]
+    fn iso_is_read_as_it_is_written_and_nothing_else_is() {
+        let edges = [
+            i64::MIN,
+            -62_167_219_200_001,
+            -1,
+            0,
+            1,
+            253_402_300_800_000,
+            i64::MAX,
+        ];
+        for ms in edges
+            .into_iter()
+            .chain((-4_000_000_000_000_i64..4_200_000_000_000).step_by(12_345_677_891))
+        {
+            assert_eq!(ms_of_iso(&iso(ms)), Some(ms), "{}", iso(ms));
+        }
+        let odd = [
+            "",
+            "T",
+            "2014-01-26T20:06:24Z",
+            "2014-02-30T20:06:24.000Z",
+            "2014-01-26T24:06:24.000Z",
+            "2014-1-26T20:06:24.000Z",
+            "2014-01-26T20:06:24.000+01:00",
+            "2014-01-26T20:06:24.000.1Z",
+            "292278994-08-17T07:12:55.808Z",
+            "-9223372036854775808-01-01T00:00:00.000Z",
+            "2014-01-9223372036854775807T00:00:00.000Z",
+            "٢٠١٤-01-26T20:06:24.000Z",
+        ];
+        for text in odd {
+            assert_eq!(ms_of_iso(text), None, "{text}");
+        }
     }
 
     #[test]

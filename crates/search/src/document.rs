@@ -19,9 +19,8 @@ pub struct Document {
     pub collection: String,
     /// Payload digest of the capture.
     pub digest: String,
-    /// Collection and digest of the capture that the text is of, where that is another one: who may not see both, does not
-    /// see the page.
-    pub text_capture: Option<(String, String)>,
+    /// The capture that the text is of, where that is another one: who may not see both, does not see the page.
+    pub text_capture: Option<TextCapture>,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
     /// Content type without parameters, lower case.
@@ -35,6 +34,17 @@ pub struct Document {
     pub anchors: Vec<Anchor>,
     /// When it was the page that this URL gave.
     pub version: Version,
+}
+
+/// What rules ask of the capture that a text is of; its key and time are the document's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextCapture {
+    /// Label given at load; may be empty.
+    pub collection: String,
+    /// Payload digest.
+    pub digest: String,
+    /// Content type without parameters, lower case.
+    pub mime: String,
 }
 
 /// An anchor text of links to a page.

@@ -29,7 +29,8 @@ use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 /// 5: past versions are documents, too; each says since and until when it held.
 /// 6: anchor texts of links to a page.
 /// 7: public suffixes are a field, and likenesses of texts a column; documents that are no pages.
-pub(crate) const FORMAT: u32 = 7;
+/// 8: media types of all captures of a document are a column, for rights.
+pub(crate) const FORMAT: u32 = 8;
 
 /// Names of the tokenizers behind `body`, `stems`, and the fields with both.
 const WORDS: &str = "words";
@@ -54,6 +55,7 @@ pub(crate) const LANGUAGE: &str = "language";
 pub(crate) const DATE: &str = "date";
 pub(crate) const HASH: &str = "hash";
 pub(crate) const COLLECTION_OF: &str = "collection_of";
+pub(crate) const MIME_OF: &str = "mime_of";
 pub(crate) const DIGEST: &str = "digest";
 pub(crate) const LIKENESS: &str = "likeness";
 pub(crate) const UNTIL: &str = "until";
@@ -104,6 +106,8 @@ pub(crate) struct Fields {
     collection_of: Field,
     /// Hash of the digest of the same captures, in the same order.
     digest: Field,
+    /// MIME type of the same captures, in the same order. Apart from `mime`: a page counts once, with its own.
+    mime_of: Field,
     /// How the text is, to find what is like it.
     likeness: Field,
     /// 14 digits.
@@ -154,7 +158,8 @@ pub(crate) fn schema() -> (Schema, Fields) {
         suffix: builder.add_text_field(SUFFIX, exact.set_fast("raw")),
         mime: builder.add_text_field(MIME, counted.clone()),
         language: builder.add_text_field(LANGUAGE, counted.clone()),
-        collection_of: builder.add_text_field(COLLECTION_OF, counted),
+        collection_of: builder.add_text_field(COLLECTION_OF, counted.clone()),
+        mime_of: builder.add_text_field(MIME_OF, counted),
         digest: builder.add_u64_field(DIGEST, number.clone()),
         likeness: builder.add_u64_field(LIKENESS, number.clone()),
         date: builder.add_u64_field(DATE, number.clone()),
@@ -237,9 +242,11 @@ impl Fields {
         encoded.add_text(self.language, primary);
         encoded.add_text(self.collection_of, &document.collection);
         encoded.add_u64(self.digest, keys::hash(&document.digest));
-        if let Some((collection, digest)) = &document.text_capture {
-            encoded.add_text(self.collection_of, collection);
-            encoded.add_u64(self.digest, keys::hash(digest));
+        encoded.add_text(self.mime_of, &document.mime);
+        if let Some(text) = &document.text_capture {
+            encoded.add_text(self.collection_of, &text.collection);
+            encoded.add_u64(self.digest, keys::hash(&text.digest));
+            encoded.add_text(self.mime_of, &text.mime);
         }
         encoded.add_u64(self.likeness, likeness_of(document));
         encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));

@@ -209,7 +209,7 @@ impl Columns {
         let fast = reader.fast_fields();
         Ok(Columns {
             keys: fast.str(schema::KEY)?,
-            mimes: fast.str(schema::MIME)?,
+            mimes: fast.str(schema::MIME_OF)?,
             collections: fast.str(schema::COLLECTION_OF)?,
             digests: fast.u64(schema::DIGEST)?,
             dates: fast.u64(schema::DATE)?,
@@ -217,23 +217,21 @@ impl Columns {
     }
 
     /// Whether `sees` holds for each capture of a document.
-    fn all_of(&self, document: DocId, sees: &dyn Fn(&Subject) -> bool) -> bool {
-        let first = |column: &Option<StrColumn>| {
-            let ordinal = column.as_ref().and_then(|column| column.ords().first(document));
-            // A text that is not there is none of the dictionary's.
-            ordinal.unwrap_or(u64::MAX)
+    fn all_of<'c>(&'c self, document: DocId, sees: &dyn Fn(&Subject) -> bool) -> bool {
+        let all = |column: &'c Option<StrColumn>| {
+            column
+                .iter()
+                .flat_map(move |column| column.ords().values_for_doc(document))
         };
-        let (key, mime) = (first(&self.keys), first(&self.mimes));
+        // A text that is not there is none of the dictionary's.
+        let key = all(&self.keys).next().unwrap_or(u64::MAX);
         let date = self.dates.first(document).unwrap_or(0);
-        let mut collections = self
-            .collections
-            .iter()
-            .flat_map(|column| column.ords().values_for_doc(document));
+        let (mut collections, mut mimes) = (all(&self.collections), all(&self.mimes));
         let mut digests = self.digests.values_for_doc(document);
         let mut any = false;
         loop {
-            let subject = match (collections.next(), digests.next()) {
-                (Some(collection), Some(digest)) => Subject {
+            let subject = match (collections.next(), mimes.next(), digests.next()) {
+                (Some(collection), Some(mime), Some(digest)) => Subject {
                     key,
                     mime,
                     collection,
@@ -241,7 +239,7 @@ impl Columns {
                     date,
                 },
                 // Every document has one at least; should one have none, nobody but who sees all sees it.
-                (None, None) => return any,
+                (None, None, None) => return any,
                 _ => return false,
             };
             if !sees(&subject) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rights::{Access, Condition, Groups, Rule, Rules, Sight};
-use search::{Anchor, Document, NoteKind, Query, SearchIndex, TextSought, Version};
+use search::{Anchor, Document, NoteKind, Query, SearchIndex, TextCapture, TextSought, Version};
 
 use crate::support::{ALL, ask, names, open, page, upsert};
 
@@ -380,6 +380,79 @@ fn odd_queries_have_answers() {
     };
     let refused = index.search(&query, &Sight::everything(), &|_| None).unwrap_err();
     assert!(refused.to_string().contains("no cursor"), "{refused}");
+}
+
+/// The text of a document can be that of another capture: a rule hides it by what either of the two is, also where both are of
+/// one digest and collection.
+#[test]
+fn a_document_is_hidden_by_the_capture_of_its_text_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let of_another = |mime: &str, digest: &str, collection: &str| TextCapture {
+        collection: collection.to_owned(),
+        digest: digest.to_owned(),
+        mime: mime.to_owned(),
+    };
+    let document = |name: &str, text_capture| Document {
+        digest: "OWN".into(),
+        collection: "own".into(),
+        mime: "text/html".into(),
+        text_capture,
+        ..page(name, "Welcome", "an old text")
+    };
+    let documents = [
+        document("alone", None),
+        document("mime", Some(of_another("application/pdf", "OWN", "own"))),
+        document("digest", Some(of_another("text/html", "OTHER", "own"))),
+        document("collection", Some(of_another("text/html", "OWN", "closed"))),
+    ];
+    index.apply(1, documents.map(upsert)).unwrap();
+    index.flush().unwrap();
+    let all = ["alone", "collection", "digest", "mime"];
+    let check = |condition: Condition, hidden: &[&str]| {
+        let rule = Rule {
+            access: Access::Deny,
+            condition: condition.clone(),
+            ..Rule::default()
+        };
+        let rules = Rules {
+            default: Access::Allow,
+            strict: true,
+            rules: vec![rule],
+        };
+        let query = Query {
+            text: "old".into(),
+            limit: 10,
+            facets: true,
+            ..Query::default()
+        };
+        let sight = rules.sight(&Groups::public(), 0).unwrap();
+        let mut found = index.search(&query, &sight, &|_| None).unwrap();
+        found.hits.sort_by(|a, b| a.url_key.cmp(&b.url_key));
+        let seen: Vec<&str> = all.into_iter().filter(|name| !hidden.contains(name)).collect();
+        assert_eq!(names(&found), seen, "{condition:?}");
+        // Of types, a page counts with its own alone.
+        let types = found.facets.iter().find(|facet| facet.field == "type").unwrap();
+        let types: Vec<_> = types
+            .values
+            .iter()
+            .map(|value| (&*value.value, value.count))
+            .collect();
+        let own = Some(("text/html", seen.len() as u64)).filter(|(_, count)| *count > 0);
+        assert_eq!(types, own.into_iter().collect::<Vec<_>>(), "{condition:?}");
+    };
+    let by = Condition::default;
+    let mime = |mime: &str| Condition {
+        mime: Some(mime.to_owned()),
+        ..by()
+    };
+    check(mime("application/pdf"), &["mime"]);
+    check(mime("text/html"), &all);
+    check(mime("image/*"), &[]);
+    let digest = Some("OTHER".to_owned());
+    check(Condition { digest, ..by() }, &["digest"]);
+    let collection = Some("closed".to_owned());
+    check(Condition { collection, ..by() }, &["collection"]);
 }
 
 /// Who may not know of all links is told nothing that they say: not by what is found, nor by scores.

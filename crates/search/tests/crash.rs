@@ -204,8 +204,10 @@ fn an_index_of_an_older_format_is_made_anew() {
     assert_eq!(open(dir.path()).covered_epoch(), 7);
     let meta = dir.path().join("meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
-    let older = text.replace("\\\"format\\\":7", "\\\"format\\\":6");
-    assert_ne!(older, text, "{text}");
+    let (before, rest) = text.split_once("\\\"format\\\":").expect("the format");
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let format: u32 = rest[..digits].parse().unwrap();
+    let older = format!("{before}\\\"format\\\":{}{}", format - 1, &rest[digits..]);
     std::fs::write(&meta, older).unwrap();
     let index = open(dir.path());
     assert_eq!((index.covered_epoch(), index.documents()), (0, 0));

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use archive::ExportFormat;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State as Shared};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -75,7 +76,12 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
 fn compressible() -> impl Predicate {
     SizeAbove::new(1024)
         .and(NotForContentType::IMAGES)
-        .and(|_, _, headers: &HeaderMap, _: &Extensions| !is_record(headers))
+        .and(|_, _, headers: &HeaderMap, _: &Extensions| !is_record(headers) && !is_parquet(headers))
+}
+
+fn is_parquet(headers: &HeaderMap) -> bool {
+    let media = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    media == Some(ExportFormat::Parquet.media_type().as_bytes())
 }
 
 fn is_record(headers: &HeaderMap) -> bool {

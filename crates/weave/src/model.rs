@@ -281,10 +281,11 @@ impl Model {
             collection: label(input),
             text: source.map(|(_, s)| text_hash(&text(s))),
             text_capture: source
-                .filter(|(i, s)| (*i, &s.digest) != (input, &c.digest))
+                .filter(|(i, s)| (*i, &s.digest, &s.mime) != (input, &c.digest, &c.mime))
                 .map(|(i, s)| TextCapture {
                     digest: s.digest.clone(),
                     collection: label(*i),
+                    mime: s.mime.clone(),
                 }),
         }
     }

@@ -85,16 +85,13 @@ fn changed_page(
     names: Names<'_>,
 ) -> ChangedPage {
     let (inlinks_bucket, anchors) = inlinks.map_or((None, None), |(bucket, anchors)| (Some(bucket), anchors));
-    let ContentNow { row, text } = content;
+    let ContentNow { row, text, text_mime } = content;
     let collection = |input: InputId| names.collection(input).to_owned();
-    let other = row
-        .text
-        .as_ref()
-        .filter(|text| (text.input, text.offset) != (row.input, row.offset));
     ChangedPage {
-        text_capture: other.map(|text| TextCapture {
+        text_capture: row.text_of_another().map(|text| TextCapture {
             digest: text.digest.clone(),
             collection: collection(text.input),
+            mime: text_mime,
         }),
         url_key: version.url_key,
         is_new: !version.had_content,

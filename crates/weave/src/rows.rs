@@ -115,6 +115,8 @@ pub struct TextCapture {
     pub digest: String,
     /// Collection of its input.
     pub collection: String,
+    /// Declared type.
+    pub mime: String,
 }
 
 /// What a page was before its current version: captures of one digest that follow each other.

@@ -173,14 +173,11 @@ impl Snapshot {
 
     fn page_row(&self, url_key: &str, row: VersionRow, last_seen_ms: i64) -> Result<PageRow, SnapshotError> {
         let collection = self.input(row.input)?.collection.clone();
-        let other = row
-            .text
-            .as_ref()
-            .filter(|text| (text.input, text.offset) != (row.input, row.offset));
-        let text_capture = match other {
+        let text_capture = match row.text_of_another() {
             Some(text) => Some(TextCapture {
                 digest: text.digest.clone(),
                 collection: self.input(text.input)?.collection.clone(),
+                mime: versions::text_mime(self.cut(), url_key, &row, text)?,
             }),
             None => None,
         };

@@ -92,6 +92,7 @@ impl<'a> Seen<'a> {
         };
         let of_text = page.text_capture.as_ref().map(|text| Subject {
             collection: &text.collection,
+            mime: &text.mime,
             digest: &text.digest,
             ..subject
         });

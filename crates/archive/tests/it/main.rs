@@ -21,4 +21,5 @@ mod read_once;
 mod records;
 mod recount;
 mod same_result;
+mod text_of_another;
 mod versions;

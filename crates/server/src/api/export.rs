@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::stream::{self, Maker, Wanted};
 
 /// Formats that are streamed.
-pub(super) const FORMATS: [&str; 3] = ["jsonl", "csv", "cdxj"];
+pub(super) const FORMATS: [&str; 4] = ["jsonl", "csv", "parquet", "cdxj"];
 
 /// The answer: a file of all results.
 pub(super) fn file(asker: &Asker, arguments: &Arguments) -> Result<Response, Failure> {

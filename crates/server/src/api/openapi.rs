@@ -95,7 +95,12 @@ fn success(serves: &Serves) -> Value {
         Serves::Atom => ("An Atom feed (RFC 4287)", &[super::atom::MEDIA_TYPE][..], text),
         Serves::Export => (
             "All results",
-            &["application/jsonl", "text/csv", "text/x-cdxj"][..],
+            &[
+                "application/jsonl",
+                "text/csv",
+                "application/vnd.apache.parquet",
+                "text/x-cdxj",
+            ][..],
             text,
         ),
         Serves::Metrics => ("All metrics", &["text/plain"][..], text),

@@ -206,7 +206,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             query(
                 "format",
                 Kind::OneOf(&super::export::FORMATS),
-                "JSON objects a line each (default), comma-separated values, or their captures as CDXJ",
+                "JSON objects a line each (default), comma-separated values, a Parquet file with the same columns, or their captures as CDXJ",
             ),
             ALL_VERSIONS,
         ],

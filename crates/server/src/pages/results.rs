@@ -274,7 +274,7 @@ fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
                         next.map(|next| asked.link(Some(next), asked.explain, shown)),
                     ))
                     p.soft.more { (newest_only()) " All results as "
-                        @for (i, (format, name)) in [("csv", "CSV"), ("jsonl", "JSON lines"), ("cdxj", "CDXJ")].into_iter().enumerate() {
+                        @for (i, (format, name)) in [("csv", "CSV"), ("jsonl", "JSON lines"), ("parquet", "Parquet"), ("cdxj", "CDXJ")].into_iter().enumerate() {
                             @if i > 0 { ", " }
                             a href=(asked.export(format)) rel="nofollow" download { (name) }
                         }

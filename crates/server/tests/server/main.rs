@@ -7,6 +7,7 @@ mod cdx;
 mod clients;
 mod driver;
 mod escaping;
+mod export;
 mod fake;
 mod field;
 mod files;

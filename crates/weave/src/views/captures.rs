@@ -166,6 +166,16 @@ fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset: u64) -> Ve
     key
 }
 
+/// The declared type of a capture; `None` where there is no such capture.
+pub(crate) fn mime_at(cut: &Cut, url_key: &str, place: &Place) -> Result<Option<String>, SnapshotError> {
+    let key = row_key(url_key, place.fetch_time_ms, place.input, place.offset);
+    let Some(value) = cut.get(Table::Captures, &key)? else {
+        return Ok(None);
+    };
+    let stored = cut.decode(Table::Captures, &key, decode(&key, &value))?;
+    Ok(Some(stored.mime))
+}
+
 /// URL key of a row.
 pub(crate) fn url_key_of_row(key: &[u8]) -> Result<&[u8], Corrupt> {
     let length = key.len().checked_sub(SUFFIX_BYTES);

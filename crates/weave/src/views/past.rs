@@ -37,20 +37,29 @@ pub(crate) struct Past {
     pub(crate) title: String,
     pub(crate) language: String,
     /// Its text, and the capture that it is of.
-    pub(crate) text: Option<(TextHash, InputId, String)>,
+    pub(crate) text: Option<PastText>,
+}
+
+/// The text of a past version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PastText {
+    hash: TextHash,
+    input: InputId,
+    digest: String,
+    mime: String,
 }
 
 impl Past {
     /// As it is shown.
     pub(crate) fn shown(self, names: &dyn Collections) -> PastVersion {
-        let other = self
-            .text
-            .as_ref()
-            .filter(|(_, input, digest)| (*input, digest) != (self.capture.input, &self.capture.digest));
+        let own = &self.capture;
+        let is_other =
+            |text: &&PastText| (text.input, &text.digest, &text.mime) != (own.input, &own.digest, &own.mime);
         PastVersion {
-            text_capture: other.map(|(_, input, digest)| TextCapture {
-                digest: digest.clone(),
-                collection: names.collection_of(*input).to_owned(),
+            text_capture: self.text.as_ref().filter(is_other).map(|text| TextCapture {
+                digest: text.digest.clone(),
+                collection: names.collection_of(text.input).to_owned(),
+                mime: text.mime.clone(),
             }),
             since_ms: self.since_ms,
             until_ms: self.until_ms,
@@ -61,7 +70,7 @@ impl Past {
             mime: self.capture.mime,
             language: self.language,
             digest: self.capture.digest,
-            text: self.text.map(|(hash, ..)| hash),
+            text: self.text.map(|text| text.hash),
         }
     }
 }
@@ -181,8 +190,12 @@ fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
     let text_row = with_text.max_by(greatest);
     let content = capture.content.clone().unwrap_or_default();
     let text = text_row.and_then(|row| {
-        let hash = row.content.as_ref()?.text?;
-        Some((hash, row.input, row.digest.clone()))
+        Some(PastText {
+            hash: row.content.as_ref()?.text?,
+            input: row.input,
+            digest: row.digest.clone(),
+            mime: row.mime.clone(),
+        })
     });
     let other_language =
         text_row.and_then(|row| row.content.as_ref().map(|content| content.language.clone()));

@@ -17,7 +17,7 @@ use crate::ids::InputId;
 use crate::tables::Table;
 use crate::views::order::{is_eligible, source_rank};
 use crate::views::version_row::VersionRow;
-use crate::views::{captures, links, texts};
+use crate::views::{captures, links, texts, versions};
 use crate::write::Write;
 
 /// Keeps what ties at `fetch_time_ms`, the time of the version that is to be; says whether anything does.
@@ -162,6 +162,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
     }
     // Never current itself: it stands below the version in any case, so that its text is all that counts.
     let source = Capture {
+        mime: versions::text_mime(cut, url_key, row, origin)?,
         digest: origin.digest.clone(),
         offset: origin.offset,
         kind: origin.kind,

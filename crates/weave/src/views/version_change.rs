@@ -67,7 +67,11 @@ impl VersionChange {
         if row.has_content() {
             let none = row.text.is_none().then(String::new);
             let text = text.or(none);
-            self.content = Some(Box::new(ContentNow { row, text }));
+            self.content = Some(Box::new(ContentNow {
+                row,
+                text,
+                text_mime: String::new(),
+            }));
         }
     }
 }
@@ -78,6 +82,8 @@ pub(crate) struct ContentNow {
     pub(crate) row: VersionRow,
     /// Its text; `None` where the one before stays.
     pub(crate) text: Option<String>,
+    /// Declared type of the capture that its text is of, where that is another than its own.
+    pub(crate) text_mime: String,
 }
 
 /// A key that captures have left, so that its version is decided without regard to what it was, or at least its past.

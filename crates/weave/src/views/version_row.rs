@@ -96,6 +96,12 @@ impl VersionRow {
         })
     }
 
+    /// The capture that its text is of, where that is another than its own.
+    pub(crate) fn text_of_another(&self) -> Option<&TextOrigin> {
+        let text = self.text.as_ref()?;
+        ((text.input, text.offset) != (self.input, self.offset)).then_some(text)
+    }
+
     /// Whether search has it.
     pub(crate) fn has_content(&self) -> bool {
         self.is_page || self.is_document

@@ -10,6 +10,7 @@
 
 use extract::{Capture, Link};
 
+use crate::codec::Corrupt;
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
@@ -93,6 +94,24 @@ pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<VersionRow>, Snaps
         )
     })
     .transpose()
+}
+
+/// Declared type of the capture that the text of a version is of. Rows of versions do not say it, but that capture is always there.
+pub(crate) fn text_mime(
+    cut: &Cut,
+    url_key: &str,
+    row: &VersionRow,
+    text: &TextOrigin,
+) -> Result<String, SnapshotError> {
+    let place = Place {
+        fetch_time_ms: row.fetch_time_ms,
+        input: text.input,
+        offset: text.offset,
+    };
+    // Without it nobody could tell from whom the text is to be hidden.
+    let missing = Corrupt("the capture of its text is missing");
+    let mime = captures::mime_at(cut, url_key, &place)?.ok_or(missing);
+    cut.decode(Table::Versions, url_key.as_bytes(), mime)
 }
 
 /// New captures of a key as they are stored, with their texts; `None` where all that there is of the key is of one moment, as
@@ -182,7 +201,7 @@ impl Step<'_, '_> {
             change.turns_to(row.clone(), text);
         }
         change.follows(past, Some(&row));
-        Ok(change)
+        self.told(change, group)
     }
 
     /// One key without what it was; its row, links and text before are replaced or go.
@@ -242,7 +261,7 @@ impl Step<'_, '_> {
         )?;
         change.turns_to(row.clone(), text);
         change.follows(past, Some(&row));
-        Ok(change)
+        self.told(change, &group)
     }
 
     /// One key whose version stays as it is, while other captures leave.
@@ -276,6 +295,26 @@ impl Step<'_, '_> {
             leaving,
         )?;
         change.follows(past, row.as_ref());
+        self.told(change, &[])
+    }
+
+    /// The change with the type of the capture that the text is of, if that is another: one that came, or one that was there.
+    fn told(
+        &self,
+        mut change: VersionChange,
+        group: &[(InputId, Capture)],
+    ) -> Result<VersionChange, SnapshotError> {
+        if let Some(content) = &mut change.content
+            && let Some(text) = content.row.text_of_another()
+        {
+            let is_origin = |(input, capture): &&(InputId, Capture)| {
+                (*input, capture.offset) == (text.input, text.offset)
+            };
+            content.text_mime = match group.iter().find(is_origin) {
+                Some((_, capture)) => capture.mime.clone(),
+                None => text_mime(self.cut, &change.url_key, &content.row, text)?,
+            };
+        }
         Ok(change)
     }
 

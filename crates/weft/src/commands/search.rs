@@ -36,7 +36,7 @@ Examples:
   weft search domain --explain                how each score came about
   weft search domain --per-site 2 --near      no site and no text again and again
   weft search library --prefer 'lang:de place:cs.ox.ac.uk^40'   what is German, or of that department, comes first
-  weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, cdxj, warc
+  weft search flood from:1996 --export csv -o flood.csv     all results; also jsonl, parquet, cdxj, warc
   weft search zone --concordance --limit 50   every match with the words around it
   weft search --suggest 'root zo'             words that begin so, by the pages that have them
   weft search flood --watch                   what matches and is new, as it can be found (an alert)

@@ -8,6 +8,7 @@ mod ask;
 mod bombs;
 mod demo;
 mod documents;
+mod export;
 mod facts;
 mod files;
 mod files_objects;

@@ -1,4 +1,4 @@
-//! `weft search`: past versions, groups, orders, and whole result sets.
+//! `weft search`: past versions, groups, orders, completions, watches.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdout, Command};
@@ -12,7 +12,7 @@ use crate::serve::Served;
 use crate::support::Place;
 
 /// A page that changed, twice the same text under two addresses, and another site.
-fn loaded() -> Place {
+pub(crate) fn loaded() -> Place {
     let place = Place::new();
     let pages = [
         (
@@ -268,50 +268,6 @@ fn words_are_completed() {
     ] {
         assert_eq!(place.run(wrong).code, Some(2), "{wrong:?}");
     }
-}
-
-#[test]
-fn all_results_are_written_to_a_file() {
-    let place = loaded();
-    let text = place.good(&[
-        "search",
-        "kestrel",
-        "from:2000",
-        "--export",
-        "csv",
-        "-o",
-        "birds.csv",
-    ]);
-    assert!(text.contains("4 results written to birds.csv"), "{text}");
-    let table = std::fs::read_to_string(place.path("birds.csv")).unwrap();
-    assert_eq!(table.lines().count(), 5);
-    assert!(
-        table.starts_with("url_key,url,domain,title,fetch_time,since,until,"),
-        "{table}"
-    );
-    let again = place.run(&["search", "kestrel", "--export", "csv", "-o", "birds.csv"]);
-    assert_eq!(again.code, Some(2), "{}", again.stderr);
-    assert!(again.stderr.contains("not overwritten"), "{}", again.stderr);
-    let lines = place.good(&["search", "kestrel", "--export", "cdxj"]);
-    assert_eq!(lines.lines().count(), 3);
-    place.good(&[
-        "search",
-        "kestrel",
-        "from:2000",
-        "--export",
-        "warc",
-        "--output",
-        "birds.warc.gz",
-    ]);
-    place.good(&["load", "birds.warc.gz", "--archive", "birds"]);
-    let found = place.json(&["search", "kestrel", "from:2000", "--archive", "birds"]);
-    assert_eq!(found["total"], 4);
-    std::fs::remove_file(place.path("x.warc")).unwrap();
-    let run = place.run(&["search", "kestrel", "--export", "warc", "-o", "none.warc.gz"]);
-    assert_eq!(run.code, Some(1), "{}", run.stderr);
-    assert!(run.stderr.contains("3 results were left out"), "{}", run.stderr);
-    assert_eq!(place.run(&["search", "kestrel", "-o", "x"]).code, Some(2));
-    assert_eq!(place.run(&["search", "kestrel", "--export", "xls"]).code, Some(2));
 }
 
 /// Lines of a pipe, as they come.

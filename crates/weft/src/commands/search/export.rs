@@ -23,7 +23,7 @@ const NAMED_MAX: usize = 10;
 /// Flags of an export.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Write all results, not a page of them: jsonl, csv, cdxj (their captures), warc (their records)
+    /// Write all results, not a page of them: jsonl, csv, parquet, cdxj (their captures), warc (their records)
     #[arg(long, value_name = "FORMAT", value_parser = crate::flag_values::one_of::<ExportFormat>(&ExportFormat::ALL.map(ExportFormat::name)))]
     pub(super) export: Option<ExportFormat>,
     /// Where --export writes to; standard output if absent
@@ -71,10 +71,11 @@ pub(super) fn run(
             exported.with_context(|| format!("write {}", path.display()))?
         }
         None => {
-            if format == ExportFormat::Warc && std::io::stdout().is_terminal() {
-                let no_text =
-                    "records are no text for a terminal: name a file with --output, or redirect the output";
-                return Err(WrongUse(no_text.into()).into());
+            if !format.is_text() && std::io::stdout().is_terminal() {
+                let no_text = format!(
+                    "{format} is no text for a terminal: name a file with -o FILE, or redirect the output"
+                );
+                return Err(WrongUse(no_text).into());
             }
             archive.export(question, format, &mut context.out, &mut progress)?
         }

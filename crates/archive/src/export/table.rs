@@ -1,0 +1,111 @@
+//! Results as rows of a table: the columns, and a row of each kind of file.
+
+use std::io::{self, Write};
+
+use columns::{Cell, Column, Kind, Pieces};
+
+use super::ExportError;
+use crate::AskError;
+use crate::question::SearchHit;
+
+const fn column(name: &'static str, kind: Kind) -> Column {
+    Column {
+        name,
+        kind,
+        is_nullable: false,
+    }
+}
+
+/// The columns, of CSV and Parquet alike.
+pub(super) const COLUMNS: [Column; 13] = [
+    column("url_key", Kind::Text),
+    column("url", Kind::Text),
+    column("domain", Kind::Text),
+    column("title", Kind::Text),
+    column("fetch_time", Kind::TimeMs),
+    column("since", Kind::TimeMs),
+    Column {
+        is_nullable: true,
+        ..column("until", Kind::TimeMs)
+    },
+    column("mime", Kind::Text),
+    column("language", Kind::Text),
+    column("collection", Kind::Text),
+    column("inlinks", Kind::Long),
+    column("inlinks_external", Kind::Long),
+    column("snippet", Kind::Text),
+];
+
+/// The preview as plain text.
+fn snippet(hit: &SearchHit) -> String {
+    hit.snippet.parts.iter().map(|part| part.text.as_str()).collect()
+}
+
+/// The line of names that CSV begins with.
+pub(super) fn csv_head(out: &mut dyn Write) -> io::Result<()> {
+    csv_row(out, &COLUMNS.map(|column| column.name))
+}
+
+/// A result as a line of CSV.
+pub(super) fn csv_hit(out: &mut dyn Write, hit: &SearchHit) -> io::Result<()> {
+    csv_row(
+        out,
+        &[
+            &hit.url_key,
+            &hit.url,
+            &hit.domain,
+            &hit.title,
+            &hit.fetch_time,
+            &hit.since,
+            hit.until.as_deref().unwrap_or_default(),
+            &hit.mime,
+            &hit.language,
+            &hit.collection,
+            &hit.inlinks.to_string(),
+            &hit.inlinks_external.to_string(),
+            &snippet(hit),
+        ],
+    )
+}
+
+/// A line of CSV. A value that a spreadsheet would take for a formula is text there, too.
+fn csv_row(out: &mut dyn Write, values: &[&str; COLUMNS.len()]) -> io::Result<()> {
+    let mut writer = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(out);
+    let shown = values.iter().map(
+        |value| match value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+            true => format!("'{value}"),
+            false => (*value).to_owned(),
+        },
+    );
+    writer.write_record(shown).map_err(io::Error::other)?;
+    writer.flush()
+}
+
+/// A result as a row of a Parquet file.
+pub(super) fn parquet_hit(pieces: &mut Pieces, hit: &SearchHit) -> Result<(), ExportError> {
+    let time = |text: &str| {
+        civil::ms_of_iso(text).ok_or_else(|| {
+            AskError::internal(format!("{} was captured at {text:?}, which is no time", hit.url))
+        })
+    };
+    let until = hit.until.as_deref().map(time).transpose()?;
+    let number = |count: u64| Cell::Long(i64::try_from(count).unwrap_or(i64::MAX));
+    let row: [Cell<'_>; COLUMNS.len()] = [
+        Cell::Text(&hit.url_key),
+        Cell::Text(&hit.url),
+        Cell::Text(&hit.domain),
+        Cell::Text(&hit.title),
+        Cell::TimeMs(time(&hit.fetch_time)?),
+        Cell::TimeMs(time(&hit.since)?),
+        until.map_or(Cell::Absent, Cell::TimeMs),
+        Cell::Text(&hit.mime),
+        Cell::Text(&hit.language),
+        Cell::Text(&hit.collection),
+        number(hit.inlinks),
+        number(hit.inlinks_external),
+        Cell::Text(&snippet(hit)),
+    ];
+    Ok(pieces.row(&row)?)
+}
