@@ -9,7 +9,9 @@ use weave::{Batch, CaptureRow, InputId, LedgerEntry, Selector, TakeDown, Weave};
 
 use super::{Fed, catch_up, feed, settle};
 
-const WORDS: [&str; 7] = ["river", "stone", "harbour", "letters", "winter", "engine", "copper"];
+const WORDS: [&str; 7] = [
+    "river", "stone", "harbour", "letters", "winter", "engine", "copper",
+];
 const PAGES: u64 = 30;
 
 /// A small generator, so that a printed seed replays a history.
@@ -29,8 +31,9 @@ fn url(number: u64) -> String {
 }
 
 fn page(random: &mut Random, time: u64) -> Capture {
-    let number = random.below(PAGES);
-    let links = (0..random.below(12)).map(|_| {
+    let (number, links) = (random.below(PAGES), random.below(12));
+    let is_page = random.below(8) > 0;
+    let mut link = || {
         let url = url(random.below(PAGES));
         Link {
             url_key: urlkey::url_key(&url).unwrap(),
@@ -39,8 +42,8 @@ fn page(random: &mut Random, time: u64) -> Capture {
             nofollow: false,
             kind: Default::default(),
         }
-    });
-    let is_page = random.below(8) > 0;
+    };
+    let links = (0..links).map(|_| link()).collect();
     Capture {
         url_key: urlkey::url_key(&url(number)).unwrap(),
         url: url(number),
@@ -53,7 +56,7 @@ fn page(random: &mut Random, time: u64) -> Capture {
         kind: CaptureKind::Response,
         page: is_page.then(|| Page {
             text: format!("text {time}"),
-            links: links.collect(),
+            links,
             ..Page::default()
         }),
         redirect: None,
@@ -153,7 +156,9 @@ impl World {
                 limit: 100,
                 ..Query::default()
             };
-            let found = search.search(&query, &rights::Sight::everything(), &|_| None).unwrap();
+            let found = search
+                .search(&query, &rights::Sight::everything(), &|_| None)
+                .unwrap();
             let keys: BTreeSet<String> = found.hits.into_iter().map(|hit| hit.url_key).collect();
             assert_eq!(keys, said.remove(word).unwrap_or_default(), "{what}: {word}");
         }
