@@ -346,12 +346,14 @@ impl World {
             if !who.is_empty() {
                 arguments.extend(["--as", if who == "public" { "" } else { who }]);
             }
-            let text = run(weft(self.root.path(), &self.archive(), &arguments), &[0]);
             let of_host = there
                 .values()
                 .flatten()
                 .filter(|capture| capture.url.starts_with(&url[..url.len() - 1]));
             let expected = of_host.filter(|capture| self.sees(who, capture)).count();
+            // Where there is none, the exit code says so.
+            let code = i32::from(expected == 0);
+            let text = run(weft(self.root.path(), &self.archive(), &arguments), &[code]);
             assert_eq!(
                 text.lines().count(),
                 expected,
