@@ -49,7 +49,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             Body::Links(LinksBody {
                 url_key: "com,example)/".into(),
                 rows: vec![link()],
-                total: 1,
+                total: Some(1),
                 next: next(),
             }),
         ),
