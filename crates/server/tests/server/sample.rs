@@ -387,6 +387,11 @@ fn link() -> LinkRow {
         target_url: "http://www.archive.org/".into(),
         anchor: "the archive".into(),
         external: true,
+        version: Some(LinkVersion {
+            first_seen: "2008-01-26T20:06:24.000Z".into(),
+            fetch_time: "2012-01-26T20:06:24.000Z".into(),
+            is_current: true,
+        }),
         ..LinkRow::default()
     }
 }

@@ -89,11 +89,11 @@ fn sets_of(
     Ok(None)
 }
 
+/// Looks at the captures of one key.
+type Look<'a> = dyn FnMut(&[Stored]) -> Result<Option<Damage>, DumpError> + 'a;
+
 /// Gives the captures of each key, until there is damage.
-pub(super) fn each_key(
-    cut: &Cut,
-    look: &mut dyn FnMut(&[Stored]) -> Result<Option<Damage>, DumpError>,
-) -> Result<Option<Damage>, DumpError> {
+pub(super) fn each_key(cut: &Cut, look: &mut Look<'_>) -> Result<Option<Damage>, DumpError> {
     let mut group: Vec<Stored> = Vec::new();
     for row in cut.iter(Table::Captures) {
         let (key, value) = row?;
