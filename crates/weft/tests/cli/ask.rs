@@ -125,19 +125,39 @@ fn inlinks_of_older_versions() {
     place.good(&["load", "web.warc"]);
     place.check(
         &["inlinks", "http://target.example/", "--ever"],
-        &expect![[r#""#]],
+        &expect![[r#"
+            exit code 0
+            2 pages link to example,target)/ (epoch 1, all versions)
+            from                 first                last                 now  kind      anchor       title
+            http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends      Page
+            http://two.example/  2013-01-01 00:00:00  2015-01-01 00:00:00  now  external  our friends  Page
+        "#]],
     );
     place.check(
         &["inlinks", "http://target.example/", "--at", "2012-05"],
-        &expect![[r#""#]],
+        &expect![[r#"
+            exit code 0
+            1 page links to example,target)/ (epoch 1, versions at 201205)
+            from                 first                version              now  kind      anchor       title
+            http://one.example/  2010-01-01 00:00:00  2010-01-01 00:00:00       external  our friends  Page
+        "#]],
     );
     place.check(
         &["inlinks", "http://target.example/", "--at", "2009"],
-        &expect![[r#""#]],
+        &expect![[r#"
+            exit code 0
+            0 pages link to example,target)/ (epoch 1, versions at 2009)
+        "#]],
     );
     place.check(
         &["inlinks", "http://target.example/", "--ever", "--limit", "1"],
-        &expect![[r#""#]],
+        &expect![[r#"
+            exit code 0
+            1 page links to example,target)/, and more (epoch 1, all versions)
+            from                 first                last                 now  kind      anchor   title
+            http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends  Page
+            more: weft inlinks http://target.example/ --ever --after ImV4YW1wbGUsb25lKS8i
+        "#]],
     );
     let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
     assert_eq!(ever["total"], serde_json::Value::Null);
