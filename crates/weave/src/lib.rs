@@ -68,11 +68,11 @@ pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
 pub use rows::{
     AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, PastVersion, TextCapture, TopRow, Totals,
-    UriRow,
+    UriRow, VersionLink,
 };
 pub use settings::Settings;
 pub use shown::ShownPage;
-pub use snapshot::{Captures, Snapshot};
+pub use snapshot::{Captures, Snapshot, When};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
 pub use views::captures::refusal;
 pub use weave::{NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave};

@@ -14,9 +14,10 @@ use crate::epoch::Batch;
 use crate::error::DumpError;
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, QuarantineEntry};
-use crate::rows::{AnchorRow, CaptureRow, PastVersion, TextCapture, TopRow};
+use crate::rows::{AnchorRow, CaptureRow, LinkRow, PastVersion, TextCapture, TopRow, VersionLink};
 use crate::takedown::Selector;
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key, text_hash};
+use crate::views::links::name_of;
 use crate::weave::TakeBack;
 
 /// Everything that was ever applied.
@@ -305,6 +306,7 @@ impl Model {
             c.url.clone(),
             c.mime.clone(),
             page,
+            name_of(c),
         )
     }
 
@@ -346,6 +348,69 @@ impl Model {
         to_here
             .map(|((source, _), link)| (source.clone(), link.anchor.clone()))
             .collect()
+    }
+
+    /// The link to a key in versions of a page: of the newest whose fetch time is at most `at_ms`, or of any.
+    pub fn link_when(&self, source: &str, target: &str, at_ms: Option<i64>) -> Option<VersionLink> {
+        let current = *self.versions().get(source)?;
+        let mut moments: BTreeMap<i64, Vec<(InputId, &Capture)>> = BTreeMap::new();
+        for (input, c) in self.eligible().filter(|(_, c)| c.url_key == source) {
+            moments.entry(c.fetch_time_ms).or_default().push((input, c));
+        }
+        let mut was: BTreeMap<i64, &Capture> = BTreeMap::new();
+        for (time, captures) in moments {
+            let greatest = captures
+                .into_iter()
+                .max_by_key(|(i, c)| self.content_order(*i, c));
+            was.extend(greatest.map(|(_, c)| (time, c)));
+        }
+        was.insert(current.fetch_time_ms, current);
+        let link_of = |c: &Capture| links_of(c).into_iter().find(|link| link.url_key == target);
+        let with_link: Vec<(&Capture, Link)> = match at_ms {
+            Some(at_ms) => {
+                let (_, then) = was.range(..=at_ms).next_back()?;
+                vec![(*then, link_of(then)?)]
+            }
+            None => was.values().filter_map(|c| Some((*c, link_of(c)?))).collect(),
+        };
+        let (last, link) = with_link.last()?;
+        let first = was.values().find(|c| link_of(c).is_some())?;
+        Some(VersionLink {
+            link: LinkRow {
+                source_key: source.to_owned(),
+                target_key: target.to_owned(),
+                target_url: link.url.clone(),
+                anchor: link.anchor.clone(),
+                nofollow: link.nofollow,
+                external: urlkey::domain_of_key(source) != urlkey::domain_of_key(target),
+            },
+            source_url: last.url.clone(),
+            source_title: content(last).map_or_else(String::new, |page| page.title.clone()),
+            fetch_time_ms: last.fetch_time_ms,
+            first_ms: first.fetch_time_ms,
+            is_current: link_of(current).is_some(),
+        })
+    }
+
+    /// Keys that any capture that may be current links to, and of which keys these captures are.
+    pub fn linked_ever(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut linked: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (_, c) in self.eligible() {
+            for link in links_of(c) {
+                linked.entry(link.url_key).or_default().insert(c.url_key.clone());
+            }
+        }
+        linked
+    }
+
+    /// The different sets of links of keys, and their names, that are not those of current versions.
+    pub fn past_links(&self) -> BTreeSet<(String, [u8; 16])> {
+        let named = |c: &Capture| Some((c.url_key.clone(), name_of(c)?));
+        let mut names: BTreeSet<_> = self.eligible().filter_map(|(_, c)| named(c)).collect();
+        for current in self.versions().into_values().filter_map(named) {
+            names.remove(&current);
+        }
+        names
     }
 
     /// What the links to a URI say: the weightiest texts, each with the number of hosts that say it.

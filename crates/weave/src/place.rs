@@ -28,8 +28,11 @@ use crate::write::Write;
 /// Since 3, rows of links may be packed. Since 4, URIs name their sources by number. Since 5, takedowns keep captures out,
 /// which an older program would let in again. Since 6, captures say what the page was, so that past versions can be found.
 /// Since 7, rows of URIs have what their in-links say. Since 8, captures and versions may be documents, which an older program would
-/// weave as nothing.
-const FORMAT: u64 = 8;
+/// weave as nothing. Since 9, links of versions that are not current are kept, which an older program would leave behind.
+const FORMAT: u64 = 9;
+
+/// Older rows do not say which links the page had.
+const FORMAT_WITH_PAST_LINKS: u64 = 9;
 
 /// Rows of URIs of older ones lack what their in-links say: they are made anew from the links.
 const FORMAT_WITH_ANCHORS: u64 = 7;
@@ -89,6 +92,13 @@ pub(crate) fn open(
         tracing::info!(
             dir = %dir.display(),
             "loaded in part by an older version: past versions of these pages cannot be searched until their inputs are \
+             loaded into a new archive"
+        );
+    }
+    if format.oldest < FORMAT_WITH_PAST_LINKS {
+        tracing::info!(
+            dir = %dir.display(),
+            "loaded in part by an older version: links of past versions of these pages are not known until their inputs are \
              loaded into a new archive"
         );
     }
@@ -260,8 +270,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 9,
-                    supported: 8,
+                    found: 10,
+                    supported: 9,
                     ..
                 }
             ),

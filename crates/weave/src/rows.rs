@@ -178,6 +178,23 @@ pub struct LinkRow {
     pub external: bool,
 }
 
+/// A link of versions of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionLink {
+    /// As the version of `fetch_time_ms` has it.
+    pub link: LinkRow,
+    /// URL of that version, as archived.
+    pub source_url: String,
+    /// Title of that version; empty if none.
+    pub source_title: String,
+    /// Fetch time of the version that was asked for; of all versions, of the last that has a link to the key.
+    pub fetch_time_ms: i64,
+    /// Fetch time of the first version that has a link to the key.
+    pub first_ms: i64,
+    /// Whether the current version has one.
+    pub is_current: bool,
+}
+
 /// A capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureRow {

@@ -2,6 +2,7 @@
 
 mod captures_read;
 mod history;
+mod past_links;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 pub use captures_read::Captures;
 use captures_read::Span;
+pub use past_links::When;
 
 use crate::beside;
 use crate::codec::{self, Corrupt};

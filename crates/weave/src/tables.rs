@@ -42,6 +42,10 @@ pub(crate) enum Table {
     Texts,
     /// URL key, hash -> text of captures that are not current.
     PastTexts,
+    /// Source key, hash -> links of captures that are not current.
+    PastLinks,
+    /// Hash of a target key, source key -> nothing; only the links of captures that are not current lead there.
+    PastInlinks,
     /// URL key, input, offset -> capture that may become current when inputs change their names.
     Ties,
     /// Input number -> ledger entry.
@@ -57,7 +61,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 17] = [
+    pub(crate) const ALL: [Table; 19] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
@@ -69,6 +73,8 @@ impl Table {
         Table::Rankings,
         Table::Texts,
         Table::PastTexts,
+        Table::PastLinks,
+        Table::PastInlinks,
         Table::Ties,
         Table::Inputs,
         Table::Quarantine,
@@ -90,6 +96,8 @@ impl Table {
             Table::Rankings => "rankings",
             Table::Texts => "texts",
             Table::PastTexts => "past_texts",
+            Table::PastLinks => "past_links",
+            Table::PastInlinks => "past_inlinks",
             Table::Ties => "ties",
             Table::Inputs => "inputs",
             Table::Quarantine => "quarantine",

@@ -1,34 +1,91 @@
 //! Links to and from a URL.
 
-use weave::SnapshotError;
+use weave::{SnapshotError, VersionLink, When};
 
 use super::basis::Basis;
 use super::limit::{clamp, page_of};
 use super::seen::Seen;
-use super::{cursor, key};
+use super::{cursor, key, time};
 use crate::AskError;
-use crate::question::{Inlinks, LinkRow, LinksBody, Outlinks};
+use crate::question::{Inlinks, LinkRow, LinkVersion, LinksBody, Outlinks};
 
 pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
     let seen = basis.seen();
+    match (&question.at, question.ever) {
+        (None, false) => inlinks_now(&seen, question),
+        (None, true) => inlinks_when(&seen, question, When::Ever),
+        (Some(at), false) => {
+            let (_, last) = civil::range_of_digits(time::check(at)?);
+            let is_by_then = |time_ms: i64| civil::digits(time_ms) <= last;
+            inlinks_when(&seen, question, When::At(&is_by_then))
+        }
+        (Some(_), true) => Err(AskError::bad_request(
+            "links at one time, or of all versions: `at` and `ever` exclude each other",
+        )),
+    }
+}
+
+/// Links of versions that need not be current.
+fn inlinks_when(seen: &Seen<'_>, question: &Inlinks, when: When<'_>) -> Result<LinksBody, AskError> {
+    let url_key = key::url_key(&question.url)?;
+    let after: Option<String> = cursor::decode(question.after.as_deref())?;
+    let (links, next) = seen.inlinks_when(&url_key, when, after.as_deref(), clamp(question.limit))?;
+    if links.is_empty() && next.is_none() && seen.uri(&url_key)?.is_none() {
+        let known = match when {
+            When::At(_) => has_past_inlinks(seen, &url_key)?,
+            When::Ever => false,
+        };
+        if !known {
+            return Err(key::unknown(&question.url, &url_key));
+        }
+    }
+    let version_row = |link: VersionLink| LinkRow {
+        version: Some(LinkVersion {
+            first_seen: civil::iso(link.first_ms),
+            fetch_time: civil::iso(link.fetch_time_ms),
+            is_current: link.is_current,
+        }),
+        ..row(link.link, link.source_url, link.source_title)
+    };
+    Ok(LinksBody {
+        url_key,
+        rows: links.into_iter().map(version_row).collect(),
+        total: None,
+        next: next.map(|source| cursor::encode(&source)),
+    })
+}
+
+fn has_past_inlinks(seen: &Seen<'_>, url_key: &str) -> Result<bool, SnapshotError> {
+    let (links, _) = seen.inlinks_when(url_key, When::Ever, None, 1)?;
+    Ok(!links.is_empty())
+}
+
+/// Links of current versions.
+fn inlinks_now(seen: &Seen<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
     let url_key = key::url_key(&question.url)?;
     let after: Option<String> = cursor::decode(question.after.as_deref())?;
     let limit = clamp(question.limit);
-    let uri = seen
-        .uri(&url_key)?
-        .ok_or_else(|| key::unknown(&question.url, &url_key))?;
+    let Some(uri) = seen.uri(&url_key)? else {
+        return Err(match has_past_inlinks(seen, &url_key)? {
+            true => AskError::not_found(format!(
+                "no capture of {}, and no newest version of a page links to it: older versions do, `ever` asks for them (key {url_key})",
+                question.url
+            )),
+            false => key::unknown(&question.url, &url_key),
+        });
+    };
     // One row more than the limit shows whether the list continues.
     let mut links = seen.inlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.source_key));
     let rows = links.into_iter().map(|link| {
-        let (source_url, source_title) = title(&seen, &link.source_key)?;
+        let (source_url, source_title) = title(seen, &link.source_key)?;
         Ok(row(link, source_url, source_title))
     });
     let rows = rows.collect::<Result<_, AskError>>()?;
     Ok(LinksBody {
         url_key,
         rows,
-        total: uri.inlinks,
+        total: Some(uri.inlinks),
         next,
     })
 }
@@ -55,7 +112,7 @@ pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBo
     Ok(LinksBody {
         url_key,
         rows,
-        total,
+        total: Some(total),
         next,
     })
 }
@@ -70,6 +127,7 @@ fn row(link: weave::LinkRow, source_url: String, source_title: String) -> LinkRo
         anchor: link.anchor,
         nofollow: link.nofollow,
         external: link.external,
+        version: None,
     }
 }
 

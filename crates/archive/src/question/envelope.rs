@@ -170,6 +170,8 @@ mod tests {
                 url: "a.org".into(),
                 after: None,
                 limit: 10,
+                at: None,
+                ever: false,
             },
             json!({ "ask": "inlinks", "url": "a.org", "after": null, "limit": 10 }),
         );

@@ -298,14 +298,25 @@ fn questions_about_urls() -> Vec<Question> {
     let urls = open_urls().into_iter().chain(hidden_urls());
     for url in urls.chain(["http://never.net/captured".into(), "http://nowhere.net/".into()]) {
         questions.push(Page { url: url.clone() }.into());
-        questions.push(
-            Inlinks {
-                url: url.clone(),
-                after: None,
-                limit: 2,
-            }
-            .into(),
-        );
+        // Versions hidden from some have links that those who are seen do not have, in 2004.
+        for (at, ever) in [
+            (None, false),
+            (None, true),
+            (Some("2004"), false),
+            (Some("2010"), false),
+            (Some("2011"), false),
+        ] {
+            questions.push(
+                Inlinks {
+                    url: url.clone(),
+                    after: None,
+                    limit: 2,
+                    at: at.map(str::to_owned),
+                    ever,
+                }
+                .into(),
+            );
+        }
         questions.push(
             Outlinks {
                 url: url.clone(),

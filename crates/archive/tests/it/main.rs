@@ -13,6 +13,7 @@ mod hostile;
 mod iana;
 mod inputs;
 mod leaks;
+mod links_ever;
 mod near_duplicates;
 mod one_second;
 mod owners;

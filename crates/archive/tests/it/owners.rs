@@ -35,8 +35,8 @@ fn questions() -> Vec<Question> {
         Question::Page(Page { url: url() }),
         Question::Inlinks(Inlinks {
             url: url(),
-            after: None,
             limit: 5,
+            ..Inlinks::default()
         }),
         Question::Search(SearchQuestion {
             query: "the".into(),

@@ -240,6 +240,7 @@ fn links_agree_with_the_views_whatever_the_page_size() {
                 url: key.clone(),
                 after,
                 limit,
+                ..Inlinks::default()
             })
         });
         let expected: Vec<_> = incoming
@@ -351,8 +352,14 @@ fn what_is_not_there_is_said_with_its_key() {
         Question::Page(Page { url: url() }),
         Question::Inlinks(Inlinks {
             url: url(),
-            after: None,
             limit: 1,
+            ..Inlinks::default()
+        }),
+        Question::Inlinks(Inlinks {
+            url: url(),
+            limit: 1,
+            ever: true,
+            ..Inlinks::default()
         }),
         Question::Outlinks(Outlinks {
             url: url(),
@@ -383,8 +390,16 @@ fn what_is_not_there_is_said_with_its_key() {
         url: "iana.org".into(),
         after: Some("?".into()),
         limit: 1,
+        ..Inlinks::default()
     });
     assert_eq!(archive.ask(bad).unwrap_err().code, ErrorCode::BadRequest);
+    let both = Question::Inlinks(Inlinks {
+        url: "iana.org".into(),
+        at: Some("2014".into()),
+        ever: true,
+        ..Inlinks::default()
+    });
+    assert_eq!(archive.ask(both).unwrap_err().code, ErrorCode::BadRequest);
 }
 
 fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {

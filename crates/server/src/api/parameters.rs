@@ -36,6 +36,17 @@ pub(super) const AFTER: Parameter = query(
     Kind::Text,
     "`next` of the answer before, for the rows that follow",
 );
+pub(super) const INLINKS: &[Parameter] = &[
+    URL,
+    AFTER,
+    limit(100),
+    query(
+        "at",
+        Kind::Time,
+        "the links of the versions that were current at the end of this time; 1 to 14 digits, in UTC",
+    ),
+    query("ever", Kind::Flag, "the links of all versions; not with `at`"),
+];
 pub(super) const SORT: Parameter = query(
     "sort",
     Kind::OneOf(&["relevance", "newest", "oldest", "url"]),

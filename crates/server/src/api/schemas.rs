@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn only_what_is_referred_to_is_there() {
         let names = |name| of(name).keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names("LinksAnswer"), ["LinkRow", "LinksAnswer"]);
+        assert_eq!(names("LinksAnswer"), ["LinkRow", "LinkVersion", "LinksAnswer"]);
         // A record may have another one as its original.
         assert_eq!(
             names("RecordAnswer"),

@@ -230,7 +230,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/api/v1/inlinks",
         summary: "Links to a URL, with their anchors",
-        parameters: &[URL, AFTER, limit(100)],
+        parameters: INLINKS,
         serves: Serves::Answer {
             answer: "links",
             question: |a| {
@@ -238,6 +238,8 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                     url: a.required("url"),
                     after: a.owned("after"),
                     limit: rows(a),
+                    at: a.owned("at"),
+                    ever: a.flag("ever"),
                 }))
             },
         },

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::html::{Context, Html, Shown};
 use super::parts;
 use crate::failure::Failure;
+use crate::present::Moment;
 use crate::query::Query;
 use crate::{link, present};
 use look::{Frame, Section};
@@ -33,6 +34,12 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
         return Err(Failure::bad_request("links of which page? The address names no URL.").into());
     };
     let after = query.owned("after");
+    // Links of versions other than the newest are asked for of sources alone.
+    let at = match side {
+        Side::Source => query.moment("at")?,
+        Side::Target => None,
+    };
+    let ever = side == Side::Source && query.get("ever") == Some("1");
     let (path, heading) = match side {
         Side::Source => ("/page/inlinks", "In-links"),
         Side::Target => ("/page/outlinks", "Links"),
@@ -45,6 +52,8 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
                     url: url.clone(),
                     after: after.clone(),
                     limit: ROWS,
+                    at: at.clone(),
+                    ever,
                 })
                 .await
         }
@@ -65,7 +74,18 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
             rows, total, next, ..
         },
     } = answer?;
-    let address = |after: Option<&str>| link::with(path, &[("url", Some(&url)), ("after", after)]);
+    let address = |after: Option<&str>| {
+        let ever = ever.then_some("1");
+        link::with(
+            path,
+            &[
+                ("url", Some(&url)),
+                ("at", at.as_deref()),
+                ("ever", ever),
+                ("after", after),
+            ],
+        )
+    };
     let title = format!("{heading}: {url}");
     let frame = Frame {
         title: &title,
@@ -77,10 +97,19 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
     };
     let content = html! {
         header.page-head {
-            h1 { (heading) span.amount { (present::count(total)) } }
+            h1 { (heading) @if let Some(total) = total { span.amount { (present::count(total)) } } }
             p.where { @if side == Side::Source { "to " } @else { "of " } (parts::url_link(&url)) }
             p.soft {
-                @if side == Side::Source { "Counted is the newest version of each page; links that only older captures have are not." }
+                @if let Some(at) = &at { "These are the links of the pages as they were at the end of " (at) ". "
+                    a href=(link::with(path, &[("url", Some(&url))])) { "Newest versions" } }
+                @else if ever {
+                    "These are the links that any version of a page had, with the times of the first and the last capture that has them. "
+                    a href=(link::with(path, &[("url", Some(&url))])) { "Newest versions alone" }
+                }
+                @else if side == Side::Source {
+                    "Counted is the newest version of each page; links that only older captures have are not. "
+                    a href=(link::with(path, &[("url", Some(&url)), ("ever", Some("1"))])) { "Links of all versions" }
+                }
                 @else { "These are the links of the newest version of the page." }
             }
         }
@@ -115,7 +144,19 @@ fn item(row: &LinkRow, side: Side) -> Markup {
                 @if !row.anchor.trim().is_empty() { span.where { (parts::url_text(url)) } }
             }
         }
+        @if let Some(version) = &row.version {
+            span.where {
+                (day(&version.first_seen))
+                @if version.fetch_time != version.first_seen { " to " (day(&version.fetch_time)) }
+            }
+            @if !version.is_current { span.badge.plain title="The page's newest version has no such link" { "gone" } }
+        }
         @if row.external { span.badge.plain { "other domain" } }
         @if row.nofollow { span.badge.plain title="Marked nofollow, ugc or sponsored" { "nofollow" } }
     }
+}
+
+/// `26 January 2014`
+fn day(time: &str) -> String {
+    Moment::parse(time).map_or_else(|| time.to_owned(), Moment::date)
 }

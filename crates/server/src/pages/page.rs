@@ -30,6 +30,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             url: url.clone(),
             after: None,
             limit: LINKS,
+            ..Inlinks::default()
         },
         Outlinks {
             url: url.clone(),
@@ -64,7 +65,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let content = match &dated {
         Some(dated) => dated::content(&page, dated, at.as_deref()),
         None => {
-            let links = |links: LinksBody| (links.rows, links.total);
+            let links = |links: LinksBody| (links.rows, links.total.unwrap_or(0));
             content(&page, &beside(inlinks).map(links), &beside(outlinks).map(links))
         }
     };

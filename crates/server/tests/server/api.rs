@@ -80,11 +80,18 @@ async fn every_documented_route_answers_with_the_documented_fields() {
 async fn parameters_reach_the_question() {
     let router = router(|question| {
         match question {
-            Question::Inlinks(Inlinks { url, after, limit }) => {
+            Question::Inlinks(Inlinks {
+                url,
+                after,
+                limit,
+                at,
+                ever,
+            }) => {
                 assert_eq!(
                     (url.as_str(), after.as_deref(), *limit),
                     ("http://a/?b=c&d", Some("k 1"), 7)
                 );
+                assert_eq!((at.as_deref(), *ever), (Some("201205"), true));
             }
             Question::Search(search) => {
                 assert_eq!(
@@ -104,7 +111,7 @@ async fn parameters_reach_the_question() {
         sample(question)
     });
     for path in [
-        "/api/v1/inlinks?url=http%3A%2F%2Fa%2F%3Fb%3Dc%26d&after=k+1&limit=7",
+        "/api/v1/inlinks?url=http%3A%2F%2Fa%2F%3Fb%3Dc%26d&after=k+1&limit=7&at=201205&ever=1",
         "/api/v1/search?q=a+b&explain=1",
         "/api/v1/captures?url=example.com/*&from=2014",
     ] {

@@ -9,7 +9,7 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 25] = [
+pub(crate) const PAGES: [&str; 27] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
@@ -19,6 +19,8 @@ pub(crate) const PAGES: [&str; 25] = [
     "/page?url=http://example.com/",
     "/page?url=http://example.com/&at=2014",
     "/page/inlinks?url=http://example.com/",
+    "/page/inlinks?url=http://example.com/&ever=1",
+    "/page/inlinks?url=http://example.com/&at=2010",
     "/page/outlinks?url=http://example.com/",
     "/domain?name=example.com",
     "/domains",
@@ -253,6 +255,14 @@ async fn what_comes_from_the_newest_version_alone_says_so() {
     for (path, words) in [
         ("/search?q=example", "current version"),
         ("/page/inlinks?url=http://example.com/", "newest version"),
+        (
+            "/page/inlinks?url=http://example.com/&ever=1",
+            "any version of a page",
+        ),
+        (
+            "/page/inlinks?url=http://example.com/&at=2010",
+            "at the end of 2010",
+        ),
         ("/about", "current version"),
     ] {
         let body = get(&router(sample), path).await.body;

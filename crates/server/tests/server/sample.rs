@@ -49,7 +49,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             Body::Links(LinksBody {
                 url_key: "com,example)/".into(),
                 rows: vec![link()],
-                total: 1,
+                total: Some(1),
                 next: next(),
             }),
         ),
@@ -387,6 +387,11 @@ fn link() -> LinkRow {
         target_url: "http://www.archive.org/".into(),
         anchor: "the archive".into(),
         external: true,
+        version: Some(LinkVersion {
+            first_seen: "2008-01-26T20:06:24.000Z".into(),
+            fetch_time: "2012-01-26T20:06:24.000Z".into(),
+            is_current: true,
+        }),
         ..LinkRow::default()
     }
 }

@@ -4,6 +4,7 @@ use extract::Link;
 use rustc_hash::FxHashMap;
 
 use super::damage::Damage;
+use super::past_links;
 use crate::codec::{self, Corrupt};
 use crate::cut::{Cut, Rows};
 use crate::domain_of::DomainOf;
@@ -172,20 +173,9 @@ pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpErro
 pub(super) fn past_texts(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
     let cut = snapshot.cut();
     let mut kept = cut.iter(Table::PastTexts);
-    let mut group: Vec<Stored> = Vec::new();
-    for row in cut.iter(Table::Captures) {
-        let (key, value) = row?;
-        let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
-        if group.first().is_some_and(|first| first.url_key != stored.url_key) {
-            if let Some(damage) = past_texts_of(cut, &group, &mut kept)? {
-                return Ok(Some(damage));
-            }
-            group.clear();
-        }
-        group.push(stored);
-    }
-    if let Some(damage) = past_texts_of(cut, &group, &mut kept)? {
-        return Ok(Some(damage));
+    let damage = past_links::each_key(cut, &mut |group| past_texts_of(cut, group, &mut kept))?;
+    if damage.is_some() {
+        return Ok(damage);
     }
     let stray = kept.next().transpose()?;
     Ok(stray.and_then(|(key, _)| {
@@ -291,14 +281,14 @@ fn large_domains(snapshot: &Snapshot) -> Result<Vec<(String, RankingState)>, Sna
 }
 
 /// Sorted rows that are to be found, in their order.
-struct Expected<'s> {
+pub(super) struct Expected<'s> {
     snapshot: &'s Snapshot,
     rows: Sorted,
-    next: Option<Vec<u8>>,
+    pub(super) next: Option<Vec<u8>>,
 }
 
 impl<'s> Expected<'s> {
-    fn of(snapshot: &'s Snapshot, sorter: Sorter) -> Result<Expected<'s>, DumpError> {
+    pub(super) fn of(snapshot: &'s Snapshot, sorter: Sorter) -> Result<Expected<'s>, DumpError> {
         let rows = sorter.finish().map_err(|source| scratch(snapshot, source))?;
         let mut expected = Expected {
             snapshot,
@@ -316,7 +306,7 @@ impl<'s> Expected<'s> {
     }
 
     /// Whether `row` is the next one; goes on behind it then.
-    fn take(&mut self, row: &[u8]) -> Result<bool, DumpError> {
+    pub(super) fn take(&mut self, row: &[u8]) -> Result<bool, DumpError> {
         let is_next = self.next.as_deref() == Some(row);
         if is_next {
             self.go_on()?;
@@ -338,11 +328,11 @@ impl<'s> Expected<'s> {
     }
 }
 
-fn difference(table: Table, detail: String) -> Option<Damage> {
+pub(super) fn difference(table: Table, detail: String) -> Option<Damage> {
     Some(Damage::of(table, detail))
 }
 
-fn scratch(snapshot: &Snapshot, source: std::io::Error) -> DumpError {
+pub(super) fn scratch(snapshot: &Snapshot, source: std::io::Error) -> DumpError {
     DumpError::Scratch {
         dir: snapshot.dir().display().to_string(),
         source,

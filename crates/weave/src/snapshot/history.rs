@@ -36,12 +36,7 @@ impl Snapshot {
         rows: &[captures::Stored],
     ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
         let current = versions::read(self.cut(), url_key)?;
-        let mut labels = Labels::default();
-        for row in rows {
-            if let std::collections::hash_map::Entry::Vacant(unread) = labels.0.entry(row.input) {
-                unread.insert(self.input(row.input)?.collection.clone());
-            }
-        }
+        let labels = Labels::of(self, rows)?;
         let history = past::history(
             &rows.iter().collect::<Vec<_>>(),
             current.map(|row| row.fetch_time_ms),
@@ -66,7 +61,20 @@ impl Snapshot {
 
 /// Labels of inputs, read before they are asked for.
 #[derive(Default)]
-struct Labels(FxHashMap<InputId, String>);
+pub(super) struct Labels(FxHashMap<InputId, String>);
+
+impl Labels {
+    /// Of the inputs of these captures.
+    pub(super) fn of(snapshot: &Snapshot, rows: &[captures::Stored]) -> Result<Labels, SnapshotError> {
+        let mut labels = Labels::default();
+        for row in rows {
+            if let std::collections::hash_map::Entry::Vacant(unread) = labels.0.entry(row.input) {
+                unread.insert(snapshot.input(row.input)?.collection.clone());
+            }
+        }
+        Ok(labels)
+    }
+}
 
 impl past::Collections for Labels {
     fn collection_of(&self, input: InputId) -> &str {

@@ -77,6 +77,8 @@ fn a_damaged_file_is_found_and_its_table_named() {
         Table::Rankings,
         Table::Texts,
         Table::PastTexts,
+        Table::PastLinks,
+        Table::PastInlinks,
         Table::Changes,
     ] {
         let name = table.name();
@@ -110,6 +112,8 @@ fn rows_that_do_not_follow_from_others_are_found() {
         Table::Rankings,
         Table::Domains,
         Table::PastTexts,
+        Table::PastLinks,
+        Table::PastInlinks,
     ] {
         let pair = pair();
         let tables = tables(&pair);

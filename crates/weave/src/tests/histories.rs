@@ -276,3 +276,57 @@ fn words_of_many_hosts_come_and_go() {
     let rows = pair.snapshot().cut().iter(crate::tables::Table::Anchors).count();
     assert_eq!(rows, 0);
 }
+
+/// Links that come, stay, go and come back, over more versions than random histories have, in every order of loading.
+#[test]
+fn links_of_versions_are_remembered_whatever_the_order_of_loading() {
+    let targets: Vec<String> = (0..9).map(|n| format!("http://t.com/{n}")).collect();
+    let version = |source: usize, n: i64| {
+        let has = |target: usize| (n as usize * 7 + target * (3 + source)) % 5 < 2 && n % 11 != 10;
+        let links: Vec<(&str, &str)> = (targets.iter().enumerate())
+            .filter(|(target, _)| has(*target))
+            .map(|(target, url)| {
+                (
+                    url.as_str(),
+                    ["", "first", "second"][(target + n as usize / 6) % 3],
+                )
+            })
+            .collect();
+        crate::tests::support::page(&format!("http://s{source}.com/"), n, &links)
+    };
+    let forward: Vec<i64> = (0..24).collect();
+    let backward: Vec<i64> = forward.iter().rev().copied().collect();
+    let mixed: Vec<i64> = forward.iter().map(|n| n * 7 % 24).collect();
+    for order in [forward, backward, mixed] {
+        let mut pair = Pair::new();
+        let inputs = ["a.warc.gz", "b.warc.gz"].map(|name| pair.input(name));
+        for (step, n) in order.into_iter().enumerate() {
+            let batch = (0..2).map(|source| (inputs[source], version(source, n)));
+            pair.apply_batch(
+                batch.collect(),
+                inputs
+                    .map(|input| progress(input, 100, InputState::Loading))
+                    .to_vec(),
+            );
+            if step % 5 == 4 {
+                pair.check();
+            }
+        }
+        pair.check();
+        pair.take_down(&Selector::Before(5000));
+        pair.check();
+        pair.take_back(inputs[0], 15);
+        pair.check();
+        pair.weave().undo_takedown(1, "somebody", 9).unwrap();
+        let back = pair.model.undo_takedown(1);
+        pair.apply(back);
+        pair.check();
+        pair.take_back(inputs[0], 0);
+        pair.take_back(inputs[1], 0);
+        pair.check();
+        let snapshot = pair.snapshot();
+        for table in [crate::tables::Table::PastLinks, crate::tables::Table::PastInlinks] {
+            assert_eq!(snapshot.cut().iter(table).count(), 0, "{}", table.name());
+        }
+    }
+}

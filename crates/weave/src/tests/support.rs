@@ -12,7 +12,7 @@ use crate::views::captures::text_hash;
 use crate::{
     AnchorRow, Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, InputId, InputProgress,
     InputState, LedgerEntry, PageChange, PastVersion, Recount, Selector, Settings, Snapshot, TakeBack,
-    TakeDown, TookDown, View, Weave,
+    TakeDown, TookDown, View, Weave, When,
 };
 
 /// An index in a temporary directory, and the model that has seen the same.
@@ -300,6 +300,7 @@ impl Pair {
             );
         }
         self.check_reads(&snapshot);
+        self.check_links_ever(&snapshot);
         self.told.check(&snapshot, &self.model);
         self.check_totals(&snapshot);
         let checked = snapshot.check().unwrap();
@@ -317,6 +318,48 @@ impl Pair {
             recount.add(input, collection, capture.clone()).unwrap();
         }
         recount.finish().unwrap()
+    }
+
+    /// Links of versions that are not current, at every time and ever.
+    #[track_caller]
+    fn check_links_ever(&self, snapshot: &Snapshot) {
+        // The model takes long for each: in large histories some stand for all.
+        let linked = self.model.linked_ever();
+        for (target, linking) in linked.iter().step_by(linked.len() / 40 + 1) {
+            let candidates = snapshot.sources_ever(target, None, usize::MAX).unwrap();
+            let mut asked = linking.clone();
+            asked.extend(candidates.iter().cloned());
+            let mut ever = Vec::new();
+            for source in asked.iter().step_by(asked.len() / 40 + 1) {
+                let whens = [0, 999, 1000, 2000, 3000, i64::MAX].map(Some);
+                for at_ms in whens.into_iter().chain([None]) {
+                    let holds = |time_ms: i64| at_ms.is_some_and(|at_ms| time_ms <= at_ms);
+                    let when = at_ms.map_or(When::Ever, |_| When::At(&holds));
+                    let found = snapshot.link_when(source, target, when, None).unwrap();
+                    let expected = self.model.link_when(source, target, at_ms);
+                    assert_eq!(found, expected, "from {source} to {target} at {at_ms:?}");
+                    if at_ms.is_none() && found.is_some() {
+                        ever.push(source.clone());
+                    }
+                }
+            }
+            for source in &ever {
+                assert!(candidates.contains(source), "{source} to {target}");
+            }
+            let mut paged: Vec<String> = Vec::new();
+            loop {
+                let after = paged.last().map(String::as_str);
+                let page = snapshot.sources_ever(target, after, 7).unwrap();
+                if page.is_empty() {
+                    break;
+                }
+                paged.extend(page);
+            }
+            assert_eq!(paged, candidates, "pages of the sources of {target}");
+        }
+        let sets = self.model.past_links().len();
+        let kept = snapshot.cut().iter(Table::PastLinks).count();
+        assert_eq!(kept, sets, "sets that are kept");
     }
 
     #[track_caller]

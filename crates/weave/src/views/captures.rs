@@ -12,19 +12,21 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
 use crate::url_code;
+use crate::views::links::{self, LinksName};
 use crate::views::order::{content_of, page_of};
 use crate::write::Write;
 
 /// Longest URL key that is woven, in bytes: the engine's keys end at 65,535, and rows add theirs.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 
-/// Written; version 1 has no flags, version 2 nothing of pages, version 3 nothing of documents.
-const ROW_VERSION: u8 = 4;
+/// Written; version 1 has no flags, version 2 nothing of pages, version 3 nothing of documents, version 4 no names of links.
+const ROW_VERSION: u8 = 5;
 
 const REDIRECTS_TO_ITSELF: u8 = 1;
 const IS_PAGE: u8 = 2;
 const HAS_TEXT: u8 = 4;
 const IS_DOCUMENT: u8 = 8;
+const HAS_LINKS: u8 = 16;
 
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
@@ -57,6 +59,8 @@ pub(crate) struct Stored {
     pub(crate) redirects_to_itself: bool,
     /// What the page or document that it is says; `None` of what is neither, and of all rows before version 3.
     pub(crate) content: Option<StoredContent>,
+    /// Name of the links that it has, should it become current; `None` where there are none, and of all rows before version 5.
+    pub(crate) links: Option<LinksName>,
 }
 
 /// First bytes of the BLAKE3 hash of a text: pages come from strangers, who could make texts of one hash for a simpler one.
@@ -107,6 +111,7 @@ impl Stored {
             kind: capture.kind,
             redirects_to_itself: capture.redirects_to_itself,
             content: StoredContent::of(capture),
+            links: links::name_of(capture),
         }
     }
 
@@ -208,7 +213,7 @@ fn encode(capture: &Capture) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.push(ROW_VERSION);
     out.push(kind_code(capture.kind));
-    let content = StoredContent::of(capture);
+    let (content, links) = (StoredContent::of(capture), links::name_of(capture));
     let mut flags = 0;
     for (flag, is_set) in [
         (REDIRECTS_TO_ITSELF, capture.redirects_to_itself),
@@ -224,6 +229,7 @@ fn encode(capture: &Capture) -> Vec<u8> {
             HAS_TEXT,
             content.as_ref().is_some_and(|content| content.text.is_some()),
         ),
+        (HAS_LINKS, links.is_some()),
     ] {
         flags |= if is_set { flag } else { 0 };
     }
@@ -238,6 +244,7 @@ fn encode(capture: &Capture) -> Vec<u8> {
         codec::put_bytes(&mut out, content.language.as_bytes());
         out.extend_from_slice(content.text.as_ref().map_or(&[][..], |hash| &hash[..]));
     }
+    out.extend_from_slice(links.as_ref().map_or(&[][..], |name| &name[..]));
     out
 }
 
@@ -286,14 +293,12 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         true => Some(StoredContent {
             title: r.str()?.to_owned(),
             language: r.str()?.to_owned(),
-            text: match flags & HAS_TEXT != 0 {
-                true => Some(*r.take(16)?.first_chunk().ok_or(Corrupt("row ends early"))?),
-                false => None,
-            },
+            text: name(&mut r, flags & HAS_TEXT != 0)?,
             is_document: flags & IS_DOCUMENT != 0,
         }),
         false => None,
     };
+    let links = name(&mut r, flags & HAS_LINKS != 0)?;
     Ok(Stored {
         fetch_time_ms: place.fetch_time_ms,
         input: place.input,
@@ -307,7 +312,16 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         kind,
         redirects_to_itself: flags & REDIRECTS_TO_ITSELF != 0,
         content,
+        links,
     })
+}
+
+/// The name of a text or of links, where there is one.
+fn name(r: &mut Reader<'_>, is_there: bool) -> Result<Option<[u8; 16]>, Corrupt> {
+    match is_there {
+        true => Ok(Some(*r.take(16)?.first_chunk().ok_or(Corrupt("row ends early"))?)),
+        false => Ok(None),
+    }
 }
 
 /// A SHA-1 in Base32 takes 21 bytes instead of 33.
@@ -394,6 +408,7 @@ mod tests {
                 kind: CaptureKind::Arc,
                 redirects_to_itself,
                 content: None,
+                links: None,
             }
         );
     }

@@ -21,10 +21,10 @@
 //! | | target URL, see `url_code`; bit 4: nofollow, bit 5: an anchor follows |
 //! | varint, n | with bit 5: anchor |
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 
-use extract::Link;
+use extract::{Capture, Link};
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
@@ -33,6 +33,8 @@ use crate::ids::Epoch;
 use crate::packed::{self, Dictionary, Packer};
 use crate::tables::Table;
 use crate::url_code;
+use crate::views::captures::is_usable_key;
+use crate::views::order::{is_eligible, page_of};
 use crate::views::sources::{self, Numbering, SourceId};
 use crate::views::version_change::VersionChange;
 use crate::write::Write;
@@ -153,12 +155,44 @@ fn diff(source: u32, old: Vec<(String, String)>, new: Vec<Link>, changes: &mut V
     changes.extend(old.map(|(gone, anchor)| change(gone, Some(anchor), None)));
 }
 
-fn encode(links: &[Link]) -> Vec<u8> {
+/// First bytes of the BLAKE3 hash of links as [`encode`] writes them; as of texts, strangers must find no two of one name.
+pub(crate) type LinksName = [u8; 16];
+
+pub(crate) fn name_of_row(row: &[u8]) -> LinksName {
+    let mut name = LinksName::default();
+    name.copy_from_slice(&blake3::hash(row).as_bytes()[..16]);
+    name
+}
+
+/// Name of the links that a capture has, should it become current; `None` without any.
+pub(crate) fn name_of(capture: &Capture) -> Option<LinksName> {
+    row_of(capture).map(|row| name_of_row(&row))
+}
+
+/// These links, as [`encode`] writes them.
+pub(crate) fn row_of(capture: &Capture) -> Option<Vec<u8>> {
+    if !is_eligible(capture) {
+        return None;
+    }
+    let links: &[Link] = match page_of(capture) {
+        Some(page) => &page.links,
+        None if (300..400).contains(&capture.status) => capture.redirect.as_slice(),
+        None => &[],
+    };
+    let is_kept = |link: &&Link| link.url_key != capture.url_key && is_usable_key(&link.url_key);
+    let mut links: Vec<&Link> = links.iter().filter(is_kept).collect();
+    // The same as `versions::take_links` does, which takes the links with it.
+    links.sort_by(|a, b| a.url_key.as_bytes().cmp(b.url_key.as_bytes()));
+    links.dedup_by(|later, first| later.url_key == first.url_key);
+    (!links.is_empty()).then(|| encode(&links))
+}
+
+fn encode(links: &[impl Borrow<Link>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(8 + links.len() * 64);
     out.push(ROW_VERSION);
     codec::put_varint(&mut out, links.len() as u64);
     let mut previous: &[u8] = b"";
-    for link in links {
+    for link in links.iter().map(Borrow::borrow) {
         codec::put_front_coded(&mut out, previous, link.url_key.as_bytes());
         previous = link.url_key.as_bytes();
         let nofollow = if link.nofollow { NOFOLLOW } else { 0 };
@@ -172,7 +206,7 @@ fn encode(links: &[Link]) -> Vec<u8> {
 }
 
 /// Target keys and anchor texts only.
-fn decode_said(row: &[u8]) -> Result<Vec<(String, String)>, Corrupt> {
+pub(crate) fn decode_said(row: &[u8]) -> Result<Vec<(String, String)>, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let count = r.varint()?;
     let mut targets = Vec::new();
@@ -251,7 +285,8 @@ pub(crate) fn read_row(
     cut.decode(Table::Links, key, decode(&row, wanted))
 }
 
-fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<Link>, Corrupt> {
+/// The links of a row that [`encode`] made, for which `wanted` (of the target key) holds.
+pub(crate) fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<Link>, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let count = r.varint()?;
     let mut links = Vec::new();
@@ -289,6 +324,14 @@ pub(crate) fn read(
         None => Ok(Vec::new()),
         Some(row) => read_row(cut, source_key.as_bytes(), &row, wanted),
     }
+}
+
+/// The row of one source as [`encode`] made it; `None` where it has no links.
+pub(crate) fn read_encoded(cut: &Cut, source_key: &str) -> Result<Option<Vec<u8>>, SnapshotError> {
+    let key = source_key.as_bytes();
+    let stored = cut.get(Table::Links, key)?;
+    let unpacked = stored.map(|stored| Ok(unpack(cut, key, &stored)?.1.into_owned()));
+    unpacked.transpose()
 }
 
 #[cfg(test)]

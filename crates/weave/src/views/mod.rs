@@ -11,6 +11,7 @@ pub(crate) mod inlinks;
 pub(crate) mod links;
 pub(crate) mod order;
 pub(crate) mod past;
+pub(crate) mod past_links;
 pub(crate) mod rankings;
 pub(crate) mod sources;
 pub(crate) mod texts;

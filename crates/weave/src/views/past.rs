@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use extract::Capture;
+use extract::{Capture, Link};
 
 use crate::cut::Cut;
 use crate::error::SnapshotError;
@@ -23,6 +23,7 @@ use crate::rows::{PastVersion, TextCapture};
 use crate::tables::Table;
 use crate::views::captures::{self, Place, Stored, TextHash};
 use crate::views::order::{is_eligible_row, source_rank};
+use crate::views::past_links::{self, LazyPacker};
 use crate::views::texts;
 use crate::views::version_row::VersionRow;
 use crate::write::Write;
@@ -168,13 +169,14 @@ fn is_same(a: &Past, b: &Past) -> bool {
 }
 
 /// Place of a capture among those of its moment.
-fn content_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
+pub(crate) fn content_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
     let collection = names.collection_of(row.input);
     let content = (
         collection,
         row.url.as_str(),
         row.mime.as_str(),
         row.content.as_ref(),
+        row.links,
     );
     (source_rank(row.kind), row.digest.as_str(), content)
 }
@@ -233,18 +235,20 @@ pub(crate) struct Moved<'a> {
     pub(crate) group: &'a [(InputId, Capture)],
     /// The same as they are stored.
     pub(crate) came: Vec<Stored>,
+    /// The links of the version now, where they may be others.
+    pub(crate) links: Option<&'a [Link]>,
     /// Captures that leave.
     pub(crate) leaving: &'a [Place],
 }
 
 impl Moved<'_> {
-    /// Keeps the texts of what is past now, and says what has changed.
+    /// Keeps the texts and links of what is past now, and says what has changed.
     pub(crate) fn apply(
         &self,
         cut: &Cut,
         write: &mut Write<'_>,
         names: Names<'_>,
-        compressor: &mut texts::Compressor,
+        (compressor, packer): (&mut texts::Compressor, &mut LazyPacker),
     ) -> Result<PastChange, SnapshotError> {
         let before = rows(cut, self.url_key)?;
         let before: Vec<&Stored> = before.iter().collect();
@@ -262,6 +266,14 @@ impl Moved<'_> {
         for hash in had.difference(&has) {
             write.remove(Table::PastTexts, text_key(self.url_key, *hash));
         }
+        let turned = past_links::Turned {
+            url_key: self.url_key,
+            before: (&before, self.before),
+            now: (&after, self.now),
+            links: self.links,
+            group: self.group,
+        };
+        turned.apply(cut, write, packer)?;
         let time = |row: Option<&VersionRow>| row.map(|row| row.fetch_time_ms);
         let was = history(&before, time(self.before), &names);
         let is = history(&after, time(self.now), &names);

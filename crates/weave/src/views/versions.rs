@@ -19,6 +19,7 @@ use crate::tables::Table;
 use crate::views::captures::{Place, Stored};
 use crate::views::order::{Order, content_of, is_eligible, page_of};
 use crate::views::past::{Moved, PastChange};
+use crate::views::past_links::LazyPacker;
 use crate::views::version_change::{Anew, VersionChange};
 use crate::views::version_row::{self, TextOrigin, VersionRow};
 use crate::views::{captures, texts, ties};
@@ -56,6 +57,7 @@ pub(crate) fn apply(
         write,
         names,
         compressor: texts::Compressor::new(),
+        packer: LazyPacker::default(),
     };
     for group in captures.chunk_by_mut(|(_, a), (_, b)| a.url_key == b.url_key) {
         let url_key = group[0].1.url_key.clone();
@@ -77,6 +79,7 @@ pub(crate) fn apply_anew(
         write,
         names,
         compressor: texts::Compressor::new(),
+        packer: LazyPacker::default(),
     };
     keys.into_iter()
         .map(|(key, leaving)| step.decide_anew(key, &leaving))
@@ -124,8 +127,15 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
     };
     let has_text =
         |(_, capture): &&(InputId, Capture)| capture.content().is_some_and(|page| !page.text.is_empty());
-    // Where several have a text, one is current, and the others are kept.
-    if before.is_none() && is_one_moment(group) && group.iter().filter(has_text).nth(1).is_none() {
+    let has_links = |(_, capture): &&(InputId, Capture)| {
+        capture.redirect.is_some() || capture.page.as_ref().is_some_and(|page| !page.links.is_empty())
+    };
+    // Where several have a text or links, one is current, and those of the others are kept.
+    if before.is_none()
+        && is_one_moment(group)
+        && group.iter().filter(has_text).nth(1).is_none()
+        && group.iter().filter(has_links).nth(1).is_none()
+    {
         return None;
     }
     let stored = group.iter().map(|(input, capture)| Stored::of(*input, capture));
@@ -137,6 +147,7 @@ struct Step<'s, 'w> {
     write: &'s mut Write<'w>,
     names: Names<'s>,
     compressor: texts::Compressor,
+    packer: LazyPacker,
 }
 
 impl Step<'_, '_> {
@@ -196,7 +207,8 @@ impl Step<'_, '_> {
             let bytes = version_row::encode(&change.url_key, &row);
             self.write.put(Table::Versions, change.url_key.as_str(), bytes);
         }
-        let past = self.past(&change.url_key, before.as_ref(), Some(&row), (group, came), &[])?;
+        let (key, links) = (&change.url_key, change.links.as_deref());
+        let past = self.past(key, (before.as_ref(), Some(&row)), (group, came), links, &[])?;
         if is_changed {
             change.turns_to(row.clone(), text);
         }
@@ -234,7 +246,8 @@ impl Step<'_, '_> {
             url_key,
         };
         let Some(best) = self.best(&group, is_eligible) else {
-            let past = self.past(&change.url_key, before.as_ref(), None, (&group, came), leaving)?;
+            let (key, links) = (&change.url_key, change.links.as_deref());
+            let past = self.past(key, (before.as_ref(), None), (&group, came), links, leaving)?;
             change.follows(past, None);
             if before.as_ref().is_some_and(|row| row.text.is_some()) {
                 texts::remove(self.write, &change.url_key);
@@ -254,9 +267,9 @@ impl Step<'_, '_> {
         self.write.put(Table::Versions, change.url_key.as_str(), bytes);
         let past = self.past(
             &change.url_key,
-            before.as_ref(),
-            Some(&row),
+            (before.as_ref(), Some(&row)),
             (&group, came),
+            change.links.as_deref(),
             leaving,
         )?;
         change.turns_to(row.clone(), text);
@@ -289,9 +302,9 @@ impl Step<'_, '_> {
         };
         let past = self.past(
             &change.url_key,
-            row.as_ref(),
-            row.as_ref(),
+            (row.as_ref(), row.as_ref()),
             (&[], Some(Vec::new())),
+            None,
             leaving,
         )?;
         change.follows(past, row.as_ref());
@@ -322,9 +335,9 @@ impl Step<'_, '_> {
     fn past(
         &mut self,
         url_key: &str,
-        before: Option<&VersionRow>,
-        now: Option<&VersionRow>,
+        (before, now): (Option<&VersionRow>, Option<&VersionRow>),
         (group, came): (&[(InputId, Capture)], Option<Vec<Stored>>),
+        links: Option<&[Link]>,
         leaving: &[Place],
     ) -> Result<PastChange, SnapshotError> {
         let Some(came) = came else {
@@ -337,9 +350,11 @@ impl Step<'_, '_> {
             now,
             group,
             came,
+            links,
             leaving,
         };
-        moved.apply(self.cut, self.write, self.names, &mut self.compressor)
+        let packers = (&mut self.compressor, &mut self.packer);
+        moved.apply(self.cut, self.write, self.names, packers)
     }
 
     /// The greatest of the captures for which `wanted` holds.

@@ -142,7 +142,7 @@ fn row_now(
     match table {
         // Trained from rows of long ago, which it holds pieces of. A new one comes with the next large epoch.
         Table::Meta if key == LINK_DICTIONARY_ROW.as_bytes() => Ok(None),
-        Table::Links => cut.decode(table, key, unpacked(cut, value)).map(Some),
+        Table::Links | Table::PastLinks => cut.decode(table, key, unpacked(cut, value)).map(Some),
         // Keys that are gone are named by what changed them.
         Table::Changes => changes::without_gone(cut, key, value, covered),
         _ => Ok(Some(value.to_vec())),

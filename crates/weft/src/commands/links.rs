@@ -10,14 +10,17 @@ use crate::exit::Outcome;
 use crate::paging::{self, Paging, url_or_key};
 use crate::style::shell_word;
 use crate::table::{Column, Table};
-use crate::units::{count, counted};
+use crate::units::{count, counted, time};
 
 const INLINKS_EXAMPLES: &str = "\
 Examples:
   weft inlinks http://www.archive.org/
   weft inlinks archive.org --limit 1000 --json
+  weft inlinks archive.org --at 2008-05    links of the pages as they were at the end of May 2008
+  weft inlinks archive.org --ever          links that any version had, from when to when
 
-Counted are the links of the newest version of each page; links that only older captures have are not.";
+Counted are the links of the newest version of each page. With --at and --ever, first and last are the times of the first and the
+last capture of the page that has the link (`now`: its newest version has it): between two captures nobody knows.";
 
 /// Flags of `weft inlinks`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +28,12 @@ Counted are the links of the newest version of each page; links that only older 
 pub(crate) struct InlinksArgs {
     /// The URL linked to, or its key
     url: String,
+    /// The links of the pages as they were at the end of this time
+    #[arg(long, value_name = "TIME", value_parser = super::diff::digits, conflicts_with = "ever")]
+    at: Option<String>,
+    /// The links of all versions of the pages
+    #[arg(long)]
+    ever: bool,
     #[command(flatten)]
     paging: Paging,
 }
@@ -60,9 +69,14 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
         url: args.url.clone(),
         after: args.paging.after,
         limit,
+        at: args.at.clone(),
+        ever: args.ever,
     };
     if let Some(answer) = ask::ask_or_print(context, question)? {
-        print(&answer, End::Source, &args.url, context)?;
+        match (args.at, args.ever) {
+            (None, false) => print(&answer, End::Source, &args.url, context)?,
+            (at, _) => print_when(&answer, at.as_deref(), &args.url, context)?,
+        }
     }
     Ok(Outcome::Done)
 }
@@ -81,6 +95,53 @@ pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow:
     Ok(Outcome::Done)
 }
 
+/// Prints links of versions that need not be the newest; `at` is their time, if it is not all of them.
+fn print_when(
+    answer: &Answer<LinksBody>,
+    at: Option<&str>,
+    url: &str,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    let LinksBody {
+        url_key, rows, next, ..
+    } = &answer.body;
+    let which = at.map_or_else(|| "all versions".to_owned(), |at| format!("versions at {at}"));
+    let (key, epoch) = (crate::style::clean(url_key), count(answer.epoch));
+    let pages = counted(rows.len() as u64, "page links", "pages link");
+    let more = if next.is_some() { ", and more" } else { "" };
+    writeln!(context.out, "{pages} to {key}{more} (epoch {epoch}, {which})")?;
+    let mut table = Table::new(&[
+        ("from", Column::Flexible),
+        ("first", Column::Left),
+        (if at.is_some() { "version" } else { "last" }, Column::Left),
+        ("now", Column::Left),
+        ("kind", Column::Left),
+        ("anchor", Column::Left),
+        ("title", Column::Left),
+    ]);
+    for row in rows {
+        let version = row.version.clone().unwrap_or_default();
+        table.row([
+            url_or_key(&row.source_url, &row.source_key).to_owned(),
+            time(&version.first_seen),
+            time(&version.fetch_time),
+            if version.is_current { "now" } else { "" }.to_owned(),
+            kind(row).into(),
+            crate::style::cut(&row.anchor, ANCHOR_COLUMNS_MAX),
+            crate::style::cut(&row.source_title, ANCHOR_COLUMNS_MAX),
+        ]);
+    }
+    table.print(&mut context.out)?;
+    let asked = at.map_or_else(|| "--ever".to_owned(), |at| format!("--at {at}"));
+    let again = format!(
+        "weft inlinks {} {asked}{}",
+        shell_word(url),
+        context.archive_flag()
+    );
+    paging::more(&mut context.out, &again, next.as_deref())?;
+    Ok(())
+}
+
 fn print(answer: &Answer<LinksBody>, end: End, url: &str, context: &mut Context) -> anyhow::Result<()> {
     let LinksBody {
         url_key,
@@ -90,15 +151,17 @@ fn print(answer: &Answer<LinksBody>, end: End, url: &str, context: &mut Context)
     } = &answer.body;
     let (head, command) = match end {
         End::Source => (
-            format!("{} to {url_key}", counted(*total, "page links", "pages link")),
+            format!(
+                "{} to {url_key}",
+                counted(total.unwrap_or(0), "page links", "pages link")
+            ),
             "inlinks",
         ),
         End::Target => (
-            format!("{} from {url_key}", counted(*total, "link", "links")),
+            format!("{} from {url_key}", counted(total.unwrap_or(0), "link", "links")),
             "outlinks",
         ),
     };
-    // Only current versions can be asked for: a link that only an older capture has is not listed.
     let epoch = count(answer.epoch);
     let head = format!("{} (epoch {epoch}, newest versions)", crate::style::clean(&head));
     writeln!(context.out, "{head}")?;

@@ -107,6 +107,76 @@ fn inlinks() {
     );
 }
 
+/// Links that only older versions have.
+#[test]
+fn inlinks_of_older_versions() {
+    let place = Place::new();
+    let link = |words: &str| format!("<title>Page</title><a href=http://target.example/>{words}</a>");
+    let (first, second) = (link("our friends"), link("friends"));
+    let gone = "<title>Page</title>no links any more";
+    let pages = [
+        ("http://one.example/", "2010-01-01T00:00:00Z", first.as_str()),
+        ("http://one.example/", "2012-06-01T00:00:00Z", second.as_str()),
+        ("http://one.example/", "2014-01-01T00:00:00Z", gone),
+        ("http://two.example/", "2013-01-01T00:00:00Z", first.as_str()),
+        ("http://two.example/", "2015-01-01T00:00:00Z", first.as_str()),
+    ];
+    place.write("web.warc", &fixture::warc(&pages));
+    place.good(&["load", "web.warc"]);
+    place.check(
+        &["inlinks", "http://target.example/", "--ever"],
+        &expect![[r#"
+            exit code 0
+            2 pages link to example,target)/ (epoch 1, all versions)
+            from                 first                last                 now  kind      anchor       title
+            http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends      Page
+            http://two.example/  2013-01-01 00:00:00  2015-01-01 00:00:00  now  external  our friends  Page
+        "#]],
+    );
+    place.check(
+        &["inlinks", "http://target.example/", "--at", "2012-05"],
+        &expect![[r#"
+            exit code 0
+            1 page links to example,target)/ (epoch 1, versions at 201205)
+            from                 first                version              now  kind      anchor       title
+            http://one.example/  2010-01-01 00:00:00  2010-01-01 00:00:00       external  our friends  Page
+        "#]],
+    );
+    place.check(
+        &["inlinks", "http://target.example/", "--at", "2009"],
+        &expect![[r#"
+            exit code 0
+            0 pages link to example,target)/ (epoch 1, versions at 2009)
+        "#]],
+    );
+    place.check(
+        &["inlinks", "http://target.example/", "--ever", "--limit", "1"],
+        &expect![[r#"
+            exit code 0
+            1 page links to example,target)/, and more (epoch 1, all versions)
+            from                 first                last                 now  kind      anchor   title
+            http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends  Page
+            more: weft inlinks http://target.example/ --ever --after ImV4YW1wbGUsb25lKS8i
+        "#]],
+    );
+    let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
+    assert_eq!(ever["total"], serde_json::Value::Null);
+    assert_eq!(
+        ever["rows"][0]["version"],
+        serde_json::json!({
+            "first_seen": "2010-01-01T00:00:00.000Z",
+            "fetch_time": "2012-06-01T00:00:00.000Z",
+            "is_current": false,
+        })
+    );
+    let both = place.run(&["inlinks", "http://target.example/", "--ever", "--at", "2012"]);
+    assert_eq!(both.code, Some(2), "{}", both.stderr);
+    // Taken down, they leave this answer too.
+    place.good(&["forget", "--url", "http://one.example/"]);
+    let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
+    assert_eq!(ever["rows"].as_array().map(Vec::len), Some(1), "{ever}");
+}
+
 #[test]
 fn outlinks() {
     check(

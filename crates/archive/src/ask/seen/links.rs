@@ -1,11 +1,14 @@
 //! Links between versions that are seen.
 
-use weave::{LinkRow, SnapshotError};
+use weave::{CaptureRow, LinkRow, SnapshotError, VersionLink, When};
 
 use super::Seen;
 
 /// Sources that are read at a time.
 const SOURCES: usize = 1000;
+
+/// Sources whose versions are looked at for one answer; the rest are left for the next part of it.
+const LOOKED_AT_MAX: usize = 10_000;
 
 impl Seen<'_> {
     /// Links of a key's current version, by target: those after `after`, at most `limit`.
@@ -50,6 +53,61 @@ impl Seen<'_> {
             portion = SOURCES.max(limit);
         }
         Ok(rows)
+    }
+
+    /// Links to a key in versions of their sources that need not be current, by source: those after `after`, at most `limit`; and the
+    /// source after which there may be more.
+    ///
+    /// A source whose captures are hidden in part is what those that are seen make of it.
+    pub(in crate::ask) fn inlinks_when(
+        &self,
+        url_key: &str,
+        when: When<'_>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<VersionLink>, Option<String>), SnapshotError> {
+        let mut rows: Vec<VersionLink> = Vec::new();
+        let (mut after, mut looked_at) = (after.map(str::to_owned), 0);
+        loop {
+            let sources = self.snapshot.sources_ever(url_key, after.as_deref(), SOURCES)?;
+            for source in &sources {
+                let Some(link) = self.link_when(source, url_key, when)? else {
+                    continue;
+                };
+                // One more than the limit shows that the list continues.
+                if rows.len() == limit {
+                    let next = rows.last().map(|last| last.link.source_key.clone());
+                    return Ok((rows, next));
+                }
+                rows.push(link);
+            }
+            looked_at += sources.len();
+            if sources.len() < SOURCES {
+                return Ok((rows, None));
+            }
+            after = sources.into_iter().next_back();
+            // Whoever does not see everything must not learn how many sources there are.
+            if self.sees_everything && looked_at >= LOOKED_AT_MAX {
+                return Ok((rows, after));
+            }
+        }
+    }
+
+    fn link_when(
+        &self,
+        source_key: &str,
+        url_key: &str,
+        when: When<'_>,
+    ) -> Result<Option<VersionLink>, SnapshotError> {
+        if self.sees_whole(source_key) {
+            return self.snapshot.link_when(source_key, url_key, when, None);
+        }
+        if self.sight.sees_key(source_key) == Some(false) {
+            return Ok(None);
+        }
+        let mut sees = |capture: &CaptureRow| self.sees(capture);
+        self.snapshot
+            .link_when(source_key, url_key, when, Some(&mut sees))
     }
 
     /// In-links and external in-links from versions that are seen, of a URI that has `all` of them.

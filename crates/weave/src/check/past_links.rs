@@ -1,0 +1,111 @@
+//! Whether the links of versions that are not current are those that the captures name, and lead where they say.
+
+use super::damage::Damage;
+use super::derived::{Expected, difference, scratch};
+use crate::cut::{Cut, Rows};
+use crate::error::DumpError;
+use crate::packed;
+use crate::snapshot::Snapshot;
+use crate::sort::Sorter;
+use crate::tables::Table;
+use crate::views::captures::{self, Stored};
+use crate::views::{links, past_links, versions};
+
+/// Whether `past_links` has what captures and versions say, each under the name that is its own, and `past_inlinks` what follows
+/// from these and from `links`.
+pub(super) fn past_links(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
+    let cut = snapshot.cut();
+    let mut kept = cut.iter(Table::PastLinks);
+    let mut sorter = Sorter::new(snapshot.dir());
+    let damage = each_key(cut, &mut |group| {
+        sets_of(cut, group, &mut kept, &mut |row| {
+            sorter.push(row).map_err(|source| scratch(snapshot, source))
+        })
+    })?;
+    if damage.is_some() {
+        return Ok(damage);
+    }
+    if let Some((key, _)) = kept.next().transpose()? {
+        let key = key.escape_ascii();
+        return Ok(difference(Table::PastLinks, format!("{key} is of no capture")));
+    }
+    let mut expected = Expected::of(snapshot, sorter)?;
+    for row in cut.iter(Table::PastInlinks) {
+        let (key, _) = row?;
+        if !expected.take(&key)? {
+            let found = format!("{}: no past version alone leads there", key.escape_ascii());
+            return Ok(difference(Table::PastInlinks, found));
+        }
+    }
+    Ok(expected.next.and_then(|key| {
+        let missing = format!("{} is not there", key.escape_ascii());
+        difference(Table::PastInlinks, missing)
+    }))
+}
+
+/// The same of the captures of one key; takes its sets from `kept`, and gives the rows that follow.
+fn sets_of(
+    cut: &Cut,
+    group: &[Stored],
+    kept: &mut Rows,
+    follows: &mut dyn FnMut(&[u8]) -> Result<(), DumpError>,
+) -> Result<Option<Damage>, DumpError> {
+    // The links of a page with one capture are current.
+    let [first, _, ..] = group else { return Ok(None) };
+    let url_key = &first.url_key;
+    let version = versions::read(cut, url_key)?;
+    let names = past_links::names_of((&group.iter().collect::<Vec<_>>(), version.as_ref()));
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let mut targets = std::collections::BTreeSet::new();
+    for name in names {
+        let expected = past_links::set_key(url_key, name);
+        let found = kept.next().transpose()?;
+        let Some((key, value)) = found.filter(|(key, _)| **key == *expected) else {
+            let missing = format!("links of {url_key} are not there, or others are");
+            return Ok(difference(Table::PastLinks, missing));
+        };
+        let dictionary = cut.link_dictionary().map(AsRef::as_ref);
+        let row = packed::unpack(dictionary, &value);
+        let row = cut.decode(Table::PastLinks, &key, row)?;
+        if links::name_of_row(&row) != name {
+            let other = format!("links of {url_key} are others than their name says");
+            return Ok(difference(Table::PastLinks, other));
+        }
+        let led = links::decode_said(&row);
+        targets.extend(
+            cut.decode(Table::PastLinks, &key, led)?
+                .into_iter()
+                .map(|(target, _)| target),
+        );
+    }
+    for link in links::read(cut, url_key, |_| true)? {
+        targets.remove(&link.url_key);
+    }
+    targets
+        .iter()
+        .try_for_each(|target| follows(&past_links::row_key(target, url_key)))?;
+    Ok(None)
+}
+
+/// Looks at the captures of one key.
+type Look<'a> = dyn FnMut(&[Stored]) -> Result<Option<Damage>, DumpError> + 'a;
+
+/// Gives the captures of each key, until there is damage.
+pub(super) fn each_key(cut: &Cut, look: &mut Look<'_>) -> Result<Option<Damage>, DumpError> {
+    let mut group: Vec<Stored> = Vec::new();
+    for row in cut.iter(Table::Captures) {
+        let (key, value) = row?;
+        let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
+        if group.first().is_some_and(|first| first.url_key != stored.url_key) {
+            let damage = look(&group)?;
+            if damage.is_some() {
+                return Ok(damage);
+            }
+            group.clear();
+        }
+        group.push(stored);
+    }
+    look(&group)
+}

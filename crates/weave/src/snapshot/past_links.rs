@@ -1,0 +1,163 @@
+//! Links of versions that are not current, read from the captures of their sources.
+
+use extract::Link;
+use rustc_hash::FxHashMap;
+
+use super::history::Labels;
+use super::{Snapshot, link_row};
+use crate::domain_of::DomainOf;
+use crate::error::SnapshotError;
+use crate::rows::{CaptureRow, VersionLink};
+use crate::views::captures::Stored;
+use crate::views::links::LinksName;
+use crate::views::version_row::VersionRow;
+use crate::views::{links, past, past_links, uris, versions};
+
+/// Which versions of a page are asked for a link.
+#[derive(Clone, Copy)]
+pub enum When<'a> {
+    /// The newest of those whose fetch time it holds for; it must hold for all times before one that it holds for.
+    At(&'a dyn Fn(i64) -> bool),
+    /// All of them.
+    Ever,
+}
+
+impl Snapshot {
+    /// Keys of the pages of which any version links to a key, sorted: those after `after`, at most `limit`.
+    pub fn sources_ever(
+        &self,
+        url_key: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<String>, SnapshotError> {
+        let now = uris::read_sources(self.cut(), url_key, after, limit)?;
+        let past = past_links::sources(self.cut(), url_key, after).take(limit);
+        let mut sources = past.collect::<Result<Vec<_>, _>>()?;
+        sources.extend(now);
+        // In order of bytes, as both are.
+        sources.sort_unstable();
+        sources.dedup();
+        sources.truncate(limit);
+        Ok(sources)
+    }
+
+    /// The link to a key in versions of a page; of the captures that somebody sees, where `sees` says which. What a page was at a
+    /// moment is decided as for [`Snapshot::history`]; of the moment of the current version it is that one.
+    pub fn link_when(
+        &self,
+        source_key: &str,
+        target_key: &str,
+        when: When<'_>,
+        sees: Option<&mut dyn FnMut(&CaptureRow) -> bool>,
+    ) -> Result<Option<VersionLink>, SnapshotError> {
+        let version = versions::read(self.cut(), source_key)?;
+        let mut rows = past::rows(self.cut(), source_key)?;
+        let all: Vec<&Stored> = rows.iter().collect();
+        let current = past_links::current_name((&all, version.as_ref()));
+        if let Some(sees) = sees {
+            let mut seen = Vec::with_capacity(rows.len());
+            for row in rows {
+                if sees(&self.capture_row(row.clone())?) {
+                    seen.push(row);
+                }
+            }
+            rows = seen;
+        }
+        let labels = Labels::of(self, &rows)?;
+        let moments = past_links::moments(&rows, version.as_ref(), &labels);
+        let mut reader = Reader {
+            snapshot: self,
+            source_key,
+            target_key,
+            version: version.as_ref(),
+            current,
+            known: FxHashMap::default(),
+        };
+        reader.find(&moments, when)
+    }
+}
+
+/// Reads the links of versions of one page to one key, each set once.
+struct Reader<'a> {
+    snapshot: &'a Snapshot,
+    source_key: &'a str,
+    target_key: &'a str,
+    version: Option<&'a VersionRow>,
+    /// Name of the links of the version.
+    current: Option<LinksName>,
+    known: FxHashMap<LinksName, Option<Link>>,
+}
+
+impl Reader<'_> {
+    fn find(&mut self, moments: &[&Stored], when: When<'_>) -> Result<Option<VersionLink>, SnapshotError> {
+        let last = match when {
+            When::Ever => self.first_with_link(moments.iter().rev().copied())?,
+            When::At(holds) => {
+                let was = moments.iter().rposition(|row| holds(row.fetch_time_ms));
+                let was = was.map(|index| moments[index]);
+                self.first_with_link(was.into_iter())?
+            }
+        };
+        let Some((row, link)) = last else { return Ok(None) };
+        let first = self.first_with_link(moments.iter().copied())?;
+        let newest = moments.last().copied().filter(|row| self.is_current(row));
+        let is_current = match newest {
+            Some(newest) => self.link(newest)?.is_some(),
+            None => false,
+        };
+        Ok(Some(VersionLink {
+            link: link_row(&mut DomainOf::default(), self.source_key, link),
+            source_url: row.url.clone(),
+            source_title: row
+                .content
+                .as_ref()
+                .map(|content| content.title.clone())
+                .unwrap_or_default(),
+            fetch_time_ms: row.fetch_time_ms,
+            first_ms: first.map_or(row.fetch_time_ms, |(first, _)| first.fetch_time_ms),
+            is_current,
+        }))
+    }
+
+    fn first_with_link<'r>(
+        &mut self,
+        rows: impl Iterator<Item = &'r Stored>,
+    ) -> Result<Option<(&'r Stored, Link)>, SnapshotError> {
+        for row in rows {
+            if let Some(link) = self.link(row)? {
+                return Ok(Some((row, link)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_current(&self, row: &Stored) -> bool {
+        self.version
+            .is_some_and(|version| past_links::place_of(version) == row.place())
+    }
+
+    fn link(&mut self, row: &Stored) -> Result<Option<Link>, SnapshotError> {
+        let cut = self.snapshot.cut();
+        let is_current = self.is_current(row);
+        if let Some(name) = row.links
+            && let Some(known) = self.known.get(&name)
+        {
+            return Ok(known.clone());
+        }
+        let link = match row.links {
+            Some(name) if !is_current && self.current != Some(name) => {
+                past_links::read(cut, self.source_key, name, self.target_key)?
+            }
+            // Rows of older formats do not name the links of the current version either.
+            None if !is_current => None,
+            _ => links::read(cut, self.source_key, |target| {
+                target == self.target_key.as_bytes()
+            })?
+            .pop(),
+        };
+        if let Some(name) = row.links {
+            self.known.insert(name, link.clone());
+        }
+        Ok(link)
+    }
+}

@@ -1,0 +1,295 @@
+//! Links of versions that are not current.
+//!
+//! Definition: of the captures of a key that may be current, `past_links` has every different set of links, once, under its name, as
+//! the row of `links` has it that it would have. Only the links of the current version are not in it: those are in `links`.
+//! `past_inlinks` has a row for each target and source where one of these sets of the source leads to the target, and its current
+//! version does not. The sources that ever linked to a key are those of these rows, and those that link to it now.
+//!
+//! So a page that is captured again with the same links costs nothing more, and one whose links are others in part costs its set,
+//! and rows for the links that went.
+//!
+//! Keys: of `past_links` source key, `\0`, name; of `past_inlinks` the first 16 bytes of the BLAKE3 hash of the target key (two
+//! long keys would be too long for the engine), source key.
+
+use std::collections::BTreeSet;
+
+use extract::{Capture, Link};
+
+use crate::cut::{Cut, after_prefix};
+use crate::error::SnapshotError;
+use crate::ids::InputId;
+use crate::packed::{self, Packer};
+use crate::tables::Table;
+use crate::views::captures::{Place, Stored};
+use crate::views::links::{self, LinksName};
+use crate::views::order::is_eligible_row;
+use crate::views::past::{Collections, content_order};
+use crate::views::version_row::VersionRow;
+use crate::write::Write;
+
+const TARGET_BYTES: usize = 16;
+
+/// Packs sets under the archive's dictionary; made when it is first needed.
+#[derive(Default)]
+pub(crate) struct LazyPacker(Option<Packer>);
+
+impl LazyPacker {
+    fn pack(&mut self, cut: &Cut, row: &[u8]) -> Vec<u8> {
+        let dictionary = cut.link_dictionary().map(AsRef::as_ref);
+        let packer = self.0.get_or_insert_with(|| Packer::new(dictionary));
+        let mut out = Vec::new();
+        packer.pack(row, &mut out);
+        out
+    }
+}
+
+/// The captures of a key, and which of them is current.
+pub(crate) type Of<'a> = (&'a [&'a Stored], Option<&'a VersionRow>);
+
+/// A key whose captures have come or gone.
+pub(crate) struct Turned<'a> {
+    pub(crate) url_key: &'a str,
+    pub(crate) before: Of<'a>,
+    pub(crate) now: Of<'a>,
+    /// The links of the version now, where they may be others.
+    pub(crate) links: Option<&'a [Link]>,
+    /// Captures that came. The links of the version now are missing in them: they have been moved out.
+    pub(crate) group: &'a [(InputId, Capture)],
+}
+
+/// Target keys.
+type Targets = BTreeSet<String>;
+
+impl Turned<'_> {
+    /// Keeps the links of what is past now, and drops those that no capture has any more.
+    pub(crate) fn apply(
+        &self,
+        cut: &Cut,
+        write: &mut Write<'_>,
+        packer: &mut LazyPacker,
+    ) -> Result<(), SnapshotError> {
+        let (had, has) = (names_of(self.before), names_of(self.now));
+        if had.is_empty() && has.is_empty() {
+            return Ok(());
+        }
+        let (was, is) = (current_name(self.before), current_name(self.now));
+        if had == has && (self.links.is_none() || (is.is_some() && was == is)) {
+            return Ok(());
+        }
+        let row_before = match self.before.1 {
+            Some(version) if version.links > 0 => links::read_encoded(cut, self.url_key)?,
+            _ => None,
+        };
+        let mut came = Targets::new();
+        for &name in has.difference(&had) {
+            let row = match &row_before {
+                Some(row) if was == Some(name) => Some(row.clone()),
+                _ => self.came(name),
+            };
+            let Some(row) = row else {
+                tracing::debug!(url_key = self.url_key, "links of a past version are not at hand");
+                continue;
+            };
+            let key = set_key(self.url_key, name);
+            came.extend(cut.decode(Table::PastLinks, &key, targets_of(&row))?);
+            write.put(Table::PastLinks, key, packer.pack(cut, &row));
+        }
+        for &name in had.difference(&has) {
+            write.remove(Table::PastLinks, set_key(self.url_key, name));
+        }
+        let targets_before = match &row_before {
+            Some(row) => cut.decode(Table::Links, self.url_key.as_bytes(), targets_of(row))?,
+            None => Targets::new(),
+        };
+        let targets_now = match self.links {
+            Some(links) => links.iter().map(|link| link.url_key.clone()).collect(),
+            None => targets_before.clone(),
+        };
+        // Whatever was kept is kept or is current, and whatever was current is kept or is current: no link is lost, and no other
+        // sets need to be read.
+        let loses_nothing = had.difference(&has).all(|gone| is == Some(*gone))
+            && (self.links.is_none()
+                || targets_before.is_empty()
+                || was.is_some_and(|was| has.contains(&was) || is == Some(was)));
+        if loses_nothing {
+            self.add_rows(
+                cut,
+                write,
+                &came,
+                (&targets_before, &targets_now),
+                !had.is_empty(),
+            )
+        } else {
+            let kept = self.kept(cut, has.intersection(&had))?;
+            let now = &(&kept | &came) - &targets_now;
+            let before = &self.kept(cut, had.iter())? - &targets_before;
+            for target in &now - &before {
+                write.put(Table::PastInlinks, row_key(&target, self.url_key), []);
+            }
+            for target in &before - &now {
+                write.remove(Table::PastInlinks, row_key(&target, self.url_key));
+            }
+            Ok(())
+        }
+    }
+
+    /// Rows of targets that only past versions lead to now, and no more of those that the current version leads to again.
+    fn add_rows(
+        &self,
+        cut: &Cut,
+        write: &mut Write<'_>,
+        came: &Targets,
+        (before, now): (&Targets, &Targets),
+        has_rows: bool,
+    ) -> Result<(), SnapshotError> {
+        for target in came.difference(now) {
+            let key = row_key(target, self.url_key);
+            if !(has_rows && cut.contains(Table::PastInlinks, &key)?) {
+                write.put(Table::PastInlinks, key, []);
+            }
+        }
+        for target in now.difference(before).filter(|_| has_rows) {
+            let key = row_key(target, self.url_key);
+            if cut.contains(Table::PastInlinks, &key)? {
+                write.remove(Table::PastInlinks, key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Links of this name that came.
+    fn came(&self, name: LinksName) -> Option<Vec<u8>> {
+        let rows = self
+            .group
+            .iter()
+            .filter_map(|(_, capture)| links::row_of(capture));
+        rows.into_iter().find(|row| links::name_of_row(row) == name)
+    }
+
+    /// Targets of sets that are kept already.
+    fn kept<'n>(
+        &self,
+        cut: &Cut,
+        names: impl Iterator<Item = &'n LinksName>,
+    ) -> Result<Targets, SnapshotError> {
+        let mut targets = Targets::new();
+        for name in names {
+            let key = set_key(self.url_key, *name);
+            if let Some(value) = cut.get(Table::PastLinks, &key)? {
+                targets.extend(cut.decode(Table::PastLinks, &key, unpacked_targets(cut, &value))?);
+            }
+        }
+        Ok(targets)
+    }
+}
+
+fn targets_of(row: &[u8]) -> Result<Targets, crate::codec::Corrupt> {
+    let said = links::decode_said(row)?;
+    Ok(said.into_iter().map(|(target, _)| target).collect())
+}
+
+/// Targets of a row of `past_links`.
+pub(crate) fn unpacked_targets(cut: &Cut, value: &[u8]) -> Result<Targets, crate::codec::Corrupt> {
+    let dictionary = cut.link_dictionary().map(AsRef::as_ref);
+    targets_of(&packed::unpack(dictionary, value)?)
+}
+
+/// Names of the sets that `past_links` has of a key with these captures and this version.
+pub(crate) fn names_of(of: Of<'_>) -> BTreeSet<LinksName> {
+    let eligible = of.0.iter().filter(|row| is_eligible_row(row));
+    let mut names: BTreeSet<LinksName> = eligible.filter_map(|row| row.links).collect();
+    if let Some(current) = current_name(of) {
+        names.remove(&current);
+    }
+    names
+}
+
+/// Name of the links of the version.
+pub(crate) fn current_name((rows, version): Of<'_>) -> Option<LinksName> {
+    let current = place_of(version?);
+    rows.iter().find(|row| row.place() == current)?.links
+}
+
+/// The capture that a version is.
+pub(crate) fn place_of(version: &VersionRow) -> Place {
+    Place {
+        fetch_time_ms: version.fetch_time_ms,
+        input: version.input,
+        offset: version.offset,
+    }
+}
+
+/// What a key was at each of its moments, oldest first: of the moment of the current version that one, if it is among the rows.
+pub(crate) fn moments<'r>(
+    rows: &'r [Stored],
+    version: Option<&VersionRow>,
+    names: &dyn Collections,
+) -> Vec<&'r Stored> {
+    let Some(current) = version.map(place_of) else {
+        return Vec::new();
+    };
+    let eligible: Vec<&Stored> = rows
+        .iter()
+        .filter(|row| is_eligible_row(row) && row.fetch_time_ms <= current.fetch_time_ms)
+        .collect();
+    let was = |moment: &[&'r Stored]| {
+        let is_current = moment.iter().find(|row| row.place() == current);
+        let greatest = |a: &&&Stored, b: &&&Stored| content_order(a, names).cmp(&content_order(b, names));
+        is_current.or_else(|| moment.iter().max_by(greatest)).copied()
+    };
+    eligible
+        .chunk_by(|a, b| a.fetch_time_ms == b.fetch_time_ms)
+        .filter_map(was)
+        .collect()
+}
+
+/// The link to a target in a set of links of a source that is past.
+pub(crate) fn read(
+    cut: &Cut,
+    source_key: &str,
+    name: LinksName,
+    target_key: &str,
+) -> Result<Option<Link>, SnapshotError> {
+    let key = set_key(source_key, name);
+    let Some(value) = cut.get(Table::PastLinks, &key)? else {
+        return Ok(None);
+    };
+    let dictionary = cut.link_dictionary().map(AsRef::as_ref);
+    let links = packed::unpack(dictionary, &value)
+        .and_then(|row| links::decode(&row, |target| target == target_key.as_bytes()));
+    Ok(cut.decode(Table::PastLinks, &key, links)?.pop())
+}
+
+/// Keys of the sources of which only past versions lead to a target, sorted, those after `after`.
+pub(crate) fn sources(
+    cut: &Cut,
+    target_key: &str,
+    after: Option<&str>,
+) -> impl Iterator<Item = Result<String, SnapshotError>> {
+    let prefix = row_key(target_key, "");
+    let mut from = row_key(target_key, after.unwrap_or_default());
+    if after.is_some() {
+        from.push(0);
+    }
+    let rows = match after_prefix(&prefix) {
+        Some(to) => cut.range(Table::PastInlinks, &from, &to),
+        None => cut.from(Table::PastInlinks, &from),
+    };
+    rows.map(|row| {
+        let (key, _) = row?;
+        cut.decode(
+            Table::PastInlinks,
+            &key,
+            crate::codec::to_text(&key[TARGET_BYTES..]),
+        )
+    })
+}
+
+pub(crate) fn set_key(source_key: &str, name: LinksName) -> Vec<u8> {
+    [source_key.as_bytes(), &[0], &name].concat()
+}
+
+pub(crate) fn row_key(target_key: &str, source_key: &str) -> Vec<u8> {
+    let hash = blake3::hash(target_key.as_bytes());
+    [&hash.as_bytes()[..TARGET_BYTES], source_key.as_bytes()].concat()
+}
