@@ -330,3 +330,25 @@ fn links_of_versions_are_remembered_whatever_the_order_of_loading() {
         }
     }
 }
+
+/// A page without links is current, and the redirect of the same moment is not: its link is one that there ever was.
+#[test]
+fn the_link_of_a_redirect_beside_a_page_of_its_moment_is_remembered() {
+    let mut pair = Pair::new();
+    let input = pair.input("a.warc.gz");
+    let source = "http://s.com/";
+    let mut redirect = crate::tests::support::page(source, 7, &[("http://t.com/", "")]);
+    redirect.redirect = redirect
+        .page
+        .take()
+        .and_then(|page| page.links.into_iter().next());
+    redirect.status = 302;
+    redirect.offset += 1;
+    let page = crate::tests::support::page(source, 7, &[]);
+    pair.apply(vec![(input, page), (input, redirect)]);
+    pair.check();
+    let ever = pair
+        .snapshot()
+        .sources_ever(&urlkey::url_key("http://t.com/").unwrap(), None, 9);
+    assert_eq!(ever.unwrap().len(), 1);
+}

@@ -127,14 +127,15 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
     };
     let has_text =
         |(_, capture): &&(InputId, Capture)| capture.content().is_some_and(|page| !page.text.is_empty());
-    let has_links = |(_, capture): &&(InputId, Capture)| {
+    let has_links = |(_, capture): &(InputId, Capture)| {
         capture.redirect.is_some() || capture.page.as_ref().is_some_and(|page| !page.links.is_empty())
     };
-    // Where several have a text or links, one is current, and those of the others are kept.
+    // The only text of a moment is that of its version, whichever capture is current. Links are of the current capture alone: those
+    // of any other are kept.
     if before.is_none()
         && is_one_moment(group)
         && group.iter().filter(has_text).nth(1).is_none()
-        && group.iter().filter(has_links).nth(1).is_none()
+        && (group.len() == 1 || !group.iter().any(has_links))
     {
         return None;
     }
