@@ -192,7 +192,10 @@ impl<'s> Along<'s> {
         let Some((from, to)) = self.seen.sight().hidden_around(url_key) else {
             return;
         };
+        let here = self.captures.as_ref().map_or(&[][..], Captures::cursor);
         match if self.reversed { from } else { to } {
+            // An edge that is not ahead would lead to the same capture again, for ever.
+            Some(edge) if self.reversed == (edge.as_bytes() > here) => {}
             Some(edge) => self.captures = self.captures_from(Some(edge.as_bytes())),
             None => self.enter_next(),
         }
