@@ -106,6 +106,16 @@ fn skip(
     Ok(count)
 }
 
+/// A place in the rows behind those of all keys before `from`. Rows of a key begin with it and a NUL, so that they may stand behind a
+/// longer key: `a` is before `a\0`, and its rows are not.
+fn behind_keys_before(from: &str) -> Vec<u8> {
+    let (before, nul) = match from.bytes().position(|byte| byte == 0) {
+        Some(length) => (&from[..length], Some(1)),
+        None => (from, None),
+    };
+    before.bytes().chain(nul).collect()
+}
+
 /// A walk through ranges in ascending order, or through all of them backward. What is hidden is passed over, and is in no
 /// place: a cursor must not tell of it.
 pub(super) struct Along<'s> {
@@ -187,17 +197,23 @@ impl<'s> Along<'s> {
         Ok(next)
     }
 
-    /// Goes on behind all keys around a hidden one that are hidden whatever their captures are.
+    /// Goes on behind all keys around a hidden one that are hidden whatever their captures are, as far as rows allow.
     fn pass_over(&mut self, url_key: &str) {
         let Some((from, to)) = self.seen.sight().hidden_around(url_key) else {
             return;
         };
+        let edge = match self.reversed {
+            true => from.map(behind_keys_before),
+            false => to.map(|to| to.as_bytes().to_vec()),
+        };
+        let Some(edge) = edge else {
+            return self.enter_next();
+        };
         let here = self.captures.as_ref().map_or(&[][..], Captures::cursor);
-        match if self.reversed { from } else { to } {
-            // An edge that is not ahead would lead to the same capture again, for ever.
-            Some(edge) if self.reversed == (edge.as_bytes() > here) => {}
-            Some(edge) => self.captures = self.captures_from(Some(edge.as_bytes())),
-            None => self.enter_next(),
+        // A range of one key ends where the rows of this key begin: these are passed one by one.
+        let is_ahead = self.reversed == (edge.as_slice() < here);
+        if is_ahead {
+            self.captures = self.captures_from(Some(&edge));
         }
     }
 

@@ -63,6 +63,39 @@ fn a_rule_holds_for_the_next_question_of_those_it_is_for() {
     assert_eq!(total(&place, "site:museum.example", Some("")), all);
 }
 
+/// A range of keys goes on behind a single hidden key, and reaches a single one that is seen, in both directions.
+#[test]
+fn captures_around_a_rule_of_one_url_are_listed() {
+    let place = Place::new();
+    let urls = [1, 2, 3, 4].map(|n| format!("http://a.example/{n}"));
+    let pages = urls
+        .each_ref()
+        .map(|url| (url.as_str(), "2015-01-01T00:00:00Z", "text"));
+    place.write_old("web.warc", &fixture::warc(&pages));
+    place.good(&["load", "web.warc"]);
+    let check = |expected: &[&str], what: &str| {
+        for is_reversed in [false, true] {
+            let mut arguments = vec!["cdx", "http://a.example/*", "--as", ""];
+            arguments.extend(is_reversed.then_some("--reverse"));
+            let run = place.run(&arguments);
+            let mut found: Vec<&str> = run
+                .stdout
+                .lines()
+                .filter_map(|line| line.split(' ').next())
+                .collect();
+            if is_reversed {
+                found.reverse();
+            }
+            assert_eq!(found, expected, "{what}, reversed: {is_reversed}");
+        }
+    };
+    place.good(&["rights", "add", "--deny", "--url", "http://a.example/2"]);
+    check(&["example,a)/1", "example,a)/3", "example,a)/4"], "one is hidden");
+    std::fs::write(place.path("weft-archive/rights.toml"), "default = \"deny\"\n").expect("write the rules");
+    place.good(&["rights", "add", "--allow", "--url", "http://a.example/2"]);
+    check(&["example,a)/2"], "one is seen");
+}
+
 #[test]
 fn a_closed_archive_shows_what_is_allowed() {
     let place = loaded();
