@@ -29,6 +29,27 @@ pub(crate) fn input(shared: &Path, name: &str) -> LoadInput {
 }
 
 /// Names as the ledger has them.
+/// A response record; `headers` are lines of its own beside those that each has, `http` the whole block.
+pub(crate) fn response(url: &str, date: &str, headers: &str, http: &str) -> String {
+    format!(
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n\
+         WARC-Date: {date}\r\nWARC-Target-URI: {url}\r\n{headers}\
+         Content-Type: application/http; msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
+        http.len()
+    )
+}
+
+/// Writes `NAME.warc` with some records.
+pub(crate) fn write(dir: &Path, name: &str, records: &str) -> LoadInput {
+    let name = format!("{name}.warc");
+    let path = dir.join(&name);
+    std::fs::write(&path, records).unwrap();
+    LoadInput {
+        path: archive::path_text(&path),
+        name,
+    }
+}
+
 pub(crate) fn request(shared: &Path, names: &[&str]) -> LoadRequest {
     LoadRequest {
         inputs: names.iter().map(|name| input(shared, name)).collect(),

@@ -9,7 +9,7 @@ use archive::question::{
 use archive::{Archive, ErrorCode};
 use rights::Groups;
 
-use crate::data::{load, open, own};
+use crate::data::{self, load, open, own};
 
 const TARGET: &str = "http://target.net/";
 
@@ -53,18 +53,7 @@ fn write(dir: &Path, (name, url, date, link): (&str, &str, &str, Option<&str>)) 
     let link = link.map_or_else(String::new, |words| format!("<a href={TARGET}>{words}</a>"));
     let body = format!("<title>Page {name}</title>{link} <a href=http://always.net/>always</a>");
     let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
-    let record = format!(
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: {date}\r\n\
-         WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\nContent-Type: application/http; msgtype=response\r\n\
-         Content-Length: {}\r\n\r\n{http}\r\n\r\n",
-        http.len()
-    );
-    let path = dir.join(format!("{name}.warc"));
-    std::fs::write(&path, record).unwrap();
-    LoadInput {
-        name: format!("{name}.warc"),
-        path: archive::path_text(&path),
-    }
+    data::write(dir, name, &data::response(url, date, "", &http))
 }
 
 fn load_all(archive: &Archive, dir: &Path, captures: &[usize]) {

@@ -3,7 +3,7 @@
 use archive::Archive;
 use archive::question::{LoadInput, LoadRequest, Page, SearchOrder, SearchQuestion};
 
-use crate::data::{load, own, request};
+use crate::data::{self, load, own, request};
 
 /// Words of a text, at least: shorter ones have little to be like.
 const WORDS_MIN: usize = 100;
@@ -47,13 +47,7 @@ fn record(url: &str, words: &[String]) -> Vec<u8> {
         "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    format!(
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n\
-         WARC-Date: 2014-03-11T10:00:00Z\r\nWARC-Target-URI: {url}\r\n\
-         Content-Type: application/http; msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
-        http.len()
-    )
-    .into_bytes()
+    data::response(url, "2014-03-11T10:00:00Z", "", &http).into_bytes()
 }
 
 /// Every `one_of`th word, and one at least, is another.

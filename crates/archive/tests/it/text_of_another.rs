@@ -9,7 +9,7 @@ use archive::question::{
 use archive::{Archive, DocumentScope, OpenSettings};
 use rights::Groups;
 
-use crate::data::load;
+use crate::data::{self, load};
 
 /// In the text, and nowhere else.
 const WORD: &str = "vellichor";
@@ -18,13 +18,8 @@ const WORD: &str = "vellichor";
 fn record(mime: &str, digest: char, body: &str) -> String {
     let http = format!("HTTP/1.1 200 OK\r\nContent-Type: {mime}\r\n\r\n{body}");
     let digest: String = std::iter::repeat_n(digest, 32).collect();
-    format!(
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n\
-         WARC-Date: 2014-03-11T10:00:00Z\r\nWARC-Target-URI: http://example.org/page\r\n\
-         WARC-Payload-Digest: sha1:{digest}\r\nContent-Type: application/http; msgtype=response\r\n\
-         Content-Length: {}\r\n\r\n{http}\r\n\r\n",
-        http.len()
-    )
+    let digest = format!("WARC-Payload-Digest: sha1:{digest}\r\n");
+    data::response("http://example.org/page", "2014-03-11T10:00:00Z", &digest, &http)
 }
 
 /// Two captures of one moment: what is current and has no text, and another that has it.

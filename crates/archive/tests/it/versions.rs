@@ -9,7 +9,7 @@ use archive::question::{
 use archive::{Archive, ErrorCode};
 use rights::Groups;
 
-use crate::data::{load, open, own};
+use crate::data::{self, load, open, own};
 
 const URL: &str = "http://example.org/";
 
@@ -48,18 +48,7 @@ fn write(dir: &Path, (name, date, body): (&str, &str, &str)) -> LoadInput {
 }
 
 fn write_http(dir: &Path, name: &str, date: &str, http: &str) -> LoadInput {
-    let record = format!(
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {URL}\r\nWARC-Date: {date}\r\n\
-         WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\nContent-Type: application/http; msgtype=response\r\n\
-         Content-Length: {}\r\n\r\n{http}\r\n\r\n",
-        http.len()
-    );
-    let path = dir.join(format!("{name}.warc"));
-    std::fs::write(&path, record).unwrap();
-    LoadInput {
-        name: format!("{name}.warc"),
-        path: archive::path_text(&path),
-    }
+    data::write(dir, name, &data::response(URL, date, "", http))
 }
 
 /// Loads some of the captures, each by itself.
