@@ -215,7 +215,7 @@ fn batch_of(schema: &SchemaRef, before: usize, hits: &[SearchHit]) -> Result<Rec
         .collect();
     let scores: Float64Array = hits.iter().map(|hit| Some(hit.score)).collect();
     let times: TimestampMicrosecondArray = hits.iter().map(|hit| micros(&hit.fetch_time)).collect();
-    let snippets: StringViewArray = hits.iter().map(|hit| Some(plain(hit))).collect();
+    let snippets: StringViewArray = hits.iter().map(|hit| Some(hit.snippet.text())).collect();
     Ok(RecordBatch::try_new(
         schema.clone(),
         vec![
@@ -234,9 +234,4 @@ fn batch_of(schema: &SchemaRef, before: usize, hits: &[SearchHit]) -> Result<Rec
             number(|hit| hit.inlinks_external),
         ],
     )?)
-}
-
-/// The words of the snippet, without marks.
-fn plain(hit: &SearchHit) -> String {
-    hit.snippet.parts.iter().map(|part| part.text.as_str()).collect()
 }

@@ -43,17 +43,6 @@ impl PageChange {
             | PageChange::Bucket(url_key, _) => url_key,
         }
     }
-
-    /// The same.
-    pub fn into_url_key(self) -> String {
-        match self {
-            PageChange::Upsert(url_key)
-            | PageChange::Delete(url_key)
-            | PageChange::Past(url_key)
-            | PageChange::Anchors(url_key)
-            | PageChange::Bucket(url_key, _) => url_key,
-        }
-    }
 }
 
 /// A page that an epoch made or changed, as search shows it: so that search need not read the views.

@@ -36,11 +36,6 @@ pub(super) const COLUMNS: [Column; 13] = [
     column("snippet", Kind::Text),
 ];
 
-/// The preview as plain text.
-fn snippet(hit: &SearchHit) -> String {
-    hit.snippet.parts.iter().map(|part| part.text.as_str()).collect()
-}
-
 /// The line of names that CSV begins with.
 pub(super) fn csv_head(out: &mut dyn Write) -> io::Result<()> {
     csv_row(out, &COLUMNS.map(|column| column.name))
@@ -63,7 +58,7 @@ pub(super) fn csv_hit(out: &mut dyn Write, hit: &SearchHit) -> io::Result<()> {
             &hit.collection,
             &hit.inlinks.to_string(),
             &hit.inlinks_external.to_string(),
-            &snippet(hit),
+            &hit.snippet.text(),
         ],
     )
 }
@@ -105,7 +100,7 @@ pub(super) fn parquet_hit(pieces: &mut Pieces, hit: &SearchHit) -> Result<(), Ex
         Cell::Text(&hit.collection),
         number(hit.inlinks),
         number(hit.inlinks_external),
-        Cell::Text(&snippet(hit)),
+        Cell::Text(&hit.snippet.text()),
     ];
     Ok(pieces.row(&row)?)
 }

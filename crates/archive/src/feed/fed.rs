@@ -87,12 +87,9 @@ impl Fed {
         let (owed, hashes) = (&mut self.owed, &self.hashes);
         let changes = snapshot.pages_changed_between(Epoch(self.settled), Epoch(self.epoch));
         let again = changes.filter_map(|change| match change {
-            Ok(change) => {
-                // Given once, however many epochs name it.
-                let is_owed = owed.remove(&hashes.hash_one(change.url_key()));
-                let url_key = change.into_url_key();
-                is_owed.then(|| said_otherwise(snapshot, url_key))
-            }
+            // Given once, however many epochs name it.
+            Ok(change) => (owed.remove(&hashes.hash_one(change.url_key())))
+                .then(|| said_otherwise(snapshot, change.url_key().to_owned())),
             Err(error) => Some(Err(error)),
         });
         apply(search, self.epoch, self.epoch, Coverage::Whole, again)?;

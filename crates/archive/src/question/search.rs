@@ -63,6 +63,14 @@ pub struct SearchBody {
     pub next: Option<String>,
 }
 
+impl SearchBody {
+    /// Whether the results have most of the words alone, because none has all.
+    pub fn has_most_alone(&self) -> bool {
+        let mut notes = self.notes.iter();
+        notes.any(|note| note.kind == SearchNoteKind::MostOfTheWords)
+    }
+}
+
 /// One result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchHit {

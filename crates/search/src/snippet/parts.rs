@@ -24,6 +24,13 @@ pub struct Snippet {
     pub parts: Vec<SnippetPart>,
 }
 
+impl Snippet {
+    /// Its text, without marks.
+    pub fn text(&self) -> String {
+        self.parts.iter().map(|part| part.text.as_str()).collect()
+    }
+}
+
 /// A stretch of a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnippetPart {

@@ -5,7 +5,7 @@
 //!   content makes the entry a newer one.
 //! - Addresses are relative: the server may be reached under several names, and behind a proxy by another scheme.
 
-use archive::question::{Answer, SearchBody, SearchHit, SearchNoteKind, SearchOrder, SearchQuestion};
+use archive::question::{Answer, SearchBody, SearchHit, SearchOrder, SearchQuestion};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use quick_xml::Writer;
@@ -39,11 +39,7 @@ pub(super) async fn feed(asker: &Asker, arguments: &Arguments, host: &str) -> Re
         ..SearchQuestion::default()
     };
     let Answer { body: mut found, .. } = asker.ask(question).await?;
-    if found
-        .notes
-        .iter()
-        .any(|note| note.kind == SearchNoteKind::MostOfTheWords)
-    {
+    if found.has_most_alone() {
         // No page has all of the words: whoever waits for one is not told of others.
         found.hits.clear();
     }
@@ -114,8 +110,7 @@ fn entry(xml: &mut Xml, hit: &SearchHit, place: &Place) -> std::io::Result<()> {
             "text/html",
             page.as_ref().unwrap_or(&place.page),
         )?;
-        let snippet: String = hit.snippet.parts.iter().map(|part| part.text.as_str()).collect();
-        text(xml, "summary", &format!("{}\n{snippet}", hit.url))
+        text(xml, "summary", &format!("{}\n{}", hit.url, hit.snippet.text()))
     })?;
     Ok(())
 }

@@ -78,7 +78,8 @@ impl Watch {
         let mut after = None;
         loop {
             let found = self.ask(archive, RESULTS_AT_ONCE, after)?.body;
-            if has_most_alone(&found) {
+            if found.has_most_alone() {
+                // Nobody asked to be told of pages with most of the words.
                 break;
             }
             for hit in &found.hits {
@@ -118,12 +119,6 @@ impl Watch {
         notes.retain(|note| note.kind != SearchNoteKind::MostOfTheWords);
         Ok(notes)
     }
-}
-
-/// Whether the results are pages with most of the words, because none has all: nobody asked to be told of these.
-fn has_most_alone(found: &SearchBody) -> bool {
-    let mut notes = found.notes.iter();
-    notes.any(|note| note.kind == SearchNoteKind::MostOfTheWords)
 }
 
 /// The same for the same capture of a version. Two of a million results share one with a chance of some 1 in 40 million.
