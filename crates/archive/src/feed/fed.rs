@@ -2,8 +2,8 @@
 //!
 //! A page whose anchors are others is indexed again, with all of its text. A load of pages that link to one another
 //! changes the anchors of far more pages than it brings, with each epoch again. So a load may owe them for a while:
-//! they are given when as many documents have come as pages are owed, which at most doubles what is indexed, or when
-//! the load ends. What is owed is known by a hash alone; keys stand in the index's rows of changes. The search index keeps
+//! they are given when as many documents have come as pages are owed, which at most doubles what is indexed, and when
+//! the load ends, however many they are. What is owed is known by a hash alone; keys stand in the index's rows of changes. The search index keeps
 //! up to which epoch nothing is owed ([`settled_epoch`](search::SearchIndex::settled_epoch)), so that it is not
 //! forgotten by a crash.
 
