@@ -305,12 +305,15 @@ impl SegmentCollector for SegmentCollect {
             Some(place) => place,
             None => {
                 let score = rank::units(score) + rank::prior(bucket_of(&self.buckets, document));
-                // The cheap test first: positions and an ordinal cost reads, and most matches are not among the best.
-                let most = score + self.near.most();
-                if most < self.best.score_min || self.after.is_some_and(|(after, _)| score > after) {
+                if self.after.is_some_and(|(after, _)| score > after) {
                     return;
                 }
-                score + self.near.gain(document)
+                // Most matches are not among the best, whatever they gain.
+                let wanted = self.best.score_min.saturating_sub(score);
+                let Some(gain) = self.near.gain(document, wanted) else {
+                    return;
+                };
+                score + gain
             }
         };
         if score < self.best.score_min {

@@ -11,7 +11,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Score, Term};
 
 use crate::bm25::{self, Bm25};
-use crate::forms::{Forms, Place, Silent};
+use crate::forms::{Forms, Place, RulesInUse, Silent};
 use crate::like_query::LikeQuery;
 use crate::live::Live;
 use crate::near::Near;
@@ -37,6 +37,7 @@ pub(crate) enum Mode {
 /// Makes queries for tantivy, with the statistics of one cut of the index.
 pub(crate) struct Compiler<'v> {
     fields: &'v Fields,
+    rules_in_use: &'v RulesInUse,
     live: &'v Live,
     versions: Versions,
     ranking: Ranking,
@@ -65,6 +66,7 @@ impl<'v> Compiler<'v> {
         let silent = Silent::of(&single);
         Compiler {
             fields: &view.fields,
+            rules_in_use: &view.rules_in_use,
             live: &seen.live,
             versions,
             ranking,
@@ -236,9 +238,10 @@ impl<'v> Compiler<'v> {
 
     /// The words of a phrase in the forms that they are looked for: only a word alone, not in quotes, by its stems.
     pub(crate) fn forms(&self, phrase: &Phrase) -> Vec<(usize, Forms)> {
-        let forms = match phrase.takes_stems() && self.ranking.stems {
-            true => Forms::stemmed,
-            false => Forms::exact,
+        let by_stems = phrase.takes_stems() && self.ranking.stems;
+        let forms = |word| match by_stems {
+            true => Forms::stemmed(word, self.rules_in_use),
+            false => Forms::exact(word),
         };
         let words = phrase.words.iter();
         words.map(|(offset, word)| (*offset, forms(word))).collect()

@@ -32,7 +32,8 @@ pub(crate) fn explain(
         parts.push(part(view, compiler, phrase, units, found, row)?);
     }
     let reader = view.searcher.segment_reader(found.address.segment_ord);
-    let near = compiler.near(parsed)?.open(reader)?.gain(found.address.doc_id);
+    let near = compiler.near(parsed)?.open(reader)?.gain(found.address.doc_id, 0);
+    let near = near.unwrap_or_default();
     let prior = rank::prior(found.bucket);
     Ok(json!({
         "bm25": {

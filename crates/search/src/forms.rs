@@ -8,19 +8,38 @@
 use tantivy::columnar::StrColumn;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet, InvertedIndexReader, Score, SegmentReader, TERMINATED};
+use tantivy::{DocId, DocSet, InvertedIndexReader, Score, Searcher, SegmentReader, TERMINATED};
 
 use crate::bm25::{OTHER_DIACRITICS, SAME_STEM};
 use crate::schema;
 use crate::visible::Bits;
-use crate::words::{RULES, Rules, WRITTEN, Word, stem_term};
+use crate::words::{RULES, WRITTEN, Word, stem_term};
 
 /// A word, and the stems that it is found by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Forms {
     pub(crate) word: Word,
-    /// As [`RULES`]; none for a word that is to be found as it is.
-    stems: Vec<String>,
+    /// With the number of their rules; none for a word that is to be found as it is.
+    stems: Vec<(usize, String)>,
+}
+
+/// The numbers of those of the [`RULES`] that pages of an index have stems by: stems by the others need not be looked for.
+#[derive(Debug)]
+pub(crate) struct RulesInUse(Vec<usize>);
+
+impl RulesInUse {
+    pub(crate) fn of(searcher: &Searcher) -> tantivy::Result<RulesInUse> {
+        let mut in_use = [false; RULES.len()];
+        for reader in searcher.segment_readers() {
+            let languages = reader.fast_fields().str(schema::LANGUAGE)?;
+            for (rules, in_use) in RULES.iter().zip(&mut in_use).filter(|(_, in_use)| !**in_use) {
+                *in_use = !ordinals(languages.as_ref(), rules.languages.iter())?.is_empty();
+            }
+        }
+        Ok(RulesInUse(
+            (0..RULES.len()).filter(|&rules| in_use[rules]).collect(),
+        ))
+    }
 }
 
 /// Languages in which a word of a query says nothing by itself, as primary subtags.
@@ -100,12 +119,12 @@ impl Forms {
     }
 
     /// A word that is also found by its stems, as the rules of each language make them.
-    pub(crate) fn stemmed(word: &Word) -> Forms {
+    pub(crate) fn stemmed(word: &Word, in_use: &RulesInUse) -> Forms {
         let written = Some(word.written.as_str()).filter(|written| *written != word.folded);
-        let stem = |rules: &Rules| rules.stem(&word.folded, written);
+        let stem = |&rules: &usize| (rules, RULES[rules].stem(&word.folded, written));
         Forms {
             word: word.clone(),
-            stems: RULES.iter().map(stem).collect(),
+            stems: in_use.0.iter().map(stem).collect(),
         }
     }
 
@@ -162,7 +181,8 @@ impl Forms {
 
     /// Whether the word has the same stem as another by some rules.
     fn is_stem(&self, rules: usize, folded: &str, written: Option<&str>) -> bool {
-        RULES[rules].stem(folded, written) == self.stems[rules]
+        let stem = RULES[rules].stem(folded, written);
+        self.stems.iter().any(|(of, own)| *of == rules && *own == stem)
     }
 
     /// Words whose stem is not the word itself.
@@ -172,7 +192,8 @@ impl Forms {
         option: IndexRecordOption,
         sources: &mut Vec<Source>,
     ) -> tantivy::Result<()> {
-        for (rules, stem) in self.stems.iter().enumerate() {
+        for (rules, stem) in &self.stems {
+            let rules = *rules;
             if let Some(info) = index.terms().get(stem_term(RULES[rules].code, stem))? {
                 let postings = index.read_postings_from_terminfo(&info, option)?;
                 let with_word = *stem != self.word.folded;
@@ -192,16 +213,16 @@ impl Forms {
         option: IndexRecordOption,
         sources: &mut Vec<Source>,
     ) -> tantivy::Result<()> {
-        let mut bases: Vec<&String> = self.stems.iter().collect();
+        let mut bases: Vec<&String> = self.stems.iter().map(|(_, stem)| stem).collect();
         bases.sort_unstable();
         bases.dedup();
         for base in bases.into_iter().filter(|base| **base != self.word.folded) {
             let mut failed = Ok(());
             each_form(index, base, option, |_, written, postings| {
                 // A stem need not be the stem of itself.
-                let rules = (0..RULES.len())
-                    .filter(|&rules| self.stems[rules] == *base && self.is_stem(rules, base, written));
-                match ordinals(languages, rules.flat_map(|rules| RULES[rules].languages)) {
+                let rules = self.stems.iter().filter(|(_, stem)| stem == base);
+                let rules = rules.filter(|(rules, _)| self.is_stem(*rules, base, written));
+                match ordinals(languages, rules.flat_map(|(rules, _)| RULES[*rules].languages)) {
                     Ok(languages) if languages.is_empty() => {}
                     Ok(languages) => {
                         let kind = Kind::Base { languages };
@@ -278,6 +299,13 @@ struct Source {
     kind: Kind,
 }
 
+impl Source {
+    /// Whether it counts in some documents and in others not.
+    fn is_conditional(&self) -> bool {
+        matches!(self.kind, Kind::Base { .. })
+    }
+}
+
 /// How often a page has the forms of a word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -301,67 +329,68 @@ impl Counts {
 pub(crate) struct FormDocs {
     /// Stems, words that are the stem, then the word itself, and behind these the word in anchors.
     sources: Vec<Source>,
+    /// Where each source stands: side by side, since all of them are asked for every document.
+    heads: Vec<DocId>,
     /// The first of those in anchors.
     anchors_from: usize,
     languages: Option<StrColumn>,
+    /// Whether any source counts in some documents only.
+    is_conditional: bool,
     /// The least document of all sources that has the word.
     doc: DocId,
 }
 
 impl FormDocs {
     fn new(sources: Vec<Source>, anchors_from: usize, languages: Option<StrColumn>) -> FormDocs {
+        let heads: Vec<DocId> = sources.iter().map(|source| source.postings.doc()).collect();
         let mut docs = FormDocs {
+            doc: heads.iter().copied().min().unwrap_or(TERMINATED),
+            is_conditional: sources.iter().any(Source::is_conditional),
             sources,
+            heads,
             anchors_from,
             languages,
-            doc: 0,
         };
         docs.settle();
         docs
     }
 
-    /// Finds the next document from where the sources stand.
+    /// Goes on from the least document to the next that has the word, unless it has it.
     fn settle(&mut self) {
-        if let [source] = self.sources.as_slice()
-            && !matches!(source.kind, Kind::Base { .. })
-        {
-            self.doc = source.postings.doc();
-            return;
-        }
-        loop {
-            let docs = self.sources.iter().map(|source| source.postings.doc());
-            self.doc = docs.min().unwrap_or(TERMINATED);
-            if self.doc == TERMINATED || self.is_match() {
-                return;
-            }
+        while self.is_conditional && self.doc != TERMINATED && !self.is_match() {
             self.step();
         }
     }
 
     /// Whether the least document has the word.
     fn is_match(&self) -> bool {
-        let mut here = self
-            .sources
-            .iter()
-            .filter(|source| source.postings.doc() == self.doc);
-        here.any(|source| self.counts(source))
+        self.here().any(|(_, source)| self.counts(source))
     }
 
-    /// Whether a source counts in the document where it stands.
+    /// The sources that stand on the document, with their index.
+    fn here(&self) -> impl Iterator<Item = (usize, &Source)> {
+        let sources = self.heads.iter().zip(&self.sources).enumerate();
+        sources.filter_map(|(index, (&head, source))| (head == self.doc).then_some((index, source)))
+    }
+
+    /// Whether a source counts in the document.
     fn counts(&self, source: &Source) -> bool {
         match &source.kind {
-            Kind::Base { languages } => is_in(self.languages.as_ref(), languages, source.postings.doc()),
+            Kind::Base { languages } => is_in(self.languages.as_ref(), languages, self.doc),
             _ => true,
         }
     }
 
+    /// Goes on to the next document of any source.
     fn step(&mut self) {
-        let doc = self.doc;
-        for source in &mut self.sources {
-            if source.postings.doc() == doc {
-                source.postings.advance();
+        let mut next = TERMINATED;
+        for (head, source) in self.heads.iter_mut().zip(&mut self.sources) {
+            if *head == self.doc {
+                *head = source.postings.advance();
             }
+            next = next.min(*head);
         }
+        self.doc = next;
     }
 
     /// How often the document has each form.
@@ -369,10 +398,7 @@ impl FormDocs {
         let mut counts = Counts::default();
         // A page has one language, so one source of stems at most; sources of words come after it.
         let mut stemmed = None;
-        for (index, source) in self.sources.iter().enumerate() {
-            if source.postings.doc() != self.doc || !self.counts(source) {
-                continue;
-            }
+        for (index, source) in self.here().filter(|(_, source)| self.counts(source)) {
             let count = source.postings.term_freq();
             if index >= self.anchors_from {
                 stemmed = None;
@@ -404,15 +430,26 @@ impl FormDocs {
         counts
     }
 
+    /// How many positions the document's words have ([`FormDocs::positions`]).
+    pub(crate) fn position_count(&self) -> u32 {
+        let with_positions = self.here().filter(|(_, source)| self.has_positions(source));
+        with_positions
+            .map(|(_, source)| source.postings.term_freq())
+            .sum()
+    }
+
+    /// Whether a source that stands on the document gives positions in it.
+    fn has_positions(&self, source: &Source) -> bool {
+        !matches!(source.kind, Kind::Stem { .. }) && self.counts(source)
+    }
+
     /// Adds the positions of the document's words, each with `offset`, ascending. Words whose stem is no word of the
     /// query have none.
     pub(crate) fn positions(&mut self, offset: u32, positions: &mut Vec<u32>) {
         positions.clear();
         let mut lists = 0;
         for index in 0..self.sources.len() {
-            let source = &self.sources[index];
-            let has_none = matches!(source.kind, Kind::Stem { .. });
-            if has_none || source.postings.doc() != self.doc || !self.counts(source) {
+            if self.heads[index] != self.doc || !self.has_positions(&self.sources[index]) {
                 continue;
             }
             lists += 1;
@@ -438,7 +475,7 @@ impl FormDocs {
         }
         match (self.sources.as_slice(), reader.alive_bitset()) {
             ([], _) => 0,
-            ([one], None) if !matches!(one.kind, Kind::Base { .. }) => u64::from(one.postings.size_hint()),
+            ([one], None) if !self.is_conditional => u64::from(one.postings.size_hint()),
             (_, Some(alive)) => u64::from(self.count(alive)),
             (_, None) => u64::from(self.count_including_deleted()),
         }
@@ -456,11 +493,14 @@ impl DocSet for FormDocs {
 
     fn seek(&mut self, target: DocId) -> DocId {
         if self.doc < target {
-            for source in &mut self.sources {
-                if source.postings.doc() < target {
-                    source.postings.seek(target);
+            let mut next = TERMINATED;
+            for (head, source) in self.heads.iter_mut().zip(&mut self.sources) {
+                if *head < target {
+                    *head = source.postings.seek(target);
                 }
+                next = next.min(*head);
             }
+            self.doc = next;
             self.settle();
         }
         self.doc

@@ -323,11 +323,11 @@ impl SegmentCollector for SegmentGrouped {
             .get(most - 1)
             .map(|&(score, ordinal, _)| (score, ordinal));
         if place.is_none() {
-            // Positions cost reads.
-            if last.is_some_and(|(last, _)| score + self.near.most() < last) {
+            let wanted = last.map_or(0, |(last, _)| last.saturating_sub(score));
+            let Some(gain) = self.near.gain(document, wanted) else {
                 return;
-            }
-            score += self.near.gain(document);
+            };
+            score += gain;
         }
         let comes_before = |a: (Units, u32), b: (Units, u32)| a.0 > b.0 || a.0 == b.0 && a.1 < b.1;
         if last.is_some_and(|last| !comes_before((score, ordinal), last)) {

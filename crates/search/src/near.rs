@@ -54,12 +54,16 @@ impl Near {
                     docs,
                     idf: *idf,
                     silent: silent.open(reader)?,
+                    count: 0,
                     positions: Vec::new(),
                 });
             }
         }
-        // Each word is in two pairs at most, whichever others say nothing.
-        let most = words.iter().map(|word| word.idf * 2.0).sum::<Score>() * MOST * (NEXT + AROUND);
+        let mut idfs: Vec<Score> = words.iter().map(|word| word.idf).collect();
+        idfs.sort_unstable_by(Score::total_cmp);
+        // Whichever others say nothing, each word is in two pairs at most, and the first and the last in one.
+        let in_pairs = idfs.iter().sum::<Score>() * 2.0 - idfs.iter().take(2).sum::<Score>();
+        let most = in_pairs * MOST * (NEXT + AROUND);
         Ok(NearDocs {
             // Each word's part is rounded once.
             most: rank::units(rank::rounded(most)) + 1,
@@ -72,6 +76,8 @@ struct NearWord {
     docs: FormDocs,
     idf: Score,
     silent: SilentDocs,
+    /// How often it is in the page at hand.
+    count: u32,
     /// In the page at hand, ascending.
     positions: Vec<u32>,
 }
@@ -89,9 +95,48 @@ impl NearDocs {
         if self.words.is_empty() { 0 } else { self.most }
     }
 
-    /// What a page gains.
-    pub(crate) fn gain(&mut self, document: DocId) -> Units {
-        self.find(document);
+    /// What a page gains, if that can be `wanted` or more. Positions cost reads, and most pages cannot gain enough, because they have
+    /// the words only once or twice.
+    pub(crate) fn gain(&mut self, document: DocId, wanted: Units) -> Option<Units> {
+        if self.most() < wanted {
+            return None;
+        }
+        if self.words.is_empty() {
+            return Some(0);
+        }
+        for word in &mut self.words {
+            if word.docs.doc() < document {
+                word.docs.seek(document);
+            }
+            word.count = match word.docs.doc() == document {
+                true => word.docs.position_count(),
+                false => 0,
+            };
+        }
+        let bound = self.of_pairs(document, |one, other| (one.count.min(other.count), one.count));
+        // One more, for the rounding of each.
+        if bound + 1 < wanted {
+            return None;
+        }
+        for word in &mut self.words {
+            word.positions.clear();
+            if word.count > 0 {
+                word.docs.positions(0, &mut word.positions);
+                debug_assert_eq!(
+                    word.positions.len(),
+                    word.count as usize,
+                    "each occurrence has a place"
+                );
+            }
+        }
+        let gain = self.of_pairs(document, |one, other| together(&one.positions, &other.positions));
+        debug_assert!(gain <= bound + 1, "{gain} is gained where {bound} is the most");
+        Some(gain.min(self.most()))
+    }
+
+    /// The sum over the pairs of words that the page has, where `together` gives how often two of them stand right behind each other,
+    /// and how often around each other.
+    fn of_pairs(&self, document: DocId, together: impl Fn(&NearWord, &NearWord) -> (u32, u32)) -> Units {
         let mut gained = 0.0;
         // What stands between two words and says nothing does not part them: `construction of compilers`.
         let mut said = self.words.iter().filter(|word| !word.silent.holds(document));
@@ -99,27 +144,15 @@ impl NearDocs {
             return 0;
         };
         for other in said {
-            if !one.positions.is_empty() && !other.positions.is_empty() {
-                let (next, around) = together(&one.positions, &other.positions);
+            if one.count > 0 && other.count > 0 {
+                let (next, around) = together(one, other);
                 let most = (one.idf + other.idf) * MOST;
                 gained += most * NEXT * saturated_at_mean(next as Score);
                 gained += most * AROUND * saturated_at_mean(around as Score);
             }
             one = other;
         }
-        rank::units(rank::rounded(gained)).min(self.most())
-    }
-
-    fn find(&mut self, document: DocId) {
-        for word in &mut self.words {
-            if word.docs.doc() < document {
-                word.docs.seek(document);
-            }
-            word.positions.clear();
-            if word.docs.doc() == document {
-                word.docs.positions(0, &mut word.positions);
-            }
-        }
+        rank::units(rank::rounded(gained))
     }
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use tantivy::Searcher;
 
 use crate::buckets::Buckets;
-use crate::forms::Place;
+use crate::forms::{Place, RulesInUse};
 use crate::live::Live;
 use crate::rows::Rows;
 use crate::schema::Fields;
@@ -32,6 +32,7 @@ pub(crate) struct View {
     /// Shared by all views of the index.
     pub(crate) memos: Arc<StemMemos>,
     pub(crate) fields: Fields,
+    pub(crate) rules_in_use: RulesInUse,
     /// Shared by all views of the index.
     visible: Arc<VisibleBits>,
     /// Shared by all views of the index.
@@ -67,6 +68,7 @@ impl View {
             before.map(|view| &*view.live),
         )?;
         Ok(View {
+            rules_in_use: RulesInUse::of(&searcher)?,
             searcher,
             epoch,
             live: Arc::new(live),

@@ -29,6 +29,9 @@ const ENTRY_BYTES: u64 = 96;
 /// Bytes of the bits of one segment, about: how many are kept is estimated from it.
 const BITS_BYTES: u64 = 8192;
 
+/// How many keys are read in order in the time that one is looked up in its dictionary, about.
+const KEYS_OF_A_LOOKUP: usize = 50;
+
 /// A bit for each document of a segment.
 #[derive(Debug, Clone)]
 pub(crate) struct Bits(Arc<[u64]>);
@@ -177,6 +180,13 @@ fn bits_of_sight(
     };
     let (deny, allow) = (tests(sight.deny())?, tests(sight.allow())?);
     let is_open = sight.default() == Access::Allow;
+    if deny.iter().chain(&allow).all(Test::is_of_keys) {
+        let holds = |tests: &[Test], key| tests.iter().any(|test| test.holds_for_key(key));
+        return Ok(Bits::of(reader.max_doc(), |document| {
+            let key = columns.key_of(document);
+            is_wanted(document) && !holds(&deny, key) && (is_open || holds(&allow, key))
+        }));
+    }
     let sees = |subject: &Subject| {
         !deny.iter().any(|test| test.holds(subject))
             && (is_open || allow.iter().any(|test| test.holds(subject)))
@@ -216,6 +226,13 @@ impl Columns {
         })
     }
 
+    /// Ordinal of a document's key.
+    fn key_of(&self, document: DocId) -> u64 {
+        let key = self.keys.as_ref().and_then(|keys| keys.ords().first(document));
+        // A text that is not there is none of the dictionary's.
+        key.unwrap_or(u64::MAX)
+    }
+
     /// Whether `sees` holds for each capture of a document.
     fn all_of<'c>(&'c self, document: DocId, sees: &dyn Fn(&Subject) -> bool) -> bool {
         let all = |column: &'c Option<StrColumn>| {
@@ -223,8 +240,7 @@ impl Columns {
                 .iter()
                 .flat_map(move |column| column.ords().values_for_doc(document))
         };
-        // A text that is not there is none of the dictionary's.
-        let key = all(&self.keys).next().unwrap_or(u64::MAX);
+        let key = self.key_of(document);
         let date = self.dates.first(document).unwrap_or(0);
         let (mut collections, mut mimes) = (all(&self.collections), all(&self.mimes));
         let mut digests = self.digests.values_for_doc(document);
@@ -311,15 +327,25 @@ impl Test {
         })
     }
 
+    /// Whether the key alone decides.
+    fn is_of_keys(&self) -> bool {
+        self.mimes.is_none()
+            && self.collection.is_none()
+            && self.digests.is_none()
+            && self.dates == (0, u64::MAX)
+    }
+
+    fn holds_for_key(&self, key: u64) -> bool {
+        let keys = self.keys.as_ref();
+        keys.is_none_or(|keys| u32::try_from(key).is_ok_and(|key| keys.has(key)))
+    }
+
     fn holds(&self, subject: &Subject) -> bool {
         let (first, last) = self.dates;
         first <= subject.date
             && subject.date <= last
             && self.collection.is_none_or(|wanted| wanted == subject.collection)
-            && self
-                .keys
-                .as_ref()
-                .is_none_or(|keys| u32::try_from(subject.key).is_ok_and(|key| keys.has(key)))
+            && self.holds_for_key(subject.key)
             && self
                 .mimes
                 .as_ref()
@@ -333,30 +359,37 @@ impl Test {
 
 /// A bit for each ordinal of a dictionary of keys.
 fn bits_of_keys(ranges: &KeyRanges, column: &StrColumn) -> tantivy::Result<Bits> {
-    let dictionary = column.dictionary();
+    // Ranges ascend and so do keys: one walk along both.
+    let ranges = ranges.ranges().iter();
+    let bounds = ranges.map(|range| (schema::bound(&range.start), schema::bound(&range.end)));
+    let count = column.num_terms();
+    if bounds.len() * 2 * KEYS_OF_A_LOOKUP > count {
+        let mut bounds = bounds.peekable();
+        let mut keys = column.dictionary().stream()?;
+        return Ok(Bits::of(count as u32, |_| {
+            if !keys.advance() {
+                return false;
+            }
+            while bounds.next_if(|(_, end)| end.as_bytes() <= keys.key()).is_some() {}
+            bounds
+                .peek()
+                .is_some_and(|(start, _)| start.as_bytes() <= keys.key())
+        }));
+    }
     let ordinal = |key: &str| {
-        Ok::<_, tantivy::TantivyError>(match dictionary.term_ord_or_next(key.as_bytes())? {
+        Ok::<_, tantivy::TantivyError>(match column.dictionary().term_ord_or_next(key.as_bytes())? {
             TermOrdHit::Exact(ordinal) | TermOrdHit::Next(ordinal) => ordinal,
         })
     };
-    let mut spans = Vec::with_capacity(ranges.ranges().len());
-    for range in ranges.ranges() {
-        let (from, to) = (
-            ordinal(&schema::bound(&range.start))?,
-            ordinal(&schema::bound(&range.end))?,
-        );
-        if from < to {
-            spans.push((from, to));
-        }
+    let mut spans = Vec::with_capacity(bounds.len());
+    for (start, end) in bounds {
+        spans.push((ordinal(&start)?, ordinal(&end)?));
     }
-    // Ranges ascend and so do their ordinals: one walk along both.
-    let mut next = 0;
-    Ok(Bits::of(column.num_terms() as u32, |ordinal| {
+    let mut spans = spans.into_iter().peekable();
+    Ok(Bits::of(count as u32, |ordinal| {
         let ordinal = u64::from(ordinal);
-        while spans.get(next).is_some_and(|(_, to)| *to <= ordinal) {
-            next += 1;
-        }
-        spans.get(next).is_some_and(|(from, _)| *from <= ordinal)
+        while spans.next_if(|(_, end)| *end <= ordinal).is_some() {}
+        spans.peek().is_some_and(|(start, _)| *start <= ordinal)
     }))
 }
 

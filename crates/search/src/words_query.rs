@@ -8,9 +8,8 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader};
 
 use crate::bm25::Bm25;
-use crate::forms::{FormDocs, Forms, Place, Silent, SilentDocs};
+use crate::forms::{Counts, FormDocs, Forms, Place, Silent, SilentDocs};
 use crate::phrase_docs::PhraseDocs;
-use crate::rank;
 
 /// Words at relative positions; mostly one.
 #[derive(Debug, Clone)]
@@ -78,18 +77,21 @@ impl Weight for WordsWeight {
 
 /// Pages, and how often each has what is looked for.
 trait Occurrences: DocSet + 'static {
-    fn frequency(&self) -> Score;
+    fn counts(&self) -> Counts;
 }
 
 impl Occurrences for FormDocs {
-    fn frequency(&self) -> Score {
-        self.occurrences().frequency()
+    fn counts(&self) -> Counts {
+        self.occurrences()
     }
 }
 
 impl Occurrences for PhraseDocs {
-    fn frequency(&self) -> Score {
-        self.count() as Score
+    fn counts(&self) -> Counts {
+        Counts {
+            written: self.count(),
+            ..Counts::default()
+        }
     }
 }
 
@@ -117,9 +119,8 @@ impl<D: Occurrences> Scorer for WordsScorer<D> {
             return 0.0;
         };
         let length = scores.lengths.fieldnorm_id(document);
-        let score = scores.bm25.score(self.docs.frequency(), length);
         // Rounded before it is multiplied: a word written twice counts exactly twice.
-        rank::rounded(score) * scores.times
+        scores.bm25.score(self.docs.counts(), length) * scores.times
     }
 }
 
