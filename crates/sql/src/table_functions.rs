@@ -89,6 +89,7 @@ fn only_text(function: &str, example: &str, args: &[Expr]) -> Result<String> {
 fn hit_schema() -> SchemaRef {
     let text = |name| Field::new(name, DataType::Utf8View, false);
     let number = |name| Field::new(name, DataType::Int64, false);
+    let count = |name| Field::new(name, DataType::Int64, true);
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     Arc::new(Schema::new(vec![
         number("place"),
@@ -102,8 +103,8 @@ fn hit_schema() -> SchemaRef {
         text("language"),
         text("collection"),
         text("snippet"),
-        number("inlinks"),
-        number("inlinks_external"),
+        count("inlinks"),
+        count("inlinks_external"),
     ]))
 }
 
@@ -202,12 +203,9 @@ fn batch_of(schema: &SchemaRef, before: usize, hits: &[SearchHit]) -> Result<Rec
     let text = |of: fn(&SearchHit) -> &str| -> ArrayRef {
         Arc::new(hits.iter().map(|hit| Some(of(hit))).collect::<StringViewArray>())
     };
-    let number = |of: fn(&SearchHit) -> u64| -> ArrayRef {
-        Arc::new(
-            hits.iter()
-                .map(|hit| Some(of(hit) as i64))
-                .collect::<Int64Array>(),
-        )
+    let number = |of: fn(&SearchHit) -> Option<u64>| -> ArrayRef {
+        let counts = hits.iter().map(|hit| of(hit).map(|count| count as i64));
+        Arc::new(counts.collect::<Int64Array>())
     };
     let places: Int64Array = (before..)
         .take(hits.len())

@@ -57,7 +57,7 @@ pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result
     }
     open.freshen_search().map_err(AskError::internal)?;
     let text_of = |sought: &TextSought<'_>| match sought.past {
-        None => seen.shown(sought.url_key).ok().and_then(|page| page.text),
+        None => seen.text_shown(sought.url_key).ok().flatten(),
         Some(name) => seen
             .past_text(sought.url_key, name?)
             .ok()
@@ -78,7 +78,7 @@ pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
 }
 
 fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
-    let page = seen.shown(&hit.url_key)?;
+    let inlinks = seen.inlinks_shown(&hit.url_key)?;
     let version = seen.version_shown(&hit.url_key, hit.version)?;
     Ok(SearchHit {
         since: civil::iso(version.since_ms),
@@ -93,8 +93,8 @@ fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
         language: hit.language,
         collection: hit.collection,
         snippet: hit.snippet,
-        inlinks: page.inlinks,
-        inlinks_external: page.inlinks_external,
+        inlinks: inlinks.map(|(all, _)| all),
+        inlinks_external: inlinks.map(|(_, external)| external),
         score: hit.score,
         of_site: group(hit.group.map(|group| group.of_site)),
         of_digest: group(hit.group.map(|group| group.of_digest)),

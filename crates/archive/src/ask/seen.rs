@@ -13,11 +13,12 @@ mod links;
 mod top;
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use rights::{Sight, Subject};
 use rustc_hash::FxHashMap;
 use search::Version;
-use weave::{CaptureRow, KeyRange, PageRow, PastVersion, ShownPage, Snapshot, SnapshotError, UriRow};
+use weave::{CaptureRow, KeyRange, PageRow, PastVersion, Snapshot, SnapshotError, UriRow};
 
 use crate::seen_counts::SeenCounts;
 
@@ -126,20 +127,24 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// What the results of a search show of a page.
-    pub(super) fn shown(&self, url_key: &str) -> Result<ShownPage, SnapshotError> {
-        let page = self.snapshot.shown(url_key)?;
-        if self.sees_everything {
-            return Ok(page);
-        }
-        let counts = self.inlinks_counted(url_key, (page.inlinks, page.inlinks_external))?;
+    /// The text that a result of a search is from.
+    pub(super) fn text_shown(&self, url_key: &str) -> Result<Option<Arc<str>>, SnapshotError> {
         // Search may be an epoch behind: a version that came since may be one that is hidden.
-        let text = page.text.filter(|_| self.sees_version(url_key).unwrap_or(false));
-        Ok(ShownPage {
-            inlinks: counts.0,
-            inlinks_external: counts.1,
-            text,
-        })
+        match self.sees_everything || self.sees_version(url_key)? {
+            true => Ok(self.snapshot.shown(url_key)?.text),
+            false => Ok(None),
+        }
+    }
+
+    /// In-links, and external in-links, that a result of a search shows, for who sees everything. For others they would have to be counted over
+    /// what they see: a hundred results of a million pages have half a million in-links, and whatever bound this had would tell of those that
+    /// are hidden.
+    pub(super) fn inlinks_shown(&self, url_key: &str) -> Result<Option<(u64, u64)>, SnapshotError> {
+        if !self.sees_everything {
+            return Ok(None);
+        }
+        let page = self.snapshot.shown(url_key)?;
+        Ok(Some((page.inlinks, page.inlinks_external)))
     }
 
     /// Whether all captures of a URL key are seen, whatever they are.

@@ -16,6 +16,13 @@ const fn column(name: &'static str, kind: Kind) -> Column {
     }
 }
 
+const fn nullable(name: &'static str, kind: Kind) -> Column {
+    Column {
+        is_nullable: true,
+        ..column(name, kind)
+    }
+}
+
 /// The columns, of CSV and Parquet alike.
 pub(super) const COLUMNS: [Column; 13] = [
     column("url_key", Kind::Text),
@@ -24,15 +31,12 @@ pub(super) const COLUMNS: [Column; 13] = [
     column("title", Kind::Text),
     column("fetch_time", Kind::TimeMs),
     column("since", Kind::TimeMs),
-    Column {
-        is_nullable: true,
-        ..column("until", Kind::TimeMs)
-    },
+    nullable("until", Kind::TimeMs),
     column("mime", Kind::Text),
     column("language", Kind::Text),
     column("collection", Kind::Text),
-    column("inlinks", Kind::Long),
-    column("inlinks_external", Kind::Long),
+    nullable("inlinks", Kind::Long),
+    nullable("inlinks_external", Kind::Long),
     column("snippet", Kind::Text),
 ];
 
@@ -43,6 +47,7 @@ pub(super) fn csv_head(out: &mut dyn Write) -> io::Result<()> {
 
 /// A result as a line of CSV.
 pub(super) fn csv_hit(out: &mut dyn Write, hit: &SearchHit) -> io::Result<()> {
+    let number = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
     csv_row(
         out,
         &[
@@ -56,8 +61,8 @@ pub(super) fn csv_hit(out: &mut dyn Write, hit: &SearchHit) -> io::Result<()> {
             &hit.mime,
             &hit.language,
             &hit.collection,
-            &hit.inlinks.to_string(),
-            &hit.inlinks_external.to_string(),
+            &number(hit.inlinks),
+            &number(hit.inlinks_external),
             &hit.snippet.text(),
         ],
     )
@@ -86,7 +91,11 @@ pub(super) fn parquet_hit(pieces: &mut Pieces, hit: &SearchHit) -> Result<(), Ex
         })
     };
     let until = hit.until.as_deref().map(time).transpose()?;
-    let number = |count: u64| Cell::Long(i64::try_from(count).unwrap_or(i64::MAX));
+    let number = |count: Option<u64>| {
+        count.map_or(Cell::Absent, |count| {
+            Cell::Long(i64::try_from(count).unwrap_or(i64::MAX))
+        })
+    };
     let row: [Cell<'_>; COLUMNS.len()] = [
         Cell::Text(&hit.url_key),
         Cell::Text(&hit.url),

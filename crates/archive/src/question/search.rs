@@ -102,10 +102,10 @@ pub struct SearchHit {
     #[serde(rename = "snippet_html", with = "crate::snippet_html")]
     #[schemars(with = "String", example = &"an <mark>example</mark>")]
     pub snippet: Snippet,
-    /// Number of pages that link to the page.
-    pub inlinks: u64,
-    /// Number of these pages that belong to another registered domain.
-    pub inlinks_external: u64,
+    /// Number of pages that link to the page; absent for those who do not see everything, for whom the page itself tells it.
+    pub inlinks: Option<u64>,
+    /// Number of these pages that belong to another registered domain; absent as `inlinks`.
+    pub inlinks_external: Option<u64>,
     /// How well the page matches; 0 in an order by time. Scores of different answers cannot be compared.
     pub score: f64,
     /// With `per_site`: how many results there are of its registered domain.

@@ -254,7 +254,9 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
         version(hit),
         hit.mime.clone(),
         hit.language.clone(),
-        counted(hit.inlinks, "in-link", "in-links"),
+        hit.inlinks
+            .map(|inlinks| counted(inlinks, "in-link", "in-links"))
+            .unwrap_or_default(),
         match hit.score > 0.0 {
             true => format!("score {:.3}", hit.score),
             false => String::new(),

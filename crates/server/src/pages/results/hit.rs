@@ -15,9 +15,9 @@ const EXPLANATION_DEPTH: usize = 12;
 /// One result. Its explanation, if there is one, is unfolded if `open`.
 pub(super) fn item(asked: &Asked, hit: &SearchHit, open: bool) -> Markup {
     let mut facts = vec![version(hit)];
-    if hit.inlinks > 0 {
+    if let Some(inlinks) = hit.inlinks.filter(|inlinks| *inlinks > 0) {
         let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
-        facts.push(html! { a href=(address) { (present::counted(hit.inlinks, "in-link", "in-links")) } });
+        facts.push(html! { a href=(address) { (present::counted(inlinks, "in-link", "in-links")) } });
     }
     if !matches!(hit.mime.as_str(), "text/html" | "") {
         facts.push(parts::text(&hit.mime));
