@@ -5,7 +5,8 @@
 //! `weft synth --format warc`, loads all of it but the last file, serves it, and asks with 1 to 100
 //! clients, 100 results a page. Then it asks again while a `weft load --rate 10` reads the last file:
 //! re-crawls and new pages. `--archive DIR` takes an archive that is there; `--updates FILE` a file to
-//! update it from (which then stays loaded).
+//! update it from (which then stays loaded). Before that pages are loaded one by one, while 10 clients ask, and it is
+//! measured how long each takes until it is found; these stay in the archive, too.
 //!
 //! Client and server share the machine, as they share its processors.
 
@@ -18,11 +19,14 @@ use anyhow::{Context, ensure};
 use clap::Parser;
 
 mod clients;
+mod dice;
+mod findable;
 mod hidden;
 mod http;
 mod queries;
 mod report;
 mod server;
+mod short;
 
 use hidden::Hidden;
 use server::Server;
@@ -57,6 +61,9 @@ struct Args {
     /// A million documents, as in the published test (40 GB of disk, most of an hour)
     #[arg(long, conflicts_with = "pages")]
     full: bool,
+    /// Instead of a made-up web, so many records of 50 characters, the published test's second workload (theirs were 180 million)
+    #[arg(long, value_name = "N", conflicts_with_all = ["pages", "full"])]
+    short_records: Option<u64>,
     /// Seed of the made-up web and of the queries
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -113,6 +120,8 @@ fn main() -> anyhow::Result<()> {
     if let Some(percent) = args.seen_percent {
         measure_hidden(&server, &queries, &subject, &args, percent)?;
     }
+    let findable = findable::measure(&server, &weft, &subject.archive, temporary.path(), &queries)?;
+    report::findable(&findable);
     if let Some(updates) = &subject.updates {
         let load = Load::start(&weft, &subject.archive, updates)?;
         report::heading("while 10 pages/s are updated");
@@ -161,6 +170,26 @@ fn subject(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<Subject> {
             updates: args.updates.clone(),
         });
     }
+    let (files, updates) = match args.short_records {
+        Some(records) => {
+            let file = dir.join(format!("short-records-{records}-{}.warc.wet", args.seed));
+            short::write(&file, records, args.seed)?;
+            (vec![file], None)
+        }
+        None => web(args, weft, dir)?,
+    };
+    let archive = dir.join("search-archive");
+    if archive.exists() {
+        std::fs::remove_dir_all(&archive).context("remove the archive of the run before")?;
+    }
+    let mut load = Command::new(weft);
+    load.arg("load").args(&files).arg("--archive").arg(&archive);
+    run(load, "weft load")?;
+    Ok(Subject { archive, updates })
+}
+
+/// Files of the made-up web, and the one for the updates.
+fn web(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<(Vec<PathBuf>, Option<PathBuf>)> {
     let web = dir.join(format!("search-web-{}-{}", args.pages, args.seed));
     if !web.exists() {
         make_web(args, weft, &web)?;
@@ -171,14 +200,7 @@ fn subject(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<Subject> {
     }
     files.sort();
     let updates = files.pop().filter(|_| !files.is_empty());
-    let archive = dir.join("search-archive");
-    if archive.exists() {
-        std::fs::remove_dir_all(&archive).context("remove the archive of the run before")?;
-    }
-    let mut load = Command::new(weft);
-    load.arg("load").args(&files).arg("--archive").arg(&archive);
-    run(load, "weft load")?;
-    Ok(Subject { archive, updates })
+    Ok((files, updates))
 }
 
 /// Writes the web beside its place and moves it there, so that a broken off run leaves no half of one.
@@ -245,7 +267,9 @@ impl Load {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // As Ctrl-C: the server loads for it, and would go on if it were killed.
+        let pid = rustix::process::Pid::from_child(&self.0);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
         let _ = self.0.wait();
     }
 }

@@ -2,6 +2,7 @@
 
 use anyhow::ensure;
 
+use crate::dice::Dice;
 use crate::http::encoded;
 use crate::server::Server;
 
@@ -52,21 +53,21 @@ pub(crate) fn sample(server: &Server, seed: u64, facets: bool) -> anyhow::Result
         !pages.is_empty(),
         "the archive has no pages with text to take words from"
     );
-    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut dice = Dice::new(seed);
     let mut texts = Vec::new();
     for _ in 0..ROUNDS {
         for (words, count) in MIX {
             texts.extend((0..count).map(|_| from_page(&pages, words, &mut dice)));
         }
     }
-    shuffle(&mut texts, &mut dice);
+    dice.shuffle(&mut texts);
     let without_match = texts.len() * WITHOUT_MATCH / 100;
     for text in &mut texts[..without_match] {
         // A word of no language, for each of the query's words: even "most of them" finds nothing.
         let unknown = |_| format!("zqx{:x}", dice.next());
         *text = text.split(' ').map(unknown).collect::<Vec<_>>().join(" ");
     }
-    shuffle(&mut texts, &mut dice);
+    dice.shuffle(&mut texts);
     let facets = if facets { "&facets=1" } else { "" };
     let path = |text: &String| format!("/api/v1/search?q={}&limit={RESULTS}{facets}", encoded(text));
     let paths: Vec<String> = texts.iter().map(path).collect();
@@ -82,8 +83,11 @@ pub(crate) fn sample(server: &Server, seed: u64, facets: bool) -> anyhow::Result
 }
 
 fn words_by_page(server: &Server) -> anyhow::Result<Vec<Vec<String>>> {
-    let answer = server.get(&format!("/api/v1/search?q=type%3Ahtml&limit={PAGES}"))?;
-    let hits = answer["hits"].as_array().cloned().unwrap_or_default();
+    let mut hits = Vec::new();
+    for kind in ["html", "text"] {
+        let answer = server.get(&format!("/api/v1/search?q=type%3A{kind}&limit={PAGES}"))?;
+        hits.extend(answer["hits"].as_array().cloned().unwrap_or_default());
+    }
     let words = hits.iter().map(|hit| {
         let snippet = hit["snippet_html"].as_str().unwrap_or_default();
         let words = snippet.split(|c: char| !c.is_alphanumeric());
@@ -93,36 +97,21 @@ fn words_by_page(server: &Server) -> anyhow::Result<Vec<Vec<String>>> {
         words.dedup();
         words
     });
-    // The longest query must find its words.
-    Ok(words.filter(|words| words.len() >= 8).collect())
+    let words: Vec<Vec<String>> = words.filter(|words| !words.is_empty()).collect();
+    // The longest query must find its words, if there are pages that have as many: short records do not.
+    let most = MIX.iter().map(|(words, _)| *words).max().unwrap_or_default();
+    let long: Vec<_> = words
+        .iter()
+        .filter(|words| words.len() >= most)
+        .cloned()
+        .collect();
+    Ok(if long.is_empty() { words } else { long })
 }
 
 fn from_page(pages: &[Vec<String>], count: usize, dice: &mut Dice) -> String {
     let page = &pages[dice.below(pages.len())];
     let mut words = page.clone();
-    shuffle(&mut words, dice);
+    dice.shuffle(&mut words);
     words.truncate(count);
     words.join(" ")
-}
-
-fn shuffle<T>(items: &mut [T], dice: &mut Dice) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, dice.below(last + 1));
-    }
-}
-
-/// Random numbers (xorshift), the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() >> 16) as usize % bound
-    }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::clients::Measured;
+use crate::findable;
 use crate::queries::{Queries, TRIED};
 use crate::server::Server;
 
@@ -69,6 +70,18 @@ pub(crate) fn row(clients: usize, measured: &Measured) {
         String::new()
     };
     println!("{line}{beside}");
+}
+
+/// Says how long captures took until they were found.
+pub(crate) fn findable(times: &[Duration]) {
+    let ms = |share: f64| at(times, share).as_secs_f64() * 1000.0;
+    println!(
+        "\na file with one new page, from the start of `weft load` until a search finds the page ({} of them, while {} clients ask): p50 {:.0} ms, p99 {:.0} ms",
+        times.len(),
+        findable::CLIENTS,
+        ms(0.50),
+        ms(0.99),
+    );
 }
 
 /// Returns the time that a share of the answers did not exceed.
