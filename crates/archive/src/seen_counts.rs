@@ -1,5 +1,5 @@
-//! In-links of pages as they were counted for somebody: the best pages are results of many searches, and to count over versions
-//! that are seen each source is looked at.
+//! In-links of pages as they were counted for somebody: rankings, domains and pages tell them again and again, and to count over
+//! versions that are seen each source is looked at.
 //!
 //! Invariant: what is kept names the epoch it was counted in and the sight it was counted for, and answers nothing else.
 
