@@ -164,12 +164,34 @@ pub fn range_of_digits(digits: &str) -> (String, String) {
 }
 
 /// The digits of a date or its beginning, as people write it: `2008-01-31`, `2008-01-31T10:15Z`, `20080131`. `None`
-/// unless there are 1 to 14 digits and otherwise only separators.
+/// unless there are 1 to 14 digits with which a date begins, and otherwise only separators between whole parts: `2008-1` would be
+/// read as some month from October on, and `2008-13` as one behind the last.
 pub fn digits_of_text(text: &str) -> Option<String> {
-    let separator = |c: char| matches!(c, '-' | ':' | '.' | '/' | 'T' | 't' | 'Z' | 'z');
-    let digits: String = text.chars().filter(|&c| !separator(c)).collect();
-    let good = (1..=DIGITS).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
-    good.then_some(digits)
+    let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+    let parts: Vec<&str> = text.split(['-', ':', '.', '/', 'T', 't']).collect();
+    let is_whole = |part: &&str| part.len() % 2 == 0 && !part.is_empty();
+    if parts.len() > 1 && !(parts[0].len() >= 4 && parts.iter().all(is_whole)) {
+        return None;
+    }
+    let digits = parts.concat();
+    begins_a_date(&digits).then_some(digits)
+}
+
+/// Whether any date begins with these 1 to 14 digits: no month is the 13th, and no day the 30th of February.
+pub fn begins_a_date(digits: &str) -> bool {
+    if !(1..=DIGITS).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let number = |digits: &str| digits.parse::<i64>().unwrap_or_default();
+    let year_and_month = digits.get(..4).zip(digits.get(4..6));
+    let days = year_and_month.map_or(31, |(year, month)| days_in_month(number(year), number(month)));
+    let parts = [(4, 1, 12), (6, 1, days), (8, 0, 23), (10, 0, 59), (12, 0, 59)];
+    parts.iter().all(|&(from, least, most)| match digits.get(from..) {
+        None | Some("") => true,
+        // One digit stands for all that begin with it.
+        Some(one) if one.len() == 1 => number(one) <= most / 10,
+        Some(rest) => (least..=most).contains(&number(&rest[..2])),
+    })
 }
 
 /// Milliseconds since 1970 of 1 to 17 digits; those that are missing are taken as the earliest. Odd values (day 31 in
@@ -295,8 +317,54 @@ mod tests {
             digits_of_text("2008-01-31T10:15Z").as_deref(),
             Some("200801311015")
         );
-        for odd in ["", "x", "-", "200x", "123456789012345", "٢٠٠٨"] {
+        for odd in ["", "x", "-", "200x", "123456789012345", "٢٠٠٨", "2008Z-01", "Z"] {
             assert_eq!(digits_of_text(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn dates_that_there_are_not_are_none() {
+        for odd in [
+            "2012-2",
+            "2012-2-3",
+            "-5",
+            "2012-",
+            "20-12",
+            "2012--02",
+            "2012-13",
+            "2012-00",
+            "20122",
+            "99999",
+            "2012-02-30",
+            "2013-02-29",
+            "201204310",
+            "2012-01-32",
+            "2012-01-00",
+            "2026-13-45",
+            "2012-01-01T24",
+            "2012-01-01T10:60",
+            "201201011060",
+            "2012010110596",
+        ] {
+            assert_eq!(digits_of_text(odd), None, "{odd}");
+        }
+        for (good, digits) in [
+            ("2", "2"),
+            ("201", "201"),
+            ("20121", "20121"),
+            ("2012-02-29", "20120229"),
+            ("20120131T101559Z", "20120131101559"),
+            ("2012/12/31", "20121231"),
+            ("2012-01-01T23:59:59Z", "20120101235959"),
+        ] {
+            assert_eq!(digits_of_text(good).as_deref(), Some(digits));
+        }
+        for day in -400_000..400_000 {
+            let digits = digits(day * DAY_MS);
+            assert!(
+                (1..=DIGITS).all(|count| begins_a_date(&digits[..count])),
+                "{digits}"
+            );
         }
     }
 }

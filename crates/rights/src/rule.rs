@@ -116,6 +116,12 @@ pub enum RuleError {
         /// What was found.
         name: String,
     },
+    /// No media type.
+    #[error("mime = {text:?} is no media type: text/html, image/* or * are, and have no parameters")]
+    Mime {
+        /// What was found.
+        text: String,
+    },
     /// Nothing can be captured then.
     #[error("from is later than to, so the rule would match nothing")]
     Backwards,
@@ -217,11 +223,7 @@ impl Condition {
             return Err(RuleError::ButNotAlone);
         }
         if let Some(domain) = &self.domain {
-            let ranges = urlkey::domain_ranges(domain.trim()).map_err(|error| RuleError::Domain {
-                domain: domain.clone(),
-                why: error.to_string(),
-            })?;
-            sets.push(KeyRanges::any_of(ranges));
+            sets.push(KeyRanges::any_of(self::domain(domain)?));
         }
         Ok(sets.into_iter().reduce(both))
     }
@@ -270,7 +272,37 @@ fn url_key<'t>(field: &'static str, text: &'t str) -> Result<&'t str, RuleError>
 }
 
 fn mime(text: &str) -> Result<MimePattern, RuleError> {
-    MimePattern::new(text).ok_or(RuleError::Empty { field: "mime" })
+    let pattern = MimePattern::new(text).ok_or(RuleError::Empty { field: "mime" })?;
+    let text = text.trim();
+    let begins = text.strip_suffix('*').unwrap_or(text);
+    let is_one = begins.len() < text.len() || text.contains('/');
+    if !is_one || begins.contains(['*', ';', ',', ' ']) {
+        return Err(RuleError::Mime {
+            text: text.to_owned(),
+        });
+    }
+    Ok(pattern)
+}
+
+/// The keys of a domain and of what is below it.
+fn domain(text: &str) -> Result<Vec<KeyRange>, RuleError> {
+    let failed = |why: String| RuleError::Domain {
+        domain: text.to_owned(),
+        why,
+    };
+    let name = text.trim();
+    let address = name.split_once("://").map_or(name, |(_, address)| address);
+    if address.contains('*') {
+        return Err(failed(
+            "what is below a domain belongs to it without a star".to_owned(),
+        ));
+    }
+    if address.split_once('/').is_some_and(|(_, path)| !path.is_empty()) {
+        return Err(failed(
+            "it has a path; a prefix can have one (com,example)/path)".to_owned(),
+        ));
+    }
+    urlkey::domain_ranges(name).map_err(|error| failed(error.to_string()))
 }
 
 fn digest(text: &str) -> Result<String, RuleError> {

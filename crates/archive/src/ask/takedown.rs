@@ -166,12 +166,20 @@ fn prefix_of(prefix: &str) -> Result<String, AskError> {
 
 /// A time given as digits, or as ISO 8601.
 fn before_ms(text: &str) -> Result<i64, AskError> {
-    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    let others = |c: char| !c.is_ascii_digit() && !"-:.TZ ".contains(c);
-    let is_time = (4..=civil::DIGITS_MS).contains(&digits.len()) && !text.contains(others);
-    is_time.then(|| civil::ms_of_digits(&digits)).ok_or_else(|| {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let ms = civil::ms_of_iso(text).or_else(|| {
+        let (text, fraction) = match text.split_at_checked(civil::DIGITS) {
+            Some((digits, fraction)) if fraction.len() <= 3 && is_digits(text) => (digits, fraction),
+            _ => (text, ""),
+        };
+        let digits =
+            civil::digits_of_text(text).filter(|digits| digits.len() >= 4 && digits.len() % 2 == 0)?;
+        Some(civil::ms_of_digits(&(digits + fraction)))
+    });
+    ms.ok_or_else(|| {
         AskError::bad_request(format!(
-            "{text:?} is no time: 4 to 17 digits are expected, or ISO 8601 such as 2014-01-26T20:06:24Z"
+            "{text:?} is no time: a year, month, day and so on are expected, as in 2014, 2014-01-26, 20140126200624 or \
+             2014-01-26T20:06:24Z"
         ))
     })
 }
@@ -334,6 +342,21 @@ mod tests {
         assert_eq!(of("2014"), start);
         assert_eq!(of("2014-01-01"), start);
         assert_eq!(of("20140126200624"), of("2014-01-26T20:06:24Z"));
-        assert_eq!((of("x"), of("12"), of("yesterday 2014")), (None, None, None));
+        assert_eq!(of("20140101000000000"), start);
+        assert_eq!(of("2014-01-01T00:00:00.000Z"), start);
+        // More would be taken down than was meant: `2012-2` was read as the end of that year.
+        for none in [
+            "x",
+            "12",
+            "yesterday 2014",
+            "2012-2",
+            "20122",
+            "2012-13",
+            "20129999",
+            "2012-02-30",
+            "201401010000000000",
+        ] {
+            assert_eq!(of(none), None, "{none}");
+        }
     }
 }

@@ -184,10 +184,47 @@ fn rules_that_silently_do_nothing_are_errors() {
     check("groups = [\"a b\"]", "no group");
     check("except = [\"\"]", "no group");
     check("from = \"2015\"\nto = \"2014\"", "later than to");
+    // Read as some other time, such a date would end an embargo at once.
+    for date in [
+        "2026-00-00",
+        "2030-13-01",
+        "2012-02-30",
+        "2012-13",
+        "2026-13-45",
+        "2026-11-31",
+        "20261345",
+        "2012-2",
+        "20",
+    ] {
+        for name in ["from", "to", "until"] {
+            check(&format!("{name} = \"{date}\""), "no date");
+        }
+    }
+    for mime in [
+        "html",
+        "pdf",
+        "text/html; charset=utf-8",
+        "*/*",
+        "text/html, text/plain",
+    ] {
+        check(&format!("mime = \"{mime}\""), "no media type");
+    }
+    check("domain = \"*.one.example\"", "without a star");
+    check("domain = \"one.example/path\"", "a path");
     let (_dir, good) = file(
         "[[rule]]\naccess = \"deny\"\nurl = \"dns:example.com\"\n[[rule]]\naccess = \"deny\"\nprefix = \"192.0.2.1)/\"\n",
     );
     assert_eq!(good.rules().unwrap().unwrap().rules.len(), 2);
+    for line in [
+        "mime = \"*\"",
+        "mime = \"Text/*\"",
+        "domain = \".one.example\"",
+        "domain = \"http://one.example/\"",
+        "until = \"2028-02-29\"",
+    ] {
+        let (_dir, good) = file(&format!("[[rule]]\naccess = \"deny\"\n{line}\n"));
+        assert!(good.rules().is_ok(), "{line}");
+    }
 }
 
 #[test]

@@ -143,6 +143,18 @@ fn what_is_not_used_is_noted() {
     check_noted("a site:example). b", "a b", NotAHost, "example).");
     check_noted("from:yesterday x", "x", NotADate, "from:yesterday");
     check_noted("year:123456789012345", "", NotADate, "year:123456789012345");
+    for date in [
+        "from:2012-2",
+        "from:2012-13",
+        "year:2012-99",
+        "year:99999",
+        "at:-5",
+        "at:2012-2-3",
+        "to:2012-13-45",
+        "at:2012-02-30",
+    ] {
+        check_noted(&format!("{date} x"), "x", NotADate, date);
+    }
 }
 
 #[test]
