@@ -4,6 +4,7 @@ use std::path::Path;
 
 use extract::{Capture, CaptureKind};
 
+use crate::tables::Table;
 use crate::tests::support::{
     Pair, all_dumps, dump, entry, key, page, progress, run_child, settings, take_down,
 };
@@ -116,6 +117,30 @@ fn a_takedown_goes_ahead_where_an_older_capture_cannot_be_read_again() {
     let version = pair.snapshot().version(&key("http://a.com/")).unwrap().unwrap();
     assert_eq!(version.fetch_time_ms, 1000, "the best that can be read");
     assert_eq!(pair.snapshot().check().unwrap().damages, []);
+}
+
+/// Their texts and links stood in the tables of the past, and nothing led to them any more.
+#[test]
+fn captures_that_could_not_be_read_again_leave_with_their_texts_and_links() {
+    let mut pair = Pair::new();
+    let [old, new] = ["old", "new"].map(|name| pair.input(&format!("{name}.warc.gz")));
+    let captures = [(1, "first"), (2, "second")].map(|(time, text)| {
+        let mut capture = page("http://a.com/", time, &[("http://b.org/", text)]);
+        capture.page.as_mut().unwrap().text = text.into();
+        capture
+    });
+    pair.load(old, captures);
+    pair.load(new, [page("http://a.com/", 3, &[])]);
+    let mut gone = |_: &CaptureRow| Err("the file is gone".to_owned());
+    for input in [new, old] {
+        let asked = take_down(&Selector::Inputs(vec![input]));
+        pair.weave().take_down(&asked, &mut gone, None).unwrap();
+    }
+    let snapshot = pair.snapshot();
+    assert_eq!(snapshot.check().unwrap().damages, []);
+    for table in [Table::PastTexts, Table::PastLinks, Table::PastInlinks] {
+        assert_eq!(snapshot.cut().iter(table).count(), 0, "rows of {table:?}");
+    }
 }
 
 #[test]

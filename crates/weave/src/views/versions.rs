@@ -139,8 +139,13 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
     {
         return None;
     }
+    Some(stored(group))
+}
+
+/// Captures as they are stored.
+fn stored(group: &[(InputId, Capture)]) -> Vec<Stored> {
     let stored = group.iter().map(|(input, capture)| Stored::of(*input, capture));
-    Some(stored.collect())
+    stored.collect()
 }
 
 struct Step<'s, 'w> {
@@ -230,7 +235,8 @@ impl Step<'_, '_> {
         };
         let was_page = before.as_ref().is_some_and(|row| row.is_page);
         let had_content = before.as_ref().is_some_and(VersionRow::has_content);
-        let came = came(before.as_ref(), &group);
+        // A key without a version can have captures that leave now: those that could not be read again when it lost its version.
+        let came = Some(stored(&group));
         let has_ties = ties::keep_anew(self.cut, self.write, &url_key, &group)?;
         let mut change = VersionChange {
             links: Some(Vec::new()),
