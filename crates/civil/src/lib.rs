@@ -169,7 +169,7 @@ pub fn range_of_digits(digits: &str) -> (String, String) {
 pub fn digits_of_text(text: &str) -> Option<String> {
     let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
     let parts: Vec<&str> = text.split(['-', ':', '.', '/', 'T', 't']).collect();
-    let is_whole = |part: &&str| part.len() % 2 == 0 && !part.is_empty();
+    let is_whole = |part: &&str| part.len().is_multiple_of(2) && !part.is_empty();
     if parts.len() > 1 && !(parts[0].len() >= 4 && parts.iter().all(is_whole)) {
         return None;
     }

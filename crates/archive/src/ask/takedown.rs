@@ -172,8 +172,8 @@ fn before_ms(text: &str) -> Result<i64, AskError> {
             Some((digits, fraction)) if fraction.len() <= 3 && is_digits(text) => (digits, fraction),
             _ => (text, ""),
         };
-        let digits =
-            civil::digits_of_text(text).filter(|digits| digits.len() >= 4 && digits.len() % 2 == 0)?;
+        let digits = civil::digits_of_text(text)
+            .filter(|digits| digits.len() >= 4 && digits.len().is_multiple_of(2))?;
         Some(civil::ms_of_digits(&(digits + fraction)))
     });
     ms.ok_or_else(|| {
