@@ -192,8 +192,7 @@ impl Forms {
         option: IndexRecordOption,
         sources: &mut Vec<Source>,
     ) -> tantivy::Result<()> {
-        for (rules, stem) in &self.stems {
-            let rules = *rules;
+        for &(rules, ref stem) in &self.stems {
             if let Some(info) = index.terms().get(stem_term(RULES[rules].code, stem))? {
                 let postings = index.read_postings_from_terminfo(&info, option)?;
                 let with_word = *stem != self.word.folded;

@@ -29,8 +29,8 @@ const ENTRY_BYTES: u64 = 96;
 /// Bytes of the bits of one segment, about: how many are kept is estimated from it.
 const BITS_BYTES: u64 = 8192;
 
-/// How many keys are read in order in the time that one is looked up in its dictionary, about.
-const KEYS_OF_A_LOOKUP: usize = 50;
+/// How many keys are read in order in the time that one is looked up in its dictionary, about (measured: 0.1 and 2.5 us).
+const KEYS_OF_A_LOOKUP: usize = 25;
 
 /// A bit for each document of a segment.
 #[derive(Debug, Clone)]
