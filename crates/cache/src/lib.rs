@@ -3,6 +3,35 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod block;
+mod block_file;
+mod control;
+mod counts;
+mod device;
+mod directory;
+mod fetch;
+mod flight;
+mod ghost;
+mod known;
+mod layout;
+mod memory;
 mod origin;
+mod read;
+mod ring;
+mod rules;
+mod settings;
+mod size;
+mod store;
+mod tier;
 
+pub use control::{KeptObject, Stats, StoreRow, UserRow};
+pub use counts::{User, UserStats};
+pub use directory::DirectoryStats;
+pub use ghost::{Advice, SPACES};
+pub use layout::OpenError;
+pub use memory::MemoryStats;
 pub use origin::{Answer, Cause, Description, Origin, OriginError, Validator};
+pub use settings::{Directory, Rule, Settings, SettingsError};
+pub use size::Size;
+pub use store::{CachedStore, StoreOrigin};
+pub use tier::{Cache, CachedOrigin, Got};

@@ -1,0 +1,198 @@
+//! What people ask of a tier, and tell it.
+
+use std::io;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::counts::{User, UserStats};
+use crate::directory::DirectoryStats;
+use crate::ghost::Advice;
+use crate::memory::MemoryStats;
+use crate::origin::{Origin, OriginError};
+use crate::tier::Cache;
+
+/// All that a tier knows of itself.
+#[derive(Debug, Clone, Serialize)]
+pub struct Stats {
+    /// Seconds for which a store's answer about an object is believed.
+    pub revalidate_seconds: u64,
+    /// The memory tier.
+    pub memory: MemoryStats,
+    /// The disk tier, the fastest directory first.
+    pub directories: Vec<DirectoryStats>,
+    /// Who read how much, and from where.
+    pub users: Vec<UserRow>,
+    /// The stores, as they were measured.
+    pub stores: Vec<StoreRow>,
+    /// Prefixes pinned by command.
+    pub pins: Vec<String>,
+}
+
+/// What one user has read.
+#[derive(Debug, Clone, Serialize)]
+pub struct UserRow {
+    /// Its name.
+    pub user: &'static str,
+    /// What it has read.
+    #[serde(flatten)]
+    pub stats: UserStats,
+}
+
+impl UserRow {
+    /// Part of the bytes given that did not come from the store for this reader; `None` if there were none.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let UserStats {
+            memory_bytes,
+            disk_bytes,
+            joined_bytes,
+            fetched_bytes,
+            ..
+        } = self.stats;
+        let hits = memory_bytes + disk_bytes + joined_bytes;
+        let all = hits + fetched_bytes;
+        (all > 0).then(|| hits as f64 / all as f64)
+    }
+}
+
+/// A store, as it was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct StoreRow {
+    /// Its address.
+    pub root: String,
+    /// Microseconds for a MiB; `None` until enough was measured.
+    pub us_per_mib: Option<u64>,
+}
+
+/// An object of which something is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeptObject {
+    /// Its address.
+    pub address: String,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Bytes of it in memory.
+    pub memory_bytes: u64,
+    /// Bytes of it on disks, about.
+    pub disk_bytes: u64,
+    /// Whether it stays.
+    pub is_pinned: bool,
+}
+
+impl Cache {
+    /// What the tier knows of itself.
+    pub fn stats(&self) -> Stats {
+        let tier = &self.0;
+        let user = |user: User| UserRow {
+            user: user.name(),
+            stats: tier.counts(user).shown(),
+        };
+        let store = |(root, us): (String, Option<f64>)| StoreRow {
+            root,
+            us_per_mib: us.map(|us| us as u64),
+        };
+        Stats {
+            revalidate_seconds: tier.bound.as_secs(),
+            memory: tier.memory.stats(),
+            directories: tier
+                .directories
+                .iter()
+                .map(|directory| directory.stats())
+                .collect(),
+            users: User::ALL.map(user).to_vec(),
+            stores: tier.gauges().into_iter().map(store).collect(),
+            pins: tier.rules.read().pins().to_vec(),
+        }
+    }
+
+    /// Objects whose address begins with `prefix` of which something is kept, sorted by address. Versions of one object are
+    /// told together.
+    pub fn objects(&self, prefix: &str) -> Vec<KeptObject> {
+        let tier = &self.0;
+        let mut all: FxHashMap<String, KeptObject> = FxHashMap::default();
+        let mut at =
+            |address: String, size_bytes: u64, memory_bytes: u64, disk_bytes: u64, is_pinned: bool| {
+                if !address.starts_with(prefix) {
+                    return;
+                }
+                let kept = all.entry(address.clone()).or_insert(KeptObject {
+                    address,
+                    size_bytes,
+                    memory_bytes: 0,
+                    disk_bytes: 0,
+                    is_pinned: false,
+                });
+                kept.memory_bytes += memory_bytes;
+                kept.disk_bytes += disk_bytes;
+                kept.is_pinned |= is_pinned;
+            };
+        for (info, bytes) in tier.memory.objects() {
+            at(info.address(), info.description.size_bytes, bytes, 0, false);
+        }
+        for kept in tier.directories.iter().flat_map(|directory| directory.objects()) {
+            at(
+                kept.info.address(),
+                kept.info.description.size_bytes,
+                0,
+                kept.bytes,
+                kept.is_pinned,
+            );
+        }
+        let mut all: Vec<KeptObject> = all.into_values().collect();
+        all.sort_by(|a, b| a.address.cmp(&b.address));
+        all
+    }
+
+    /// Drops what is kept of objects whose address begins with `prefix`. Returns how many blocks of disks that were.
+    pub fn drop_below(&self, prefix: &str) -> u64 {
+        self.0.known.forget_below(prefix);
+        self.0
+            .forget_objects(|_, info| info.address().starts_with(prefix))
+    }
+
+    /// Keeps what is or comes below `prefix` from being dropped, or no longer. It holds for later processes on the same
+    /// directories, too. Says whether that changes anything.
+    ///
+    /// # Errors
+    /// The prefix could not be written down; it holds until this process ends.
+    pub fn set_pin(&self, prefix: &str, is_pinned: bool) -> io::Result<bool> {
+        let rules = {
+            let mut rules = self.0.rules.write();
+            if !rules.set_pin(prefix, is_pinned) {
+                return Ok(false);
+            }
+            rules.clone()
+        };
+        for directory in &self.0.directories {
+            directory.repin(&rules)?;
+        }
+        Ok(true)
+    }
+
+    /// What more or less space would bring.
+    pub fn advice(&self) -> Vec<Advice> {
+        self.0.ghosts.advice()
+    }
+
+    /// Reads an object from its store into the disks, as far as it is not there. `progress` is called with the bytes of each
+    /// piece. Returns the object's size.
+    ///
+    /// # Errors
+    /// What the origin says.
+    pub async fn warm(
+        &self,
+        origin: Arc<dyn Origin>,
+        path: &str,
+        mut progress: impl FnMut(u64) + Send,
+    ) -> Result<u64, OriginError> {
+        let got = self.over(origin, User::Warm).get(path, None).await?;
+        let size_bytes = got.description.size_bytes;
+        let mut body = got.body;
+        while let Some(piece) = body.next().await {
+            progress(piece?.len() as u64);
+        }
+        Ok(size_bytes)
+    }
+}

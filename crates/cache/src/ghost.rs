@@ -1,0 +1,132 @@
+//! What more or less space would bring: rings that keep names alone.
+//!
+//! One block in [`SAMPLED`] is followed, chosen by its name, in rings of a quarter, half, one, two and four times the space:
+//! a sample by name keeps the shape of reuse, so that its hit rate is that of all (Waldspurger, Park, Garthwaite, Ahmad:
+//! Efficient MRC construction with SHARDS, FAST 2015).
+
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::block::{BLOCK_BYTES, BlockKey};
+use crate::ring::Ring;
+
+/// One block in so many is followed.
+const SAMPLED: u64 = 8;
+/// Least space of the smallest ring, in blocks: with fewer, chance decides.
+const BLOCKS_MIN: u64 = 8;
+/// Groups that are told apart; what comes after them is counted together.
+const GROUPS_MAX: usize = 1000;
+const OTHERS: &str = "(others)";
+
+/// Parts of the space that there is: quarter, half, as it is, twice, four times.
+pub const SPACES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+/// What would be where with other spaces.
+pub(crate) struct Ghosts(Mutex<State>);
+
+struct State {
+    rings: Vec<Ring<BlockKey>>,
+    groups: FxHashMap<String, Group>,
+}
+
+#[derive(Default, Clone)]
+struct Group {
+    reads: u64,
+    hits: [u64; SPACES.len()],
+}
+
+/// What a prefix would have with other spaces.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// The prefix of a rule, or the first folder of addresses.
+    pub prefix: String,
+    /// Reads of blocks, about.
+    pub reads: u64,
+    /// Part of them that would be in the cache with a quarter, half, once, twice and four times its space.
+    pub hit_rates: [f64; SPACES.len()],
+}
+
+impl Ghosts {
+    pub(crate) fn new(space_bytes: u64) -> Ghosts {
+        let ring = |part: &f64| {
+            let blocks = (space_bytes as f64 * part / (BLOCK_BYTES * SAMPLED) as f64) as u64;
+            let blocks = blocks.max(BLOCKS_MIN);
+            Ring::new(blocks, &[blocks])
+        };
+        Ghosts(Mutex::new(State {
+            rings: SPACES.iter().map(ring).collect(),
+            groups: FxHashMap::default(),
+        }))
+    }
+
+    /// Notes a read of a block.
+    pub(crate) fn read(&self, key: &BlockKey, group: &str) {
+        // Bits of the object's digest, mixed with the block's number.
+        let mixed = (key.object.0 as u64)
+            .wrapping_add(u64::from(key.block))
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        if mixed >> 32 & (SAMPLED - 1) != 0 {
+            return;
+        }
+        let mut state = self.0.lock();
+        let State { rings, groups } = &mut *state;
+        let name = match groups.contains_key(group) || groups.len() < GROUPS_MAX {
+            true => group,
+            false => OTHERS,
+        };
+        let counts = match groups.get_mut(name) {
+            Some(counts) => counts,
+            None => groups.entry(name.to_owned()).or_default(),
+        };
+        counts.reads += 1;
+        for (ring, hits) in rings.iter_mut().zip(&mut counts.hits) {
+            if ring.contains(key) {
+                ring.touch(key);
+                *hits += 1;
+            } else {
+                ring.insert(*key, 1, 0, false);
+            }
+        }
+    }
+
+    /// What each prefix would have, sorted by prefix.
+    pub(crate) fn advice(&self) -> Vec<Advice> {
+        let state = self.0.lock();
+        let sorted: BTreeMap<&String, &Group> = state.groups.iter().collect();
+        let advice = |(prefix, group): (&String, &Group)| Advice {
+            prefix: prefix.clone(),
+            reads: group.reads * SAMPLED,
+            hit_rates: group.hits.map(|hits| hits as f64 / group.reads.max(1) as f64),
+        };
+        sorted.into_iter().map(advice).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::{Class, ObjectId};
+
+    #[test]
+    fn more_space_is_told_to_bring_hits_where_it_would() {
+        let ghosts = Ghosts::new(1000 * BLOCK_BYTES);
+        let key = |object: u64, block: u32| BlockKey {
+            object: ObjectId(u128::from(object) << 17 | 5),
+            block,
+            class: Class::Data,
+        };
+        for _ in 0..20 {
+            for block in 0..1500 {
+                ghosts.read(&key(1, block), "loop");
+            }
+        }
+        let advice = ghosts.advice();
+        let [.., twice, four] = advice[0].hit_rates;
+        assert!(twice > 0.9 && four > 0.9, "{advice:?}");
+        assert!(advice[0].hit_rates[0] < 0.5, "{advice:?}");
+        assert!((20_000..40_000).contains(&advice[0].reads), "{advice:?}");
+    }
+}

@@ -1,0 +1,343 @@
+//! How a directory of the disk tier is laid out.
+//!
+//! ```text
+//! CACHE                        says what this is; its absence in a directory with other files stops us
+//! lock                         held by the process that writes here
+//! pins                         prefixes pinned by command, one a line
+//! objects/ab/<30 digits>/about the object: a line of JSON, then what else its origin says of it
+//! objects/ab/<30 digits>/12    its block 12; 12m if that is kept as metadata
+//! ```
+//!
+//! Invariants:
+//!  - nothing outside of `objects`, and nothing in it that has another name, is ever removed;
+//!  - what is removed is only ever kept elsewhere: a directory can be deleted at any time.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::block::{BlockKey, Class, ObjectId};
+use crate::origin::{Description, Validator};
+
+const MARK: &str = "CACHE";
+const MARK_TEXT: &str =
+    "weft cache 1\nEverything here is kept elsewhere: this directory can be deleted at any time.\n";
+const LOCK: &str = "lock";
+const PINS: &str = "pins";
+const OBJECTS: &str = "objects";
+const ABOUT: &str = "about";
+
+/// A version of an object, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ObjectInfo {
+    pub(crate) root: String,
+    pub(crate) path: String,
+    pub(crate) description: Description,
+}
+
+impl ObjectInfo {
+    pub(crate) fn id(&self) -> ObjectId {
+        let Description {
+            size_bytes,
+            validator,
+            ..
+        } = &self.description;
+        ObjectId::new(&self.root, &self.path, *size_bytes, validator)
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("{}/{}", self.root, self.path)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct About {
+    root: String,
+    path: String,
+    size_bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tag: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modified_ms: Option<i64>,
+    /// Length of what follows the line.
+    beside_bytes: usize,
+}
+
+/// Why a directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It has files that are not a cache's.
+    #[error("{} is not empty and is no cache of ours: name another directory, so that nothing in it can be lost", .0.display())]
+    NotOurs(PathBuf),
+    /// The system's word.
+    #[error("the cache's directory {}: {source}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A directory that is open.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    root: PathBuf,
+    /// `None`: another process writes here, and this one only reads.
+    lock: Option<File>,
+}
+
+/// A block that was found.
+pub(crate) struct Found {
+    pub(crate) key: BlockKey,
+    pub(crate) info: Arc<ObjectInfo>,
+    pub(crate) space_bytes: u64,
+    pub(crate) written_ms: u64,
+}
+
+impl Layout {
+    /// Opens or makes a directory.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub(crate) fn open(root: &Path) -> Result<Layout, OpenError> {
+        let failed = |source| OpenError::Io {
+            path: root.to_owned(),
+            source,
+        };
+        fs::create_dir_all(root).map_err(failed)?;
+        let mark = root.join(MARK);
+        match fs::read_to_string(&mark) {
+            Ok(text) if text.starts_with("weft cache 1\n") => {}
+            Ok(_) => return Err(OpenError::NotOurs(root.to_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Another process may be making it at this moment.
+                let is_other = |entry: &fs::DirEntry| {
+                    ![MARK, LOCK, OBJECTS, "lost+found"]
+                        .iter()
+                        .any(|ours| entry.file_name() == *ours)
+                };
+                if fs::read_dir(root)
+                    .map_err(failed)?
+                    .flatten()
+                    .any(|entry| is_other(&entry))
+                {
+                    return Err(OpenError::NotOurs(root.to_owned()));
+                }
+                fs::write(&mark, MARK_TEXT).map_err(failed)?;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        fs::create_dir_all(root.join(OBJECTS)).map_err(failed)?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(root.join(LOCK))
+            .map_err(failed)?;
+        let lock = match file.try_lock() {
+            Ok(()) => Some(file),
+            Err(fs::TryLockError::WouldBlock) => None,
+            Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
+        };
+        Ok(Layout {
+            root: root.to_owned(),
+            lock,
+        })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether another process writes here.
+    pub(crate) fn is_guest(&self) -> bool {
+        self.lock.is_none()
+    }
+
+    fn object(&self, id: ObjectId) -> PathBuf {
+        let digits = format!("{:032x}", id.0);
+        let (first, rest) = digits.split_at(2);
+        self.root.join(OBJECTS).join(first).join(rest)
+    }
+
+    pub(crate) fn block(&self, key: &BlockKey) -> PathBuf {
+        let class = match key.class {
+            Class::Data => "",
+            Class::Metadata => "m",
+        };
+        self.object(key.object).join(format!("{}{class}", key.block))
+    }
+
+    /// Makes the folder of an object, with what says which it is.
+    pub(crate) fn make_object(&self, info: &ObjectInfo) -> io::Result<()> {
+        let folder = self.object(info.id());
+        let about = folder.join(ABOUT);
+        if about.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(&folder)?;
+        let Description {
+            size_bytes,
+            validator,
+            beside,
+        } = &info.description;
+        let line = About {
+            root: info.root.clone(),
+            path: info.path.clone(),
+            size_bytes: *size_bytes,
+            tag: match validator {
+                Validator::Tag(tag) => Some(tag.clone()),
+                Validator::Modified(_) => None,
+            },
+            modified_ms: match validator {
+                Validator::Tag(_) => None,
+                Validator::Modified(ms) => Some(*ms),
+            },
+            beside_bytes: beside.len(),
+        };
+        let mut text = serde_json::to_vec(&line).map_err(io::Error::other)?;
+        text.push(b'\n');
+        text.extend_from_slice(beside);
+        // Not in one step: what is cut is not taken for whole when it is read.
+        File::create(about)?.write_all(&text)
+    }
+
+    /// Removes a block's file, and its object's folder if nothing else is in it. What is not there is no error.
+    pub(crate) fn remove(&self, key: &BlockKey, with_object: bool) -> io::Result<()> {
+        let gone = |result: io::Result<()>| match result {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        gone(fs::remove_file(self.block(key)))?;
+        if with_object {
+            let folder = self.object(key.object);
+            gone(fs::remove_file(folder.join(ABOUT)))?;
+            // It stays if there is something else in it.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    /// Everything that is here, the oldest first. Objects that cannot be told are removed.
+    pub(crate) fn scan(&self) -> io::Result<Vec<Found>> {
+        let mut found = Vec::new();
+        for first in fs::read_dir(self.root.join(OBJECTS))?.flatten() {
+            let name = first.file_name();
+            let Some(first_digits) = name.to_str().filter(|name| name.len() == 2 && is_hex(name)) else {
+                continue;
+            };
+            for object in fs::read_dir(first.path())?.flatten() {
+                let name = object.file_name();
+                let Some(rest) = name.to_str().filter(|name| name.len() == 30 && is_hex(name)) else {
+                    continue;
+                };
+                if let Ok(id) = u128::from_str_radix(&format!("{first_digits}{rest}"), 16) {
+                    self.scan_object(ObjectId(id), &object.path(), &mut found)?;
+                }
+            }
+        }
+        found.sort_by_key(|block| (block.written_ms, block.key));
+        Ok(found)
+    }
+
+    fn scan_object(&self, id: ObjectId, folder: &Path, found: &mut Vec<Found>) -> io::Result<()> {
+        let info = read_about(&folder.join(ABOUT))
+            .filter(|info| info.id() == id)
+            .map(Arc::new);
+        let before = found.len();
+        for entry in fs::read_dir(folder)?.flatten() {
+            let name = entry.file_name();
+            let Some((block, class)) = name.to_str().and_then(parse_block) else {
+                continue;
+            };
+            let Some(info) = &info else {
+                fs::remove_file(entry.path())?;
+                continue;
+            };
+            let Ok(meta) = entry.metadata() else { continue };
+            found.push(Found {
+                key: BlockKey {
+                    object: id,
+                    block,
+                    class,
+                },
+                info: info.clone(),
+                space_bytes: meta.blocks().saturating_mul(512),
+                written_ms: u64::try_from(meta.mtime().saturating_mul(1000) + meta.mtime_nsec() / 1_000_000)
+                    .unwrap_or(0),
+            });
+        }
+        if found.len() == before {
+            // Its last block left, or its first never came.
+            let _ = fs::remove_file(folder.join(ABOUT));
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    /// Prefixes pinned by command.
+    pub(crate) fn pins(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.root.join(PINS)).unwrap_or_default();
+        text.lines()
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Keeps the prefixes pinned by command.
+    pub(crate) fn keep_pins(&self, pins: &[String]) -> io::Result<()> {
+        let mut text = pins.join("\n");
+        text.push('\n');
+        let beside = self.root.join("pins.new");
+        fs::write(&beside, text)?;
+        fs::rename(beside, self.root.join(PINS))
+    }
+
+    /// Bytes that are free on the disk for us.
+    pub(crate) fn free_bytes(&self) -> io::Result<u64> {
+        let state = rustix::fs::statvfs(&self.root)?;
+        Ok(state.f_bavail.saturating_mul(state.f_frsize))
+    }
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase())
+}
+
+fn parse_block(name: &str) -> Option<(u32, Class)> {
+    let (digits, class) = match name.strip_suffix('m') {
+        Some(digits) => (digits, Class::Metadata),
+        None => (name, Class::Data),
+    };
+    Some((digits.parse().ok()?, class))
+}
+
+fn read_about(path: &Path) -> Option<ObjectInfo> {
+    let bytes = fs::read(path).ok()?;
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let about: About = serde_json::from_slice(&bytes[..end]).ok()?;
+    let beside = bytes
+        .get(end + 1..)
+        .filter(|beside| beside.len() == about.beside_bytes)?;
+    let validator = match (about.tag, about.modified_ms) {
+        (Some(tag), None) => Validator::Tag(tag),
+        (None, Some(ms)) => Validator::Modified(ms),
+        _ => return None,
+    };
+    Some(ObjectInfo {
+        root: about.root,
+        path: about.path,
+        description: Description {
+            size_bytes: about.size_bytes,
+            validator,
+            beside: Bytes::copy_from_slice(beside),
+        },
+    })
+}

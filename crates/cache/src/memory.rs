@@ -1,0 +1,144 @@
+//! The memory tier: blocks by their names, in the order of the ring.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::block::{BlockKey, Class, ObjectId, Pieces};
+use crate::layout::ObjectInfo;
+use crate::ring::Ring;
+
+/// Shares of memory.
+const DATA: u16 = 0;
+const METADATA: u16 = 1;
+
+/// What a block costs beside its bytes: its names in maps and queues.
+const ENTRY_BYTES: u64 = 700;
+
+/// Blocks in memory.
+pub(crate) struct Memory(Mutex<State>);
+
+struct State {
+    ring: Ring<BlockKey>,
+    blocks: FxHashMap<BlockKey, Pieces>,
+    objects: FxHashMap<ObjectId, Object>,
+    evicted: u64,
+}
+
+struct Object {
+    info: Arc<ObjectInfo>,
+    blocks: u32,
+}
+
+/// What memory has.
+#[derive(Debug, Clone, Serialize)]
+pub struct MemoryStats {
+    /// Bytes it may use.
+    pub capacity_bytes: u64,
+    /// Bytes it uses.
+    pub used_bytes: u64,
+    /// Blocks that are there.
+    pub blocks: u64,
+    /// Blocks that left because others needed the space.
+    pub evicted_blocks: u64,
+}
+
+impl Memory {
+    /// Of these bytes in all, some of them for metadata alone.
+    pub(crate) fn new(capacity: u64, metadata: u64) -> Memory {
+        let limits = [capacity.saturating_sub(metadata), metadata];
+        Memory(Mutex::new(State {
+            ring: Ring::new(capacity, &limits),
+            blocks: FxHashMap::default(),
+            objects: FxHashMap::default(),
+            evicted: 0,
+        }))
+    }
+
+    /// What is there of a block; noted as a read.
+    pub(crate) fn get(&self, key: &BlockKey) -> Option<Pieces> {
+        let mut state = self.0.lock();
+        let pieces = state.blocks.get(key)?.clone();
+        state.ring.touch(key);
+        Some(pieces)
+    }
+
+    /// Takes up pieces of a block.
+    pub(crate) fn add(&self, key: BlockKey, info: &Arc<ObjectInfo>, pieces: &Pieces) {
+        let mut state = self.0.lock();
+        let mut all = state.blocks.get(&key).cloned().unwrap_or_default();
+        all.add(pieces);
+        let share = match key.class {
+            Class::Data => DATA,
+            Class::Metadata => METADATA,
+        };
+        let Some(dropped) = state.ring.insert(key, all.bytes() + ENTRY_BYTES, share, false) else {
+            return;
+        };
+        if state.blocks.insert(key, all).is_none() {
+            let object = state.objects.entry(key.object).or_insert_with(|| Object {
+                info: info.clone(),
+                blocks: 0,
+            });
+            object.blocks += 1;
+        }
+        for gone in &dropped {
+            state.leave(gone);
+        }
+        state.evicted += dropped.len() as u64;
+    }
+
+    /// Drops blocks of the objects that `which` names.
+    pub(crate) fn forget(&self, which: impl Fn(ObjectId, &ObjectInfo) -> bool) {
+        let mut state = self.0.lock();
+        let State { blocks, objects, .. } = &*state;
+        let is_of = |key: &&BlockKey| {
+            objects
+                .get(&key.object)
+                .is_some_and(|object| which(key.object, &object.info))
+        };
+        let gone: Vec<BlockKey> = blocks.keys().filter(is_of).copied().collect();
+        for key in gone {
+            state.ring.remove(&key);
+            state.leave(&key);
+        }
+    }
+
+    /// Objects of which something is here, and how many bytes.
+    pub(crate) fn objects(&self) -> Vec<(Arc<ObjectInfo>, u64)> {
+        let state = self.0.lock();
+        let mut bytes: FxHashMap<ObjectId, u64> = FxHashMap::default();
+        for (key, pieces) in &state.blocks {
+            *bytes.entry(key.object).or_default() += pieces.bytes();
+        }
+        let of =
+            |(id, object): (&ObjectId, &Object)| (object.info.clone(), bytes.get(id).copied().unwrap_or(0));
+        state.objects.iter().map(of).collect()
+    }
+
+    pub(crate) fn stats(&self) -> MemoryStats {
+        let state = self.0.lock();
+        MemoryStats {
+            capacity_bytes: state.ring.capacity(),
+            used_bytes: state.ring.used(),
+            blocks: state.ring.len() as u64,
+            evicted_blocks: state.evicted,
+        }
+    }
+}
+
+impl State {
+    fn leave(&mut self, key: &BlockKey) {
+        if self.blocks.remove(key).is_none() {
+            return;
+        }
+        if let Some(object) = self.objects.get_mut(&key.object) {
+            object.blocks -= 1;
+            if object.blocks == 0 {
+                self.objects.remove(&key.object);
+            }
+        }
+    }
+}

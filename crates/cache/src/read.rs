@@ -1,0 +1,315 @@
+//! Reading a range of a version: from memory, from disks, from fetches under way, from new ones.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use rustc_hash::FxHashMap;
+use tokio::task::JoinHandle;
+
+use crate::block::{BlockKey, PIECE_BYTES, PIECES, Pieces, pieces_of, place};
+use crate::counts::{add, add_time};
+use crate::fetch;
+use crate::flight::{Bringer, Flight};
+use crate::known::Version;
+use crate::origin::OriginError;
+use crate::tier::Reading;
+
+/// Most pieces of one request to a store: 4 MiB, which a link of 100 MB/s brings in four times the way there and back.
+pub(crate) const RUN_MAX: u64 = 64;
+/// Pieces that are asked for before the first has arrived.
+pub(crate) const FIRST_MAX: u64 = PIECES as u64;
+/// Most pieces that are on their way for one reader.
+const AHEAD_MAX: u64 = 3 * RUN_MAX;
+
+/// A reader of a range.
+pub(crate) struct Reader {
+    reading: Reading,
+    version: Arc<Version>,
+    range: Range<u64>,
+    /// Planned, in order.
+    parts: VecDeque<Part>,
+    /// The next piece to plan.
+    planned: u64,
+    /// The next piece to give.
+    next: u64,
+    first: u64,
+}
+
+/// Some pieces that follow each other, from one source.
+struct Part {
+    pieces: Range<u64>,
+    source: Source,
+}
+
+enum Source {
+    Memory(Bytes),
+    Disk(Disk),
+    Flight { flight: Arc<Flight>, is_joined: bool },
+}
+
+/// A read of a block, and what it brought.
+enum Disk {
+    Reading(JoinHandle<Option<Pieces>>),
+    Read(Pieces),
+}
+
+impl Reader {
+    pub(crate) fn new(reading: Reading, version: Arc<Version>, range: Range<u64>) -> Reader {
+        let first = pieces_of(&range).start;
+        Reader {
+            reading,
+            version,
+            range,
+            parts: VecDeque::new(),
+            planned: first,
+            next: first,
+            first,
+        }
+    }
+
+    /// All that follows.
+    pub(crate) fn stream(self) -> BoxStream<'static, Result<Bytes, OriginError>> {
+        let read = |reader: Option<Reader>| async move {
+            let mut reader = reader?;
+            match reader.piece().await? {
+                Ok(bytes) => Some((Ok(bytes), Some(reader))),
+                Err(error) => Some((Err(error), None)),
+            }
+        };
+        stream::unfold(Some(self), read).fuse().boxed()
+    }
+
+    /// The next bytes; `None` at the end.
+    pub(crate) async fn piece(&mut self) -> Option<Result<Bytes, OriginError>> {
+        let end = pieces_of(&self.range).end;
+        if self.next >= end || self.range.is_empty() {
+            return None;
+        }
+        // Who has read much goes on reading: what is on its way grows with what was given.
+        let ahead = (2 * (self.next - self.first)).clamp(FIRST_MAX, AHEAD_MAX);
+        while self.planned < end && self.planned < self.next + ahead {
+            let window = self.planned..end.min(self.planned + RUN_MAX).min(self.next + ahead);
+            self.planned = window.end;
+            self.plan(window, true);
+        }
+        let piece = self.next;
+        let bytes = match self.given(piece).await {
+            Ok(bytes) => bytes,
+            Err(error) => return Some(Err(error)),
+        };
+        self.next += 1;
+        let start = piece * PIECE_BYTES;
+        let from = self.range.start.saturating_sub(start) as usize;
+        let to = (self.range.end - start).min(bytes.len() as u64) as usize;
+        Some(Ok(bytes.slice(from.min(to)..to)))
+    }
+
+    /// The bytes of a piece that was planned.
+    async fn given(&mut self, piece: u64) -> Result<Bytes, OriginError> {
+        let counts = self.reading.counts_of();
+        loop {
+            let Some(part) = self.parts.front_mut() else {
+                // Everything up to `planned` is in a part: this is a piece that no part has.
+                self.plan(piece..piece + 1, false);
+                continue;
+            };
+            if part.pieces.end <= piece {
+                self.parts.pop_front();
+                continue;
+            }
+            match &mut part.source {
+                Source::Memory(bytes) => {
+                    add(&counts.memory_bytes, bytes.len() as u64);
+                    return Ok(bytes.clone());
+                }
+                Source::Flight { flight, is_joined } => {
+                    let began = ambient::now();
+                    let bytes = flight.piece(piece).await;
+                    add_time(&counts.wait_us, ambient::since(began));
+                    if let (true, Ok(bytes)) = (*is_joined, &bytes) {
+                        add(&counts.joined_bytes, bytes.len() as u64);
+                    }
+                    return bytes;
+                }
+                Source::Disk(Disk::Reading(read)) => {
+                    let began = ambient::now();
+                    let pieces = read.await.ok().flatten().unwrap_or_default();
+                    add_time(&counts.wait_us, ambient::since(began));
+                    part.source = Source::Disk(Disk::Read(pieces));
+                }
+                Source::Disk(Disk::Read(pieces)) => {
+                    if let Some(bytes) = pieces.get(place(piece).1) {
+                        add(&counts.disk_bytes, bytes.len() as u64);
+                        return Ok(bytes.clone());
+                    }
+                    // Not what was thought, or not right: fetched.
+                    let missing = pieces_missing(pieces, piece, part.pieces.end);
+                    part.pieces.start = missing.end;
+                    self.plan(missing, false);
+                }
+            }
+        }
+    }
+
+    /// Finds a source for each piece; parts are put where they belong.
+    fn plan(&mut self, window: Range<u64>, with_disk: bool) {
+        let mut parts: Vec<Part> = Vec::new();
+        let mut wanted: Vec<u64> = Vec::new();
+        let mut begin = window.start;
+        while begin < window.end {
+            let (block, _) = place(begin);
+            let class = self.version.classes.of_piece(begin);
+            let key = BlockKey {
+                object: self.version.id,
+                block,
+                class,
+            };
+            let in_block = (u64::from(block) + 1) * PIECES as u64;
+            let mut end = begin + 1;
+            while end < window.end.min(in_block) && self.version.classes.of_piece(end) == class {
+                end += 1;
+            }
+            if with_disk {
+                self.reading.tier.ghosts.read(&key, &self.version.treatment.group);
+            }
+            self.plan_block(key, begin..end, with_disk, &mut parts, &mut wanted);
+            begin = end;
+        }
+        self.plan_fetches(wanted, &mut parts);
+        parts.sort_by_key(|part| part.pieces.start);
+        // What is planned anew for one piece comes before the rest.
+        match self.parts.front().is_some_and(|front| {
+            parts
+                .first()
+                .is_some_and(|part| part.pieces.start < front.pieces.start)
+        }) {
+            true => parts
+                .into_iter()
+                .rev()
+                .for_each(|part| self.parts.push_front(part)),
+            false => self.parts.extend(parts),
+        }
+    }
+
+    fn plan_block(
+        &self,
+        key: BlockKey,
+        pieces: Range<u64>,
+        with_disk: bool,
+        parts: &mut Vec<Part>,
+        wanted: &mut Vec<u64>,
+    ) {
+        let tier = &self.reading.tier;
+        let bit = |piece: u64| 1_u16 << place(piece).1;
+        let there = tier.memory.get(&key).unwrap_or_default();
+        let mut rest: u16 = pieces.clone().map(bit).sum();
+        for piece in pieces.clone() {
+            if let Some(bytes) = there.get(place(piece).1) {
+                rest &= !bit(piece);
+                let source = Source::Memory(bytes.clone());
+                parts.push(Part {
+                    pieces: piece..piece + 1,
+                    source,
+                });
+            }
+        }
+        if with_disk {
+            for directory in &tier.directories {
+                let on_disk = directory.mask(&key) & rest;
+                if on_disk == 0 {
+                    continue;
+                }
+                // Runs, because a part is of pieces that follow each other; each is read by itself.
+                let mut from = pieces.start;
+                while from < pieces.end {
+                    let mut to = from;
+                    while to < pieces.end && on_disk & bit(to) != 0 {
+                        to += 1;
+                    }
+                    if from < to {
+                        let run: u16 = (from..to).map(bit).sum();
+                        let read = self.read_disk(directory.clone(), key, run);
+                        parts.push(Part {
+                            pieces: from..to,
+                            source: Source::Disk(Disk::Reading(read)),
+                        });
+                    }
+                    from = to.max(from + 1);
+                }
+                rest &= !on_disk;
+            }
+        }
+        wanted.extend(pieces.filter(|piece| rest & bit(*piece) != 0));
+    }
+
+    fn read_disk(
+        &self,
+        directory: Arc<crate::directory::DirectoryTier>,
+        key: BlockKey,
+        run: u16,
+    ) -> JoinHandle<Option<Pieces>> {
+        let (tier, gauge, info) = (
+            self.reading.tier.clone(),
+            self.reading.gauge.clone(),
+            self.version.info.clone(),
+        );
+        tokio::spawn(async move {
+            let pieces = directory.read(key, run, &gauge).await?;
+            tier.memory.add(key, &info, &pieces);
+            Some(pieces)
+        })
+    }
+
+    fn plan_fetches(&self, wanted: Vec<u64>, parts: &mut Vec<Part>) {
+        if wanted.is_empty() {
+            return;
+        }
+        let (tier, version) = (&self.reading.tier, &self.version);
+        let arrived: RefCell<FxHashMap<u64, Bytes>> = RefCell::default();
+        let runs = tier
+            .flights
+            .bring(version.id, wanted.into_iter(), RUN_MAX, |piece| {
+                let (block, at) = place(piece);
+                let key = BlockKey {
+                    object: version.id,
+                    block,
+                    class: version.classes.of_piece(piece),
+                };
+                let there = tier.memory.get(&key).and_then(|pieces| pieces.get(at).cloned());
+                match there {
+                    Some(bytes) => arrived.borrow_mut().insert(piece, bytes).is_none(),
+                    None => false,
+                }
+            });
+        for (run, bringer) in runs {
+            let (flight, is_joined) = match bringer {
+                Bringer::Joined(flight) => (flight, true),
+                Bringer::New(flight) => {
+                    let (reading, version, of_task) = (self.reading.clone(), version.clone(), flight.clone());
+                    tokio::spawn(fetch::run(reading, version, of_task, None));
+                    (flight, false)
+                }
+            };
+            parts.push(Part {
+                pieces: run,
+                source: Source::Flight { flight, is_joined },
+            });
+        }
+        for (piece, bytes) in arrived.into_inner() {
+            parts.push(Part {
+                pieces: piece..piece + 1,
+                source: Source::Memory(bytes),
+            });
+        }
+    }
+}
+
+/// The pieces from `piece` on that a read did not bring, up to the next that it did.
+fn pieces_missing(read: &Pieces, piece: u64, end: u64) -> Range<u64> {
+    let next = (piece + 1..end).find(|next| read.get(place(*next).1).is_some());
+    piece..next.unwrap_or(end)
+}

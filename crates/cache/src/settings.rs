@@ -1,0 +1,178 @@
+//! What a tier may use, and what it may keep.
+//!
+//! Settings are a TOML file (`cache.toml` in an archive), so that server and commands agree.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::size::Size;
+
+/// What the tier may use, and which rules hold.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Bytes of blocks in memory, those on their way to a directory included.
+    pub memory_size_bytes: Size,
+    /// Of these, what is kept for metadata (footers of Parquet, logs of Delta tables): scans of data take nothing of it.
+    pub metadata_size_bytes: Size,
+    /// Seconds for which an answer of the store about an object is believed. After that it is asked again before its bytes
+    /// are given to anybody; immutable objects are not.
+    pub revalidate_seconds: u64,
+    /// Whether only what a rule names is kept.
+    pub only_listed: bool,
+    /// Directories on disks, the fastest first: what has to leave one goes to the next.
+    #[serde(rename = "directory")]
+    pub directories: Vec<Directory>,
+    /// Rules; of those whose prefix an address begins with, the longest holds.
+    #[serde(rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+/// A directory of the disk tier.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Directory {
+    /// Where it is. A relative path is one beside the settings file.
+    pub path: PathBuf,
+    /// Bytes it may use on its disk.
+    #[serde(default = "quota_default")]
+    pub quota_bytes: Size,
+    /// Bytes that stay free on the disk, whatever the quota says.
+    #[serde(default = "floor_default")]
+    pub free_space_min_bytes: Size,
+}
+
+/// What holds for a prefix of addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rule {
+    /// Beginning of addresses, such as `s3://bucket/warehouse/links/`.
+    pub prefix: String,
+    /// `false`: never kept.
+    pub cache: Option<bool>,
+    /// Kept until it is unpinned, as long as it fits.
+    pub pin: bool,
+    /// Bytes that all of it together may use on each directory.
+    pub quota_bytes: Option<Size>,
+    /// Seconds after which a block is fetched again.
+    pub ttl_seconds: Option<u64>,
+    /// Objects of these names are never replaced by others: the store is not asked again.
+    pub immutable: bool,
+}
+
+fn quota_default() -> Size {
+    Size(10 << 30)
+}
+
+fn floor_default() -> Size {
+    Size(1 << 30)
+}
+
+impl Default for Settings {
+    /// Memory that a laptop does not miss, and no disk.
+    fn default() -> Settings {
+        Settings {
+            memory_size_bytes: Size(128 << 20),
+            metadata_size_bytes: Size(16 << 20),
+            revalidate_seconds: 10,
+            only_listed: false,
+            directories: Vec::new(),
+            rules: Vec::new(),
+        }
+    }
+}
+
+impl Directory {
+    /// A directory with the usual quota and floor.
+    pub fn at(path: PathBuf) -> Directory {
+        Directory {
+            path,
+            quota_bytes: quota_default(),
+            free_space_min_bytes: floor_default(),
+        }
+    }
+}
+
+/// Why settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The file cannot be read.
+    #[error("read the cache's settings {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is not what settings are.
+    #[error("the cache's settings {}: {why}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+}
+
+impl Settings {
+    /// Reads a file; the defaults if there is none.
+    ///
+    /// # Errors
+    /// [`SettingsError`], with the line at fault.
+    pub fn read(path: &Path) -> Result<Settings, SettingsError> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Settings::default()),
+            Err(source) => {
+                let path = path.to_owned();
+                return Err(SettingsError::Read { path, source });
+            }
+        };
+        let wrong = |why: String| SettingsError::Wrong {
+            path: path.to_owned(),
+            why,
+        };
+        let mut settings: Settings = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let beside = path.parent().unwrap_or(Path::new(""));
+        for directory in &mut settings.directories {
+            directory.path = beside.join(&directory.path);
+        }
+        settings.check().map_err(wrong)?;
+        Ok(settings)
+    }
+
+    /// What cannot be meant.
+    fn check(&self) -> Result<(), String> {
+        if self.metadata_size_bytes > self.memory_size_bytes {
+            return Err(format!(
+                "metadata_size_bytes ({}) is part of memory_size_bytes ({}), and cannot be more",
+                self.metadata_size_bytes.0, self.memory_size_bytes.0
+            ));
+        }
+        for rule in &self.rules {
+            if rule.prefix.is_empty() {
+                return Err("a rule needs a prefix, such as \"s3://bucket/warehouse/\"".to_owned());
+            }
+            let same = self.rules.iter().filter(|other| other.prefix == rule.prefix);
+            if same.count() > 1 {
+                return Err(format!("two rules for {:?}: write one", rule.prefix));
+            }
+            if rule.cache == Some(false) && (rule.pin || rule.quota_bytes.is_some()) {
+                return Err(format!(
+                    "the rule for {:?} keeps nothing, and has a pin or a quota",
+                    rule.prefix
+                ));
+            }
+        }
+        for (index, directory) in self.directories.iter().enumerate() {
+            if self.directories[..index]
+                .iter()
+                .any(|other| other.path == directory.path)
+            {
+                return Err(format!("two directories are {}", directory.path.display()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! Whatever happens to the disk, reads are right.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cache::{Cache, CachedOrigin, Directory, Settings, Size, User};
+
+use crate::restart::on_disk;
+use crate::world::{World, bytes_of, content, simulated};
+
+fn settings(dir: &Path, quota: u64) -> Settings {
+    Settings {
+        // So little that everything is read from the disk.
+        memory_size_bytes: Size(1 << 20),
+        metadata_size_bytes: Size(0),
+        directories: vec![Directory {
+            quota_bytes: Size(quota),
+            free_space_min_bytes: Size(0),
+            ..Directory::at(dir.join("cache"))
+        }],
+        ..Settings::default()
+    }
+}
+
+async fn read_all(through: &CachedOrigin, objects: u64) {
+    for number in 0..objects {
+        let bytes = bytes_of(through.get(&format!("o/{number}"), None).await.unwrap())
+            .await
+            .unwrap();
+        assert!(bytes == content(number, 700_000), "object {number}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn world(objects: u64) -> Arc<World> {
+    let world = Arc::new(World::default());
+    for number in 0..objects {
+        world.write(&format!("o/{number}"), Some(content(number, 700_000)));
+    }
+    world
+}
+
+/// Reads everything twice with a fault between; says what was fetched the second time, and what was counted.
+fn check(name: &str, fault: impl FnOnce(&Path), expected: impl FnOnce(u64, &cache::DirectoryStats)) {
+    println!("{name}");
+    simulated(6, || async {
+        let dir = tempfile::tempdir().unwrap();
+        let world = world(10);
+        let cache = Cache::open(&settings(dir.path(), 1 << 30)).unwrap();
+        let through = cache.over(world.clone(), User::Sql);
+        read_all(&through, 10).await;
+        assert!(cache.settled(Duration::from_secs(60)).await);
+        let given = world.given_bytes();
+        fault(&dir.path().join("cache"));
+        read_all(&through, 10).await;
+        expected(world.given_bytes() - given, &cache.stats().directories[0]);
+        // And it is used again afterwards, or left alone; either way everything is right.
+        read_all(&through, 10).await;
+    });
+}
+
+fn blocks(cache: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let objects = fs::read_dir(cache.join("objects")).unwrap().flatten();
+    for object in objects.flat_map(|first| fs::read_dir(first.path()).unwrap().flatten()) {
+        found.extend(
+            fs::read_dir(object.path())
+                .unwrap()
+                .flatten()
+                .map(|entry| entry.path()),
+        );
+    }
+    found.retain(|path| path.file_name().unwrap() != "about");
+    found
+}
+
+#[test]
+fn faults_of_the_disk_are_counted_and_never_seen() {
+    check(
+        "nothing happens",
+        |_| {},
+        |fetched, stats| {
+            // What memory and disk have together is everything.
+            assert_eq!(fetched, 0, "{stats:?}");
+        },
+    );
+    check(
+        "every block is damaged",
+        |cache| {
+            for block in blocks(cache) {
+                use std::os::unix::fs::FileExt;
+                let file = fs::File::options().write(true).open(block).unwrap();
+                file.write_all_at(b"damage", 300).unwrap();
+            }
+        },
+        |fetched, stats| {
+            assert!(fetched >= 9 * 65_536, "{fetched}");
+            assert!(stats.events.corrupt_blocks >= 9, "{stats:?}");
+        },
+    );
+    check(
+        "every header is cut",
+        |cache| {
+            blocks(cache).iter().for_each(|block| {
+                fs::File::options()
+                    .write(true)
+                    .open(block)
+                    .unwrap()
+                    .set_len(10)
+                    .unwrap()
+            })
+        },
+        |fetched, stats| {
+            assert!(fetched >= 9 * 700_000, "{fetched}");
+            assert!(stats.events.unfinished_blocks >= 9, "{stats:?}");
+        },
+    );
+    check(
+        "the directory is removed",
+        |cache| fs::remove_dir_all(cache).unwrap(),
+        |fetched, _| assert!(fetched >= 9 * 700_000, "{fetched}"),
+    );
+    check(
+        "a file is in its place",
+        |cache| {
+            fs::remove_dir_all(cache).unwrap();
+            fs::write(cache, "in the way").unwrap();
+        },
+        |fetched, stats| {
+            assert!(fetched >= 9 * 700_000, "{fetched}");
+            assert!(stats.events.io_errors > 0 && stats.off.is_some(), "{stats:?}");
+        },
+    );
+}
+
+#[test]
+fn the_quota_is_that_of_the_disk() {
+    simulated(7, || async {
+        let dir = tempfile::tempdir().unwrap();
+        let world = world(40);
+        for number in 0..500 {
+            world.write(&format!("small/{number}"), Some(content(number, 700)));
+        }
+        let quota = 6 << 20;
+        let cache = Cache::open(&settings(dir.path(), quota)).unwrap();
+        let through = cache.over(world.clone(), User::Sql);
+        let before = on_disk(&dir.path().join("cache"));
+        for round in 0..3 {
+            read_all(&through, 40).await;
+            for number in 0..500 {
+                bytes_of(through.get(&format!("small/{number}"), None).await.unwrap())
+                    .await
+                    .unwrap();
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert!(cache.settled(Duration::from_secs(60)).await);
+            let used = on_disk(&dir.path().join("cache"));
+            assert!(
+                used <= quota + quota / 50 + before,
+                "round {round}: {used} of {quota}"
+            );
+            let memory = cache.stats().memory;
+            assert!(memory.used_bytes <= 1 << 20, "{memory:?}");
+        }
+    });
+}

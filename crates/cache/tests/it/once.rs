@@ -1,0 +1,105 @@
+//! Many readers, one fetch; many blocks, none lost without a word.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use cache::{Cache, Directory, Settings, Size, User};
+use object_store::GetRange;
+
+use crate::world::{World, bytes_of, content, simulated};
+
+#[test]
+fn each_byte_of_a_cold_object_is_fetched_once_for_a_hundred_readers() {
+    simulated(1, || async {
+        let world = Arc::new(World::default());
+        world.delay_ms_max.store(40, Ordering::Relaxed);
+        let whole = content(1, 9_000_001);
+        world.write("cold", Some(whole.clone()));
+        let cache = Cache::open(&Settings::default()).unwrap();
+        let through = cache.over(world.clone(), User::Gateway);
+        let readers = (0..100_u64).map(|reader| {
+            let (through, whole) = (through.clone(), whole.clone());
+            async move {
+                let wanted = match reader % 4 {
+                    0 => None,
+                    1 => Some(GetRange::Suffix(1 << 20)),
+                    2 => Some(GetRange::Offset(reader * 1000)),
+                    _ => Some(GetRange::Bounded(reader * 80_000..reader * 80_000 + 300_000)),
+                };
+                let got = through.get("cold", wanted).await.unwrap();
+                let range = got.range.clone();
+                let bytes = bytes_of(got).await.unwrap();
+                assert!(
+                    bytes == whole[range.start as usize..range.end as usize],
+                    "{range:?}"
+                );
+            }
+        });
+        futures_util::future::join_all(readers).await;
+        world.check_once();
+        assert_eq!(world.given_bytes(), whole.len() as u64);
+        assert_eq!(
+            world.describes.load(Ordering::Relaxed),
+            0,
+            "the first bytes bring the description"
+        );
+    });
+}
+
+#[test]
+fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
+    const BLOCKS: u64 = 1000;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let world = Arc::new(World::default());
+        // A store that is slower than the disk: otherwise blocks that would have to wait are fetched again instead.
+        world.delay_ms_max.store(60, Ordering::Relaxed);
+        // Small ones: the promise is about their number, and the benchmark writes 10,000 of 1 MiB.
+        for object in 0..BLOCKS {
+            world.write(&format!("o/{object}"), Some(content(object, 20_000)));
+        }
+        let settings = Settings {
+            memory_size_bytes: Size(1 << 20),
+            metadata_size_bytes: Size(0),
+            directories: vec![Directory {
+                free_space_min_bytes: Size(0),
+                ..Directory::at(dir.path().join("cache"))
+            }],
+            ..Settings::default()
+        };
+        let cache = Cache::open(&settings).unwrap();
+        let through = cache.over(world.clone(), User::Sql);
+        let reads = (0..BLOCKS).map(|object| {
+            let through = through.clone();
+            async move {
+                bytes_of(through.get(&format!("o/{object}"), None).await.unwrap())
+                    .await
+                    .unwrap()
+            }
+        });
+        futures_util::future::join_all(reads).await;
+        // Fetches bring what they have to the disk after their readers were served.
+        let mut events = cache.stats().directories[0].events.clone();
+        for _ in 0..200 {
+            assert!(cache.settled(Duration::from_secs(30)).await);
+            events = cache.stats().directories[0].events.clone();
+            if events.stored_blocks + events.bypassed_blocks + events.refused_blocks == BLOCKS {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(events.stored_blocks, BLOCKS, "{events:?}");
+        let given = world.given_bytes();
+        for object in 0..BLOCKS {
+            bytes_of(through.get(&format!("o/{object}"), None).await.unwrap())
+                .await
+                .unwrap();
+        }
+        assert_eq!(world.given_bytes(), given, "everything came from the disk");
+    });
+}

@@ -1,0 +1,215 @@
+//! What is on the disks is there for the next process, and is right.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use cache::{Cache, Directory, OpenError, Rule, Settings, Size, User};
+
+use crate::world::{ROOT, World, bytes_of, content, simulated};
+
+fn settings(dir: &Path) -> Settings {
+    Settings {
+        directories: vec![Directory {
+            free_space_min_bytes: Size(0),
+            ..Directory::at(dir.join("cache"))
+        }],
+        ..Settings::default()
+    }
+}
+
+/// Opens the cache when the one before has let go of its lock.
+async fn open(settings: &Settings) -> Cache {
+    for _ in 0..100 {
+        let cache = Cache::open(settings).unwrap();
+        if cache
+            .stats()
+            .directories
+            .iter()
+            .all(|directory| !directory.is_guest)
+        {
+            return cache;
+        }
+        drop(cache);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the lock stays");
+}
+
+#[test]
+fn blocks_and_immutable_objects_are_known_again() {
+    simulated(2, || async {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = settings(dir.path());
+        let world = Arc::new(World::default());
+        let immutable = "t/part-00000-3e2f6c0e-8f9b-4d5a-9b1f-0a1b2c3d4e5f-c000.snappy.parquet";
+        for path in [immutable, "plain"] {
+            world.write(path, Some(content(7, 2_500_000)));
+        }
+        let mut asked = Vec::new();
+        for round in 0..3 {
+            let cache = open(&settings).await;
+            let through = cache.over(world.clone(), User::Sql);
+            for path in [immutable, "plain"] {
+                let bytes = bytes_of(through.get(path, None).await.unwrap()).await.unwrap();
+                assert!(bytes == content(7, 2_500_000), "{path}, round {round}");
+                let described = through.describe(path).await.unwrap();
+                assert_eq!(described.beside, "beside 1");
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert!(cache.settled(Duration::from_secs(60)).await);
+            asked.push((world.given_bytes(), world.describes.load(Ordering::Relaxed)));
+        }
+        // The plain one is read once more where nothing is known of it: its first bytes come with its description.
+        let first = 5_000_000;
+        let again = 1 << 20;
+        assert_eq!(asked, [(first, 0), (first + again, 0), (first + 2 * again, 0)]);
+    });
+}
+
+#[test]
+fn pins_hold_for_the_next_process() {
+    simulated(3, || async {
+        let dir = tempfile::tempdir().unwrap();
+        let mut settings = settings(dir.path());
+        settings.directories[0].quota_bytes = Size(4 << 20);
+        settings.memory_size_bytes = Size(1 << 20);
+        settings.metadata_size_bytes = Size(0);
+        let world = Arc::new(World::default());
+        for number in 0..20 {
+            world.write(&format!("o/{number}"), Some(content(number, 1_000_000)));
+        }
+        let cache = open(&settings).await;
+        assert!(cache.set_pin(&format!("{ROOT}/o/3"), true).unwrap());
+        cache.warm(world.clone(), "o/3", |_| {}).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        drop(cache);
+        let cache = open(&settings).await;
+        for number in (0..20).filter(|number| *number != 3) {
+            cache
+                .warm(world.clone(), &format!("o/{number}"), |_| {})
+                .await
+                .unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        let kept = cache.objects(&format!("{ROOT}/o/3"));
+        assert!(
+            matches!(&kept[..], [kept] if kept.is_pinned && kept.disk_bytes >= 1_000_000),
+            "{kept:?}"
+        );
+        assert!(cache.stats().directories[0].used_bytes <= 4 << 20);
+        assert!(cache.set_pin(&format!("{ROOT}/o/3"), false).unwrap());
+        assert_eq!(cache.stats().directories[0].pinned_bytes, 0);
+    });
+}
+
+#[test]
+fn a_second_process_reads_and_does_not_write() {
+    simulated(4, || async {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = settings(dir.path());
+        let world = Arc::new(World::default());
+        world.write("one", Some(content(1, 300_000)));
+        world.write("two", Some(content(2, 300_000)));
+        let owner = open(&settings).await;
+        bytes_of(
+            owner
+                .over(world.clone(), User::Sql)
+                .get("one", None)
+                .await
+                .unwrap(),
+        )
+        .await
+        .unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let guest = Cache::open(&settings).unwrap();
+        assert!(guest.stats().directories[0].is_guest);
+        let through = guest.over(world.clone(), User::Sql);
+        let described = through.describe("one").await.unwrap();
+        let given = world.given_bytes();
+        assert!(
+            bytes_of(through.get_version("one", &described, None).await.unwrap())
+                .await
+                .unwrap()
+                == content(1, 300_000)
+        );
+        assert_eq!(world.given_bytes(), given, "read from the owner's disk");
+        assert!(bytes_of(through.get("two", None).await.unwrap()).await.unwrap() == content(2, 300_000));
+        assert_eq!(owner.objects("").len(), 1);
+    });
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("cache")).unwrap();
+    std::fs::write(dir.path().join("cache/thesis.odt"), "years of work").unwrap();
+    assert!(matches!(
+        Cache::open(&settings(dir.path())),
+        Err(OpenError::NotOurs(_))
+    ));
+    assert!(dir.path().join("cache/thesis.odt").exists());
+}
+
+#[test]
+fn a_smaller_quota_and_a_time_limit_hold_for_what_is_there() {
+    simulated(5, || async {
+        let dir = tempfile::tempdir().unwrap();
+        let mut settings = settings(dir.path());
+        let world = Arc::new(World::default());
+        for number in 0..8 {
+            world.write(&format!("o/{number}"), Some(content(number, 1_000_000)));
+        }
+        let cache = open(&settings).await;
+        for number in 0..8 {
+            cache
+                .warm(world.clone(), &format!("o/{number}"), |_| {})
+                .await
+                .unwrap();
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(cache.stats().directories[0].used_bytes > 7 << 20);
+        drop(cache);
+        settings.directories[0].quota_bytes = Size(3 << 20);
+        let cache = open(&settings).await;
+        let used = cache.stats().directories[0].used_bytes;
+        assert!((1 << 20..=3 << 20).contains(&used), "{used}");
+        assert!(on_disk(&dir.path().join("cache")) <= 3 << 20);
+        drop(cache);
+        settings.rules = vec![Rule {
+            prefix: format!("{ROOT}/o/"),
+            ttl_seconds: Some(0),
+            ..Rule::default()
+        }];
+        let cache = open(&settings).await;
+        let given = world.given_bytes();
+        for kept in cache.objects("") {
+            let path = kept.address.strip_prefix(&format!("{ROOT}/")).unwrap();
+            bytes_of(
+                cache
+                    .over(world.clone(), User::Sql)
+                    .get(path, None)
+                    .await
+                    .unwrap(),
+            )
+            .await
+            .unwrap();
+        }
+        assert!(world.given_bytes() > given);
+        assert!(cache.stats().directories[0].events.expired_blocks > 0);
+    });
+}
+
+/// What a folder needs on its disk.
+pub(crate) fn on_disk(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let mut bytes = folder.metadata().map_or(0, |meta| meta.blocks() * 512);
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        bytes += match entry.path().is_dir() {
+            true => on_disk(&entry.path()),
+            false => entry.metadata().map_or(0, |meta| meta.blocks() * 512),
+        };
+    }
+    bytes
+}
