@@ -1,7 +1,7 @@
 //! One fetch of a run of pieces, from the store into the tiers.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -21,12 +21,21 @@ const FAILURES_MAX: u32 = 3;
 /// Wait after the first failure; doubled after each further one.
 const WAIT_FIRST: Duration = Duration::from_millis(100);
 
-/// Runs a fetch to its end, whoever still waits for it. `begun` is an answer that is there already.
-pub(crate) async fn run(reading: Reading, version: Arc<Version>, flight: Arc<Flight>, begun: Option<Answer>) {
+/// Runs a fetch to its end, whoever still waits for it. `begun` is an answer that is there already, and when it was
+/// asked for.
+pub(crate) async fn run(
+    reading: Reading,
+    version: Arc<Version>,
+    flight: Arc<Flight>,
+    begun: Option<(Answer, Instant)>,
+) {
     let tier = &reading.tier;
+    let queued = ambient::now();
     // Only closed when the tier is dropped, which a fetch keeps from happening.
     let _turn = tier.fetches.acquire().await;
-    let began = ambient::now();
+    // Waiting for a turn says nothing of the store.
+    let began = begun.as_ref().map_or(queued, |(_, asked)| *asked) + ambient::since(queued);
+    let begun = begun.map(|(answer, _)| answer);
     let bytes = bytes_of(&flight.pieces, version.info.description.size_bytes);
     add(&reading.counts().fetches, 1);
     add(&reading.counts().fetched_bytes, bytes.end - bytes.start);

@@ -463,7 +463,12 @@ impl CachedOrigin {
         if !bytes_of(&pieces, size_bytes).is_empty() {
             let flight = Arc::new(Flight::new(pieces));
             if self.0.tier.flights.register(version.id, &flight) {
-                tokio::spawn(fetch::run(self.0.clone(), version.clone(), flight, Some(answer)));
+                tokio::spawn(fetch::run(
+                    self.0.clone(),
+                    version.clone(),
+                    flight,
+                    Some((answer, asked)),
+                ));
             }
         }
         Known { version, asked }

@@ -169,6 +169,7 @@ async fn history(seed: u64) {
     let dir = tempfile::tempdir().unwrap();
     let world = Arc::new(World {
         without_tags: seed % 5 == 0,
+        ignores_conditions: seed % 7 == 0,
         ..World::default()
     });
     let settings = settings(dir.path(), seed);
@@ -187,6 +188,7 @@ async fn history(seed: u64) {
                 // Written through us, or by somebody else.
                 if number % 2 == 0 {
                     let through: CachedOrigin = cache.over(world.clone(), User::Gateway);
+                    // What somebody asked before says nothing of what is there now.
                     through.forget(path);
                     let since = Instant::now();
                     let answer = read(&through, path, &None).await;

@@ -103,3 +103,25 @@ fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
         assert_eq!(world.given_bytes(), given, "everything came from the disk");
     });
 }
+
+#[test]
+fn a_question_asked_before_a_write_says_nothing_after_it() {
+    simulated(8, || async {
+        let world = Arc::new(World::default());
+        world.write("o", Some(content(1, 1000)));
+        let cache = Cache::open(&Settings::default()).unwrap();
+        let through = cache.over(world.clone(), User::Gateway);
+        // Asked now, answered in a second with what is there now.
+        world.answers_late_ms.store(1000, Ordering::Relaxed);
+        let early = tokio::spawn({
+            let through = through.clone();
+            async move { through.describe("o").await.unwrap() }
+        });
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        world.write("o", Some(content(2, 2000)));
+        through.forget("o");
+        assert_eq!(early.await.unwrap().size_bytes, 1000);
+        world.answers_late_ms.store(0, Ordering::Relaxed);
+        assert_eq!(through.describe("o").await.unwrap().size_bytes, 2000);
+    });
+}

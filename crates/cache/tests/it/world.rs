@@ -33,8 +33,12 @@ pub(crate) struct World {
     pub(crate) fail_permille: AtomicU64,
     /// Longest time of a request.
     pub(crate) delay_ms_max: AtomicU64,
+    /// How long an answer is on its way.
+    pub(crate) answers_late_ms: AtomicU64,
     /// Whether versions are told by time alone.
     pub(crate) without_tags: bool,
+    /// Whether another version than the one expected is given as if nothing were.
+    pub(crate) ignores_conditions: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -130,6 +134,10 @@ impl Origin for World {
         self.describes.fetch_add(1, Ordering::Relaxed);
         self.is_slow_and_may_fail().await?;
         let now = self.now(path).map(|(description, _)| description);
+        tokio::time::sleep(Duration::from_millis(
+            self.answers_late_ms.load(Ordering::Relaxed),
+        ))
+        .await;
         now.ok_or_else(|| OriginError::Missing(Arc::new(MadeToFail)))
     }
 
@@ -143,7 +151,8 @@ impl Origin for World {
         let (description, content) = self
             .now(path)
             .ok_or_else(|| OriginError::Missing(Arc::new(MadeToFail)))?;
-        if expected.is_some_and(|expected| !expected.is_same_version(&description)) {
+        let is_other = expected.is_some_and(|expected| !expected.is_same_version(&description));
+        if is_other && !self.ignores_conditions {
             return Err(OriginError::Changed);
         }
         let size_bytes = content.len() as u64;
