@@ -28,13 +28,20 @@ const FOOTER_PIECES: u64 = 2;
 pub(crate) struct ObjectId(pub(crate) u128);
 
 impl ObjectId {
-    pub(crate) fn new(root: &str, path: &str, size_bytes: u64, validator: &Validator) -> ObjectId {
+    pub(crate) fn new(
+        endpoint: &str,
+        root: &str,
+        path: &str,
+        size_bytes: u64,
+        validator: &Validator,
+    ) -> ObjectId {
         let mut digest = Xxh3Default::new();
         let mut add = |part: &[u8]| {
             // Lengths keep "ab" + "c" from being "a" + "bc".
             digest.update(&(part.len() as u64).to_le_bytes());
             digest.update(part);
         };
+        add(endpoint.as_bytes());
         add(root.as_bytes());
         add(path.as_bytes());
         add(&size_bytes.to_le_bytes());
@@ -162,12 +169,13 @@ mod tests {
     fn ids_differ_by_every_part() {
         let tag = |tag: &str| Validator::Tag(tag.to_owned());
         let ids = [
-            ObjectId::new("s3://a", "bc", 1, &tag("x")),
-            ObjectId::new("s3://ab", "c", 1, &tag("x")),
-            ObjectId::new("s3://a", "bc", 2, &tag("x")),
-            ObjectId::new("s3://a", "bc", 1, &tag("y")),
-            ObjectId::new("s3://a", "bc", 1, &Validator::Modified(1)),
-            ObjectId::new("s3://a", "bc", 1, &Validator::Modified(2)),
+            ObjectId::new("", "s3://a", "bc", 1, &tag("x")),
+            ObjectId::new("https://there", "s3://a", "bc", 1, &tag("x")),
+            ObjectId::new("", "s3://ab", "c", 1, &tag("x")),
+            ObjectId::new("", "s3://a", "bc", 2, &tag("x")),
+            ObjectId::new("", "s3://a", "bc", 1, &tag("y")),
+            ObjectId::new("", "s3://a", "bc", 1, &Validator::Modified(1)),
+            ObjectId::new("", "s3://a", "bc", 1, &Validator::Modified(2)),
         ];
         let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
         assert_eq!(distinct.len(), ids.len());

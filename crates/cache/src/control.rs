@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::counts::{User, UserStats};
 use crate::directory::DirectoryStats;
@@ -15,7 +15,7 @@ use crate::origin::{Origin, OriginError};
 use crate::tier::Cache;
 
 /// All that a tier knows of itself.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Stats {
     /// Seconds for which a store's answer about an object is believed.
     pub revalidate_seconds: u64,
@@ -32,10 +32,10 @@ pub struct Stats {
 }
 
 /// What one user has read.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct UserRow {
     /// Its name.
-    pub user: &'static str,
+    pub user: String,
     /// What it has read.
     #[serde(flatten)]
     pub stats: UserStats,
@@ -58,7 +58,7 @@ impl UserRow {
 }
 
 /// A store, as it was measured.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StoreRow {
     /// Its address.
     pub root: String,
@@ -86,7 +86,7 @@ impl Cache {
     pub fn stats(&self) -> Stats {
         let tier = &self.0;
         let user = |user: User| UserRow {
-            user: user.name(),
+            user: user.name().to_owned(),
             stats: tier.counts(user).shown(),
         };
         let store = |(root, us): (String, Option<f64>)| StoreRow {
@@ -112,7 +112,7 @@ impl Cache {
     pub fn objects(&self, prefix: &str) -> Vec<KeptObject> {
         let tier = &self.0;
         let mut all: FxHashMap<String, KeptObject> = FxHashMap::default();
-        let mut at =
+        let mut note =
             |address: String, size_bytes: u64, memory_bytes: u64, disk_bytes: u64, is_pinned: bool| {
                 if !address.starts_with(prefix) {
                     return;
@@ -129,10 +129,10 @@ impl Cache {
                 kept.is_pinned |= is_pinned;
             };
         for (info, bytes) in tier.memory.objects() {
-            at(info.address(), info.description.size_bytes, bytes, 0, false);
+            note(info.address(), info.description.size_bytes, bytes, 0, false);
         }
         for kept in tier.directories.iter().flat_map(|directory| directory.objects()) {
-            at(
+            note(
                 kept.info.address(),
                 kept.info.description.size_bytes,
                 0,
@@ -145,15 +145,21 @@ impl Cache {
         all
     }
 
-    /// Drops what is kept of objects whose address begins with `prefix`. Returns how many blocks of disks that were.
-    pub fn drop_below(&self, prefix: &str) -> u64 {
-        self.0.known.forget_below(prefix);
-        self.0
-            .forget_objects(|_, info| info.address().starts_with(prefix))
+    /// Drops what is kept of objects whose address begins with `prefix`; other processes on the same directories follow within
+    /// seconds. Returns how many blocks of disks that were.
+    ///
+    /// # Errors
+    /// The others could not be told.
+    pub fn drop_below(&self, prefix: &str) -> io::Result<u64> {
+        let blocks = self.0.drop_below(prefix);
+        for directory in &self.0.directories {
+            directory.layout().tell_drop(prefix)?;
+        }
+        Ok(blocks)
     }
 
-    /// Keeps what is or comes below `prefix` from being dropped, or no longer. It holds for later processes on the same
-    /// directories, too. Says whether that changes anything.
+    /// Keeps what is or comes below `prefix` from being dropped, or no longer. It holds for other and later processes on the
+    /// same directories, too. Says whether that changes anything.
     ///
     /// # Errors
     /// The prefix could not be written down; it holds until this process ends.
@@ -166,7 +172,8 @@ impl Cache {
             rules.clone()
         };
         for directory in &self.0.directories {
-            directory.repin(&rules)?;
+            directory.repin(&rules);
+            directory.layout().keep_pins(rules.pins())?;
         }
         Ok(true)
     }
@@ -187,12 +194,14 @@ impl Cache {
         path: &str,
         mut progress: impl FnMut(u64) + Send,
     ) -> Result<u64, OriginError> {
-        let got = self.over(origin, User::Warm).get(path, None).await?;
-        let size_bytes = got.description.size_bytes;
+        let through = self.over(origin, User::Warm);
+        let got = through.get(path, None).await?;
+        let description = got.description.clone();
         let mut body = got.body;
         while let Some(piece) = body.next().await {
             progress(piece?.len() as u64);
         }
-        Ok(size_bytes)
+        through.memory_to_disk(path, &description).await;
+        Ok(description.size_bytes)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Who reads through the tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -45,7 +45,7 @@ macro_rules! counters {
         }
 
         $(#[$about])*
-        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $shown {
             $($(#[$doc])* pub $field: u64,)*
         }

@@ -17,14 +17,15 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
-use serde::Serialize;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::block::{BLOCK_BYTES, BlockKey, Class, ObjectId, PIECE_BYTES, Pieces};
 use crate::block_file::{self, Fault, space};
 use crate::counts::{DirectoryCounts, DirectoryEvents, add};
 use crate::device::{Device, Gauge};
+use crate::known::Version;
 use crate::layout::{Found, Layout, ObjectInfo, OpenError};
 use crate::ring::{Ring, ShareId};
 use crate::rules::{Rules, SHARE_OF_METADATA, Treatment};
@@ -36,6 +37,8 @@ const OBJECT_SPACE: u64 = 8192;
 const WAIT_MAX: Duration = Duration::from_secs(5);
 /// Bytes between looks at the free space of the disk.
 const LOOK_EVERY_BYTES: u64 = 16 << 20;
+/// Part of the quota that a guest may write before the owner has taken it over.
+const GUEST_PART: u64 = 100;
 /// Locks of objects' files.
 const STRIPES: usize = 32;
 
@@ -91,9 +94,27 @@ pub(crate) struct NewBlock {
 }
 
 impl NewBlock {
+    pub(crate) fn new(key: BlockKey, version: &Version, pieces: Pieces, is_of_scan: bool) -> NewBlock {
+        NewBlock {
+            key,
+            info: version.info.clone(),
+            treatment: version.treatment.clone(),
+            block_bytes: block_bytes(&key, &version.info),
+            pieces,
+            is_of_scan,
+        }
+    }
+
     fn share(&self) -> ShareId {
         share(self.key.class, &self.treatment)
     }
+}
+
+/// Length of a block: less than others have at an object's end.
+fn block_bytes(key: &BlockKey, info: &ObjectInfo) -> u32 {
+    let from = u64::from(key.block) * BLOCK_BYTES;
+    let rest = info.description.size_bytes.saturating_sub(from).min(BLOCK_BYTES);
+    u32::try_from(rest).unwrap_or(0)
 }
 
 fn share(class: Class, treatment: &Treatment) -> ShareId {
@@ -104,7 +125,7 @@ fn share(class: Class, treatment: &Treatment) -> ShareId {
 }
 
 /// What a directory has, and what it has done.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DirectoryStats {
     /// Where it is.
     pub path: String,
@@ -157,6 +178,8 @@ impl DirectoryTier {
         next: Option<Arc<DirectoryTier>>,
     ) -> Result<DirectoryTier, OpenError> {
         let layout = Layout::open(path)?;
+        // A guest drops nothing to make room: that is the owner's.
+        let capacity = if layout.is_guest() { u64::MAX / 4 } else { quota };
         for pin in layout.pins() {
             rules.set_pin(&pin, true);
         }
@@ -165,7 +188,7 @@ impl DirectoryTier {
             quota,
             free_min,
             state: Mutex::new(State {
-                ring: Ring::new(quota, &Rules::limits(settings, quota, None)),
+                ring: Ring::new(capacity, &Rules::limits(settings, capacity, None)),
                 blocks: FxHashMap::default(),
                 objects: FxHashMap::default(),
                 by_address: FxHashMap::default(),
@@ -182,12 +205,13 @@ impl DirectoryTier {
             next,
         };
         if !tier.layout.is_guest() {
-            let found = tier.layout.scan().map_err(|source| OpenError::Io {
-                path: path.to_owned(),
-                source,
-            })?;
-            tier.restore(found, rules);
+            tier.layout.begin_lists();
         }
+        let found = tier.layout.scan().map_err(|source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        tier.restore(found, rules);
         Ok(tier)
     }
 
@@ -225,9 +249,6 @@ impl DirectoryTier {
     pub(crate) fn mask(&self, key: &BlockKey) -> u16 {
         if self.device.off().is_some() {
             return 0;
-        }
-        if self.layout.is_guest() {
-            return u16::MAX;
         }
         let mut state = self.state.lock();
         let waiting = state.waiting.get(key).map_or(0, Pieces::mask);
@@ -288,8 +309,7 @@ impl DirectoryTier {
 
     fn bear(&self, key: &BlockKey, fault: Fault) {
         let counter = match &fault {
-            Fault::Gone if self.layout.is_guest() => return,
-            // Removed by hand, or with its object.
+            // Removed by hand, with its object, or by another process.
             Fault::Gone => None,
             Fault::Unfinished => Some(&self.counts.unfinished_blocks),
             Fault::Corrupt(what) => {
@@ -305,17 +325,12 @@ impl DirectoryTier {
         if let Some(counter) = counter {
             add(counter, 1);
         }
-        if !self.layout.is_guest() {
-            self.forget(&[*key]);
-        }
+        self.forget(&[*key]);
     }
 
     /// Keeps a block. Returns when it is in the queue of writes, or is not to be kept.
     pub(crate) fn store<'a>(self: &'a Arc<Self>, block: NewBlock, store: &'a Gauge) -> BoxFuture<'a, ()> {
         async move {
-            if self.layout.is_guest() {
-                return;
-            }
             if self.device.off().is_some() {
                 add(&self.counts.bypassed_blocks, 1);
                 return;
@@ -324,16 +339,18 @@ impl DirectoryTier {
                 add(&self.counts.bypassed_blocks, 1);
                 return;
             };
-            self.look_at_free_space(block.pieces.bytes());
+            if !self.may_write(block.pieces.bytes()) {
+                add(&self.counts.bypassed_blocks, 1);
+                return;
+            }
             if let Some(gone) = self.admit(&block) {
                 let tier = self.clone();
                 let demoted = gone.clone();
                 ambient::blocking(move || {
-                    let moved = tier
-                        .next
-                        .is_some()
-                        .then(|| tier.leavers(&demoted))
-                        .unwrap_or_default();
+                    let moved = match tier.next.is_some() {
+                        true => tier.leavers(&demoted),
+                        false => Vec::new(),
+                    };
                     tier.remove_files(&gone);
                     tier.write(&block);
                     drop(places);
@@ -411,6 +428,22 @@ impl DirectoryTier {
         Some(gone)
     }
 
+    /// Whether there may be more on the disk.
+    fn may_write(&self, bytes: u64) -> bool {
+        if !self.layout.is_guest() {
+            self.look_at_free_space(bytes);
+            return true;
+        }
+        // Until the owner has made room for it, what guests have written is beyond the quota.
+        let limit = self.quota / GUEST_PART;
+        let written = self.unlooked.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if written > limit && self.layout.has_no_changes() {
+            self.unlooked.store(bytes, Ordering::Relaxed);
+        }
+        let free = self.layout.free_bytes().unwrap_or(0);
+        self.unlooked.load(Ordering::Relaxed) <= limit && free > self.free_min.saturating_add(bytes)
+    }
+
     fn write(&self, block: &NewBlock) {
         let _alone = self.stripe(block.key.object);
         let began = ambient::now();
@@ -418,7 +451,11 @@ impl DirectoryTier {
         let result = self
             .layout
             .make_object(&block.info)
-            .and_then(|()| block_file::write(&path, &block.key, block.block_bytes, &block.pieces));
+            .and_then(|()| block_file::write(&path, &block.key, block.block_bytes, &block.pieces))
+            .and_then(|mask| match self.layout.is_guest() {
+                true => self.layout.tell_change(&block.key).map(|()| mask),
+                false => Ok(mask),
+            });
         let bytes = block.pieces.bytes();
         let is_wanted = {
             let mut state = self.state.lock();
@@ -523,13 +560,11 @@ impl DirectoryTier {
     fn demote(&self, moved: Vec<(Leaver, Pieces)>) {
         let Some(next) = &self.next else { return };
         for (leaver, pieces) in moved {
-            let size = leaver.info.description.size_bytes;
-            let rest = size.saturating_sub(u64::from(leaver.key.block) * BLOCK_BYTES);
             let block = NewBlock {
                 key: leaver.key,
+                block_bytes: block_bytes(&leaver.key, &leaver.info),
                 info: leaver.info,
                 treatment: Arc::new(Treatment::of_a_leaver()),
-                block_bytes: u32::try_from(rest.min(BLOCK_BYTES)).unwrap_or(0),
                 pieces,
                 is_of_scan: false,
             };
@@ -542,6 +577,68 @@ impl DirectoryTier {
                 add(&self.counts.demoted_blocks, 1);
             }
         }
+    }
+
+    /// Takes over what guests have written.
+    pub(crate) fn take_over(&self, rules: &Rules) {
+        if self.layout.is_guest() {
+            return;
+        }
+        for block in self.layout.take_changes() {
+            let treatment = rules.of(&block.info.root, &block.info.path);
+            let (share, weight) = (
+                share(block.key.class, &treatment),
+                block.space_bytes + OBJECT_SPACE,
+            );
+            let gone = {
+                let mut state = self.state.lock();
+                let is_new = !state.blocks.contains_key(&block.key);
+                let Some(dropped) = state.ring.insert(block.key, weight, share, treatment.is_pinned) else {
+                    drop(state);
+                    add(&self.counts.refused_blocks, 1);
+                    let _ = self.layout.remove(&block.key, false);
+                    continue;
+                };
+                if is_new {
+                    let expires_ms = treatment.ttl_ms.map(|ttl| block.written_ms.saturating_add(ttl));
+                    state.enter(
+                        block.key,
+                        &block.info,
+                        expires_ms,
+                        None,
+                        block.space_bytes,
+                        treatment.is_pinned,
+                    );
+                } else if let Some(known) = state.blocks.get_mut(&block.key) {
+                    // It has what both have written, or what the later one has: reading tells.
+                    known.mask = None;
+                }
+                state.leave(&dropped)
+            };
+            add(&self.counts.evicted_blocks, gone.len() as u64);
+            self.remove_files(&gone);
+        }
+    }
+
+    /// Looks again at what the owner has, for a guest.
+    pub(crate) fn look_again(&self, rules: &Rules) {
+        let Ok(found) = self.layout.scan() else { return };
+        {
+            let mut state = self.state.lock();
+            let there: FxHashSet<BlockKey> = found.iter().map(|block| block.key).collect();
+            let is_gone = |key: &&BlockKey| !there.contains(key) && !state.waiting.contains_key(key);
+            let gone: Vec<BlockKey> = state.blocks.keys().filter(is_gone).copied().collect();
+            for key in &gone {
+                state.ring.remove(key);
+            }
+            state.leave(&gone);
+        }
+        let is_new = |block: &Found| !self.state.lock().blocks.contains_key(&block.key);
+        self.restore(found.into_iter().filter(is_new).collect(), rules);
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// Drops blocks.
@@ -569,14 +666,15 @@ impl DirectoryTier {
     }
 
     /// The version that is here of an immutable object.
-    pub(crate) fn object_at(&self, address: &str) -> Option<Arc<ObjectInfo>> {
+    pub(crate) fn object_at(&self, endpoint: &str, address: &str) -> Option<Arc<ObjectInfo>> {
         let state = self.state.lock();
         let id = state.by_address.get(address)?;
-        state.objects.get(id).map(|object| object.info.clone())
+        let info = state.objects.get(id).map(|object| object.info.clone());
+        info.filter(|info| info.endpoint == endpoint)
     }
 
     /// Pins and unpins by the rules as they are now.
-    pub(crate) fn repin(&self, rules: &Rules) -> io::Result<()> {
+    pub(crate) fn repin(&self, rules: &Rules) {
         let mut state = self.state.lock();
         let State {
             ring,
@@ -590,11 +688,6 @@ impl DirectoryTier {
         for key in blocks.keys() {
             let is_pinned = objects.get(&key.object).is_some_and(|object| object.is_pinned);
             ring.set_pinned(key, is_pinned);
-        }
-        drop(state);
-        match self.layout.is_guest() {
-            true => Ok(()),
-            false => self.layout.keep_pins(rules.pins()),
         }
     }
 

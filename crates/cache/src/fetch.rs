@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use object_store::GetRange;
 use rustc_hash::FxHashMap;
 
-use crate::block::{BLOCK_BYTES, BlockKey, PIECE_BYTES, Pieces, bytes_of, place};
+use crate::block::{BlockKey, PIECE_BYTES, Pieces, bytes_of};
 use crate::counts::add;
 use crate::directory::NewBlock;
 use crate::flight::Flight;
@@ -53,21 +53,7 @@ pub(crate) async fn run(
     flight.end(ended);
     if let Some(first) = tier.directories.first() {
         for (key, pieces) in blocks {
-            let from = u64::from(key.block) * BLOCK_BYTES;
-            let rest = version
-                .info
-                .description
-                .size_bytes
-                .saturating_sub(from)
-                .min(BLOCK_BYTES);
-            let block = NewBlock {
-                key,
-                info: version.info.clone(),
-                treatment: version.treatment.clone(),
-                block_bytes: u32::try_from(rest).unwrap_or(0),
-                pieces,
-                is_of_scan: reading.is_scan(),
-            };
+            let block = NewBlock::new(key, &version, pieces, reading.is_scan());
             first.store(block, &reading.gauge).await;
         }
     }
@@ -78,12 +64,7 @@ pub(crate) async fn run(
 fn blocks(version: &Version, flight: &Flight, arrived: Vec<Bytes>) -> Vec<(BlockKey, Pieces)> {
     let mut blocks: FxHashMap<BlockKey, Pieces> = FxHashMap::default();
     for (piece, bytes) in flight.pieces.clone().zip(arrived) {
-        let (block, at) = place(piece);
-        let key = BlockKey {
-            object: version.id,
-            block,
-            class: version.classes.of_piece(piece),
-        };
+        let (key, at) = version.place(piece);
         blocks.entry(key).or_default().set(at, bytes);
     }
     let mut blocks: Vec<_> = blocks.into_iter().collect();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{BLOCK_BYTES, BlockKey};
 use crate::ring::Ring;
@@ -39,7 +39,7 @@ struct Group {
 }
 
 /// What a prefix would have with other spaces.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
     /// The prefix of a rule, or the first folder of addresses.
     pub prefix: String,

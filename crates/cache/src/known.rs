@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use quick_cache::sync::Cache as Bounded;
 use rustc_hash::FxHashMap;
 
-use crate::block::{Classes, ObjectId};
+use crate::block::{BlockKey, Class, Classes, ObjectId, place};
 use crate::layout::ObjectInfo;
 use crate::origin::OriginError;
 use crate::rules::Treatment;
@@ -38,6 +38,21 @@ impl Version {
             treatment: Arc::new(treatment),
             info: Arc::new(info),
         }
+    }
+
+    /// One of its blocks.
+    pub(crate) fn key(&self, block: u32, class: Class) -> BlockKey {
+        BlockKey {
+            object: self.id,
+            block,
+            class,
+        }
+    }
+
+    /// The block that a piece is in, and its place there.
+    pub(crate) fn place(&self, piece: u64) -> (BlockKey, usize) {
+        let (block, at) = place(piece);
+        (self.key(block, self.classes.of_piece(piece)), at)
     }
 }
 
@@ -110,10 +125,10 @@ impl AllKnown {
         answer: &Result<Known, OriginError>,
     ) -> Option<Known> {
         let mut asking = self.asking.lock();
-        if !asking
+        if asking
             .under_way
             .get(address)
-            .is_some_and(|(mine, _)| *mine == number)
+            .is_none_or(|(of_now, _)| *of_now != number)
         {
             return None;
         }

@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! CACHE                        says what this is; its absence in a directory with other files stops us
-//! lock                         held by the process that writes here
+//! lock                         held by the process that decides what leaves, the owner; others are guests
 //! pins                         prefixes pinned by command, one a line
+//! drops                        prefixes dropped by command, one a line; every process follows it
+//! changes                      blocks that guests have written, one a line, for the owner to take over
+//! stats.weft.json              what a program has counted, written now and then
 //! objects/ab/<30 digits>/about the object: a line of JSON, then what else its origin says of it
 //! objects/ab/<30 digits>/12    its block 12; 12m if that is kept as metadata
 //! ```
@@ -29,12 +32,16 @@ const MARK_TEXT: &str =
     "weft cache 1\nEverything here is kept elsewhere: this directory can be deleted at any time.\n";
 const LOCK: &str = "lock";
 const PINS: &str = "pins";
+const DROPS: &str = "drops";
+const CHANGES: &str = "changes";
+const CHANGES_TAKEN: &str = "changes.taken";
 const OBJECTS: &str = "objects";
 const ABOUT: &str = "about";
 
 /// A version of an object, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ObjectInfo {
+    pub(crate) endpoint: String,
     pub(crate) root: String,
     pub(crate) path: String,
     pub(crate) description: Description,
@@ -47,7 +54,7 @@ impl ObjectInfo {
             validator,
             ..
         } = &self.description;
-        ObjectId::new(&self.root, &self.path, *size_bytes, validator)
+        ObjectId::new(&self.endpoint, &self.root, &self.path, *size_bytes, validator)
     }
 
     pub(crate) fn address(&self) -> String {
@@ -57,6 +64,8 @@ impl ObjectInfo {
 
 #[derive(Serialize, Deserialize)]
 struct About {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    endpoint: String,
     root: String,
     path: String,
     size_bytes: u64,
@@ -188,6 +197,7 @@ impl Layout {
             beside,
         } = &info.description;
         let line = About {
+            endpoint: info.endpoint.clone(),
             root: info.root.clone(),
             path: info.path.clone(),
             size_bytes: *size_bytes,
@@ -257,7 +267,10 @@ impl Layout {
                 continue;
             };
             let Some(info) = &info else {
-                fs::remove_file(entry.path())?;
+                // Written at this moment, for all that a guest knows.
+                if !self.is_guest() {
+                    fs::remove_file(entry.path())?;
+                }
                 continue;
             };
             let Ok(meta) = entry.metadata() else { continue };
@@ -273,7 +286,7 @@ impl Layout {
                     .unwrap_or(0),
             });
         }
-        if found.len() == before {
+        if found.len() == before && !self.is_guest() {
             // Its last block left, or its first never came.
             let _ = fs::remove_file(folder.join(ABOUT));
             let _ = fs::remove_dir(folder);
@@ -294,15 +307,114 @@ impl Layout {
     pub(crate) fn keep_pins(&self, pins: &[String]) -> io::Result<()> {
         let mut text = pins.join("\n");
         text.push('\n');
-        let beside = self.root.join("pins.new");
-        fs::write(&beside, text)?;
-        fs::rename(beside, self.root.join(PINS))
+        self.replace(PINS, text.as_bytes())
+    }
+
+    /// Writes a file in one step.
+    pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let beside = self.root.join(format!("{name}.{}", std::process::id()));
+        fs::write(&beside, bytes)?;
+        fs::rename(beside, self.root.join(name))
+    }
+
+    /// Tells all processes that what begins with this prefix is dropped.
+    pub(crate) fn tell_drop(&self, prefix: &str) -> io::Result<()> {
+        self.append(DROPS, prefix)
+    }
+
+    /// Prefixes dropped since the position `from`, and the position behind them.
+    pub(crate) fn drops(&self, from: u64) -> (Vec<String>, u64) {
+        let bytes = fs::read(self.root.join(DROPS)).unwrap_or_default();
+        // Shorter than it was: an owner has begun it anew.
+        let from = usize::try_from(from)
+            .ok()
+            .filter(|from| *from <= bytes.len())
+            .unwrap_or(0);
+        let whole = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
+        let lines = String::from_utf8_lossy(bytes.get(from..whole).unwrap_or_default()).into_owned();
+        (lines.lines().map(str::to_owned).collect(), whole.max(from) as u64)
+    }
+
+    /// Tells the owner of a block that this guest has written.
+    pub(crate) fn tell_change(&self, key: &BlockKey) -> io::Result<()> {
+        let class = match key.class {
+            Class::Data => "",
+            Class::Metadata => "m",
+        };
+        self.append(CHANGES, &format!("{:032x} {}{class}", key.object.0, key.block))
+    }
+
+    /// Whether the owner has taken over everything that guests have written.
+    pub(crate) fn has_no_changes(&self) -> bool {
+        !self.root.join(CHANGES).exists()
+    }
+
+    /// Takes what guests have written.
+    pub(crate) fn take_changes(&self) -> Vec<Found> {
+        let taken = self.root.join(CHANGES_TAKEN);
+        if fs::rename(self.root.join(CHANGES), &taken).is_err() {
+            return Vec::new();
+        }
+        let text = fs::read_to_string(&taken).unwrap_or_default();
+        let mut found = Vec::new();
+        for line in text.lines() {
+            let Some((object, block)) = line.split_once(' ') else {
+                continue;
+            };
+            let (Ok(id), Some((block, class))) = (u128::from_str_radix(object, 16), parse_block(block))
+            else {
+                continue;
+            };
+            let key = BlockKey {
+                object: ObjectId(id),
+                block,
+                class,
+            };
+            let info =
+                read_about(&self.object(key.object).join(ABOUT)).filter(|info| info.id() == key.object);
+            if let (Some(info), Ok(meta)) = (info, fs::metadata(self.block(&key))) {
+                found.push(found_block(key, &Arc::new(info), &meta));
+            }
+        }
+        found
+    }
+
+    /// Begins the lists of drops and changes anew: everything that they tell of is seen by whoever looks.
+    pub(crate) fn begin_lists(&self) {
+        for list in [DROPS, CHANGES, CHANGES_TAKEN] {
+            let _ = fs::remove_file(self.root.join(list));
+        }
+    }
+
+    fn append(&self, list: &str, line: &str) -> io::Result<()> {
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(self.root.join(list))?;
+        // One write, so that lines of several processes do not mix.
+        file.write_all(format!("{line}\n").as_bytes())
     }
 
     /// Bytes that are free on the disk for us.
     pub(crate) fn free_bytes(&self) -> io::Result<u64> {
         let state = rustix::fs::statvfs(&self.root)?;
         Ok(state.f_bavail.saturating_mul(state.f_frsize))
+    }
+}
+
+fn found_block(key: BlockKey, info: &Arc<ObjectInfo>, meta: &fs::Metadata) -> Found {
+    let written_ms = meta
+        .mtime()
+        .saturating_mul(1000)
+        .saturating_add(meta.mtime_nsec() / 1_000_000);
+    Found {
+        key,
+        info: info.clone(),
+        space_bytes: meta.blocks().saturating_mul(512),
+        written_ms: u64::try_from(written_ms).unwrap_or(0),
     }
 }
 
@@ -332,6 +444,7 @@ fn read_about(path: &Path) -> Option<ObjectInfo> {
         _ => return None,
     };
     Some(ObjectInfo {
+        endpoint: about.endpoint,
         root: about.root,
         path: about.path,
         description: Description {

@@ -23,6 +23,7 @@ mod settings;
 mod size;
 mod store;
 mod tier;
+mod upkeep;
 
 pub use control::{KeptObject, Stats, StoreRow, UserRow};
 pub use counts::{User, UserStats};
@@ -35,3 +36,4 @@ pub use settings::{Directory, Rule, Settings, SettingsError};
 pub use size::Size;
 pub use store::{CachedStore, StoreOrigin};
 pub use tier::{Cache, CachedOrigin, Got};
+pub use upkeep::Written;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{BlockKey, Class, ObjectId, Pieces};
 use crate::layout::ObjectInfo;
@@ -33,7 +33,7 @@ struct Object {
 }
 
 /// What memory has.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MemoryStats {
     /// Bytes it may use.
     pub capacity_bytes: u64,

@@ -19,6 +19,11 @@ pub trait Origin: Send + Sync + 'static {
     /// by which rules know it. Two stores with one root are one store to the tier.
     fn root(&self) -> &str;
 
+    /// Which store that is, where one root may mean several: the endpoint of an S3 store that is not Amazon's.
+    fn endpoint(&self) -> &str {
+        ""
+    }
+
     /// Describes the version that is there now.
     ///
     /// # Errors

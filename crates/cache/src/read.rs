@@ -54,7 +54,7 @@ enum Source {
 /// A read of a block, and what it brought.
 enum Disk {
     Reading(JoinHandle<Option<Pieces>>),
-    Read(Pieces),
+    Read(Box<Pieces>),
 }
 
 impl Reader {
@@ -139,7 +139,7 @@ impl Reader {
                     let began = ambient::now();
                     let pieces = read.await.ok().flatten().unwrap_or_default();
                     add_time(&counts.wait_us, ambient::since(began));
-                    part.source = Source::Disk(Disk::Read(pieces));
+                    part.source = Source::Disk(Disk::Read(Box::new(pieces)));
                 }
                 Source::Disk(Disk::Read(pieces)) => {
                     if let Some(bytes) = pieces.get(place(piece).1) {
@@ -161,14 +161,9 @@ impl Reader {
         let mut wanted: Vec<u64> = Vec::new();
         let mut begin = window.start;
         while begin < window.end {
-            let (block, _) = place(begin);
-            let class = self.version.classes.of_piece(begin);
-            let key = BlockKey {
-                object: self.version.id,
-                block,
-                class,
-            };
-            let in_block = (u64::from(block) + 1) * PIECES as u64;
+            let (key, _) = self.version.place(begin);
+            let class = key.class;
+            let in_block = (u64::from(key.block) + 1) * PIECES as u64;
             let mut end = begin + 1;
             while end < window.end.min(in_block) && self.version.classes.of_piece(end) == class {
                 end += 1;
@@ -273,12 +268,7 @@ impl Reader {
         let runs = tier
             .flights
             .bring(version.id, wanted.into_iter(), RUN_MAX, |piece| {
-                let (block, at) = place(piece);
-                let key = BlockKey {
-                    object: version.id,
-                    block,
-                    class: version.classes.of_piece(piece),
-                };
+                let (key, at) = version.place(piece);
                 let there = tier.memory.get(&key).and_then(|pieces| pieces.get(at).cloned());
                 match there {
                     Some(bytes) => arrived.borrow_mut().insert(piece, bytes).is_none(),

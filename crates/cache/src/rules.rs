@@ -86,6 +86,13 @@ impl Rules {
         &self.pins
     }
 
+    /// Pins these prefixes and no others. Says whether that changes anything.
+    pub(crate) fn set_pins(&mut self, pins: Vec<String>) -> bool {
+        let is_other = self.pins != pins;
+        self.pins = pins;
+        is_other
+    }
+
     /// Pins a prefix, or no longer. Says whether that changes anything.
     pub(crate) fn set_pin(&mut self, prefix: &str, is_pinned: bool) -> bool {
         let before = self.pins.len();

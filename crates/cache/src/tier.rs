@@ -12,10 +12,10 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use tokio::sync::Semaphore;
 
-use crate::block::{ObjectId, PIECE_BYTES, bytes_of};
+use crate::block::{BLOCK_BYTES, Class, ObjectId, PIECE_BYTES, bytes_of};
 use crate::counts::{User, UserCounts, add};
 use crate::device::Gauge;
-use crate::directory::DirectoryTier;
+use crate::directory::{DirectoryTier, NewBlock};
 use crate::fetch;
 use crate::flight::{Flight, Flights};
 use crate::ghost::Ghosts;
@@ -26,6 +26,7 @@ use crate::origin::{Answer, Description, Origin, OriginError};
 use crate::read::{FIRST_MAX, Reader};
 use crate::rules::{Rules, Treatment};
 use crate::settings::Settings;
+use crate::upkeep::Upkeep;
 
 /// Fetches from all stores at a time.
 const FETCHES_MAX: usize = 64;
@@ -50,6 +51,7 @@ pub(crate) struct Tier {
     users: [UserCounts; User::ALL.len()],
     gauges: Mutex<FxHashMap<String, Arc<Gauge>>>,
     pub(crate) bound: Duration,
+    pub(crate) upkeep: Upkeep,
 }
 
 /// A store, read through the tier. Cheap to clone.
@@ -76,12 +78,12 @@ pub struct Got {
 }
 
 impl Cache {
-    /// Opens a tier with its directories. One that cannot be used is left out, with a warning: the cache is never why
-    /// something does not start.
+    /// Opens a tier with its directories, for a program of this name. A directory that cannot be used is left out, with a
+    /// warning: the cache is never why something does not start.
     ///
     /// # Errors
     /// [`OpenError::NotOurs`] if a directory has other files in it.
-    pub fn open(settings: &Settings) -> Result<Cache, OpenError> {
+    pub fn open(settings: &Settings, program: &'static str) -> Result<Cache, OpenError> {
         let mut rules = Rules::new(settings);
         let memory_bytes = settings.memory_size_bytes.0;
         let with_disk = !settings.directories.is_empty();
@@ -115,7 +117,7 @@ impl Cache {
             .map(|directory| directory.quota_bytes.0)
             .sum();
         let metadata = settings.metadata_size_bytes.0.min(memory_bytes);
-        Ok(Cache(Arc::new(Tier {
+        let cache = Cache(Arc::new(Tier {
             memory: Memory::new(memory_bytes - waiting, metadata.min(memory_bytes - waiting)),
             directories,
             rules: RwLock::new(rules),
@@ -126,7 +128,10 @@ impl Cache {
             users: Default::default(),
             gauges: Mutex::default(),
             bound: Duration::from_secs(settings.revalidate_seconds),
-        })))
+            upkeep: Upkeep::new(program),
+        }));
+        cache.keep_up();
+        Ok(cache)
     }
 
     /// A store, read through this tier by a user.
@@ -152,6 +157,7 @@ impl Cache {
         for directory in &self.0.directories {
             all &= directory.settled(time_max).await;
         }
+        self.write_stats();
         all
     }
 }
@@ -184,6 +190,12 @@ impl Tier {
         blocks
     }
 
+    /// Drops what is kept of objects whose address begins so.
+    pub(crate) fn drop_below(&self, prefix: &str) -> u64 {
+        self.known.forget_below(prefix);
+        self.forget_objects(|_, info| info.address().starts_with(prefix))
+    }
+
     fn forget_object(&self, id: ObjectId) {
         self.forget_objects(|other, _| other == id);
     }
@@ -210,6 +222,7 @@ impl Reading {
 
     fn version(&self, path: &str, description: Description, treatment: &Treatment) -> Arc<Version> {
         let info = ObjectInfo {
+            endpoint: self.origin.endpoint().to_owned(),
             root: self.origin.root().to_owned(),
             path: path.to_owned(),
             description,
@@ -305,6 +318,30 @@ impl CachedOrigin {
     /// The same for all paths that begin so.
     pub fn forget_below(&self, prefix: &str) {
         self.0.tier.known.forget_below(&self.0.address(prefix));
+    }
+
+    /// Writes to the disks what only memory has of a version.
+    pub(crate) async fn memory_to_disk(&self, path: &str, description: &Description) {
+        let Some(first) = self.0.tier.directories.first() else {
+            return;
+        };
+        let treatment = self.treatment(path);
+        if !treatment.is_cached {
+            return;
+        }
+        let version = self.0.version(path, description.clone(), &treatment);
+        let blocks = u32::try_from(description.size_bytes.div_ceil(BLOCK_BYTES)).unwrap_or(u32::MAX);
+        for key in (0..blocks)
+            .flat_map(|block| [Class::Data, Class::Metadata].map(|class| version.key(block, class)))
+        {
+            let Some(pieces) = self.0.tier.memory.get(&key) else {
+                continue;
+            };
+            if pieces.mask() & !first.mask(&key) != 0 {
+                let block = NewBlock::new(key, &version, pieces, false);
+                first.store(block, &self.0.gauge).await;
+            }
+        }
     }
 
     fn counted<T>(&self, result: Result<T, OriginError>) -> Result<T, OriginError> {
@@ -429,7 +466,7 @@ impl CachedOrigin {
             && let Some(info) = tier
                 .directories
                 .iter()
-                .find_map(|directory| directory.object_at(address))
+                .find_map(|directory| directory.object_at(self.0.origin.endpoint(), address))
         {
             let version = self.0.version(path, info.description.clone(), treatment);
             return Ok(Known { version, asked });

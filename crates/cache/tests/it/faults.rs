@@ -48,7 +48,7 @@ fn check(name: &str, fault: impl FnOnce(&Path), expected: impl FnOnce(u64, &cach
     simulated(6, || async {
         let dir = tempfile::tempdir().unwrap();
         let world = world(10);
-        let cache = Cache::open(&settings(dir.path(), 1 << 30)).unwrap();
+        let cache = Cache::open(&settings(dir.path(), 1 << 30), "test").unwrap();
         let through = cache.over(world.clone(), User::Sql);
         read_all(&through, 10).await;
         assert!(cache.settled(Duration::from_secs(60)).await);
@@ -144,7 +144,7 @@ fn the_quota_is_that_of_the_disk() {
             world.write(&format!("small/{number}"), Some(content(number, 700)));
         }
         let quota = 6 << 20;
-        let cache = Cache::open(&settings(dir.path(), quota)).unwrap();
+        let cache = Cache::open(&settings(dir.path(), quota), "test").unwrap();
         let through = cache.over(world.clone(), User::Sql);
         let before = on_disk(&dir.path().join("cache"));
         for round in 0..3 {

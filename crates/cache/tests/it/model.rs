@@ -168,12 +168,12 @@ fn damage(dir: &Path) {
 async fn history(seed: u64) {
     let dir = tempfile::tempdir().unwrap();
     let world = Arc::new(World {
-        without_tags: seed % 5 == 0,
-        ignores_conditions: seed % 7 == 0,
+        without_tags: seed.is_multiple_of(5),
+        ignores_conditions: seed.is_multiple_of(7),
         ..World::default()
     });
     let settings = settings(dir.path(), seed);
-    let mut cache = Cache::open(&settings).unwrap();
+    let mut cache = Cache::open(&settings, "test").unwrap();
     let mut number = 0;
     for _ in 0..60 {
         match ambient::random_range(0..20) {
@@ -218,10 +218,10 @@ async fn history(seed: u64) {
                 drop(cache);
                 // Tasks of the tier before end, and with them its locks.
                 tokio::time::sleep(Duration::from_secs(120)).await;
-                cache = Cache::open(&settings).unwrap();
+                cache = Cache::open(&settings, "test").unwrap();
             }
             8 => {
-                cache.drop_below(&format!("{ROOT}/t/"));
+                cache.drop_below(&format!("{ROOT}/t/")).unwrap();
             }
             9 => {
                 cache

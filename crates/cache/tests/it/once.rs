@@ -16,7 +16,7 @@ fn each_byte_of_a_cold_object_is_fetched_once_for_a_hundred_readers() {
         world.delay_ms_max.store(40, Ordering::Relaxed);
         let whole = content(1, 9_000_001);
         world.write("cold", Some(whole.clone()));
-        let cache = Cache::open(&Settings::default()).unwrap();
+        let cache = Cache::open(&Settings::default(), "test").unwrap();
         let through = cache.over(world.clone(), User::Gateway);
         let readers = (0..100_u64).map(|reader| {
             let (through, whole) = (through.clone(), whole.clone());
@@ -72,7 +72,7 @@ fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
             }],
             ..Settings::default()
         };
-        let cache = Cache::open(&settings).unwrap();
+        let cache = Cache::open(&settings, "test").unwrap();
         let through = cache.over(world.clone(), User::Sql);
         let reads = (0..BLOCKS).map(|object| {
             let through = through.clone();
@@ -109,7 +109,7 @@ fn a_question_asked_before_a_write_says_nothing_after_it() {
     simulated(8, || async {
         let world = Arc::new(World::default());
         world.write("o", Some(content(1, 1000)));
-        let cache = Cache::open(&Settings::default()).unwrap();
+        let cache = Cache::open(&Settings::default(), "test").unwrap();
         let through = cache.over(world.clone(), User::Gateway);
         // Asked now, answered in a second with what is there now.
         world.answers_late_ms.store(1000, Ordering::Relaxed);

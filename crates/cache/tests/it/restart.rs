@@ -22,7 +22,7 @@ fn settings(dir: &Path) -> Settings {
 /// Opens the cache when the one before has let go of its lock.
 async fn open(settings: &Settings) -> Cache {
     for _ in 0..100 {
-        let cache = Cache::open(settings).unwrap();
+        let cache = Cache::open(settings, "test").unwrap();
         if cache
             .stats()
             .directories
@@ -105,38 +105,81 @@ fn pins_hold_for_the_next_process() {
 }
 
 #[test]
-fn a_second_process_reads_and_does_not_write() {
+fn two_processes_share_a_directory() {
     simulated(4, || async {
         let dir = tempfile::tempdir().unwrap();
         let settings = settings(dir.path());
         let world = Arc::new(World::default());
-        world.write("one", Some(content(1, 300_000)));
-        world.write("two", Some(content(2, 300_000)));
+        for number in 1..=3 {
+            world.write(&number.to_string(), Some(content(number, 300_000)));
+        }
+        let read = async |cache: &Cache, number: u64| {
+            let through = cache.over(world.clone(), User::Sql);
+            let described = through.describe(&number.to_string()).await.unwrap();
+            let given = world.given_bytes();
+            let got = through
+                .get_version(&number.to_string(), &described, None)
+                .await
+                .unwrap();
+            assert!(bytes_of(got).await.unwrap() == content(number, 300_000));
+            assert!(cache.settled(Duration::from_secs(60)).await);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            world.given_bytes() - given
+        };
         let owner = open(&settings).await;
-        bytes_of(
-            owner
-                .over(world.clone(), User::Sql)
-                .get("one", None)
-                .await
-                .unwrap(),
-        )
-        .await
-        .unwrap();
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let guest = Cache::open(&settings).unwrap();
+        assert_eq!(read(&owner, 1).await, 300_000);
+        let guest = Cache::open(&settings, "guest").unwrap();
         assert!(guest.stats().directories[0].is_guest);
-        let through = guest.over(world.clone(), User::Sql);
-        let described = through.describe("one").await.unwrap();
-        let given = world.given_bytes();
-        assert!(
-            bytes_of(through.get_version("one", &described, None).await.unwrap())
-                .await
-                .unwrap()
-                == content(1, 300_000)
+        assert_eq!(read(&guest, 1).await, 0, "the guest reads what the owner wrote");
+        assert_eq!(read(&guest, 2).await, 300_000);
+        owner.upkeep();
+        assert_eq!(
+            owner.stats().directories[0].blocks,
+            2,
+            "the owner takes over what the guest wrote"
         );
-        assert_eq!(world.given_bytes(), given, "read from the owner's disk");
-        assert!(bytes_of(through.get("two", None).await.unwrap()).await.unwrap() == content(2, 300_000));
-        assert_eq!(owner.objects("").len(), 1);
+        assert_eq!(read(&owner, 2).await, 0);
+        // What one drops or pins holds for both.
+        guest.drop_below(&format!("{ROOT}/1")).unwrap();
+        assert!(guest.set_pin(&format!("{ROOT}/2"), true).unwrap());
+        owner.upkeep();
+        assert_eq!(read(&owner, 1).await, 300_000);
+        let stats = owner.stats();
+        assert!(stats.directories[0].pinned_bytes >= 300_000, "{stats:?}");
+        assert_eq!(stats.pins, [format!("{ROOT}/2")]);
+    });
+}
+
+#[test]
+fn a_guest_writes_little_before_the_owner_has_taken_it_over() {
+    simulated(9, || async {
+        let dir = tempfile::tempdir().unwrap();
+        let mut settings = settings(dir.path());
+        settings.directories[0].quota_bytes = Size(50 << 20);
+        let world = Arc::new(World::default());
+        let owner = open(&settings).await;
+        let guest = Cache::open(&settings, "guest").unwrap();
+        for number in 0..20 {
+            world.write(&format!("o/{number}"), Some(content(number, 200_000)));
+            guest
+                .warm(world.clone(), &format!("o/{number}"), |_| {})
+                .await
+                .unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        let events = &guest.stats().directories[0].events;
+        assert!((1..=2).contains(&events.stored_blocks), "{events:?}");
+        assert!(events.bypassed_blocks >= 18, "{events:?}");
+        owner.upkeep();
+        guest.warm(world.clone(), "o/19", |_| {}).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        owner.upkeep();
+        assert!(
+            owner
+                .objects("")
+                .iter()
+                .any(|kept| kept.address.ends_with("o/19"))
+        );
     });
 }
 
@@ -146,7 +189,7 @@ fn a_folder_of_somebody_else_is_refused() {
     std::fs::create_dir(dir.path().join("cache")).unwrap();
     std::fs::write(dir.path().join("cache/thesis.odt"), "years of work").unwrap();
     assert!(matches!(
-        Cache::open(&settings(dir.path())),
+        Cache::open(&settings(dir.path()), "test"),
         Err(OpenError::NotOurs(_))
     ));
     assert!(dir.path().join("cache/thesis.odt").exists());

@@ -9,7 +9,7 @@ use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, integratio
 
 fn store() -> (Arc<InMemory>, CachedStore) {
     let below = Arc::new(InMemory::new());
-    let cache = Cache::open(&Settings::default()).unwrap();
+    let cache = Cache::open(&Settings::default(), "test").unwrap();
     let store = CachedStore::new(&cache, below.clone(), "test://memory", User::Sql);
     (below, store)
 }

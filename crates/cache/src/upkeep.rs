@@ -1,0 +1,151 @@
+//! What is done once a second: following other processes on the same directories, and writing down what was counted.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::control::Stats;
+use crate::ghost::Advice;
+use crate::tier::{Cache, Tier};
+
+/// Between looks at what other processes did.
+const EVERY: Duration = Duration::from_secs(1);
+/// Between what is written down.
+const WRITE_EVERY: Duration = Duration::from_secs(10);
+/// A guest looks through a directory for at most this part of its time, and not more often than this.
+const LOOK_PART: u32 = 30;
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// What upkeep remembers.
+pub(crate) struct Upkeep {
+    program: &'static str,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How far each directory's list of drops was followed.
+    drops: Vec<u64>,
+    written: Option<Instant>,
+    look_next: Option<Instant>,
+}
+
+/// What a program has counted, as it is in a directory.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Written {
+    /// The program.
+    pub program: String,
+    /// When that was, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// What it knew of itself.
+    pub stats: Stats,
+    /// What more or less space would have brought.
+    pub advice: Vec<Advice>,
+}
+
+impl Upkeep {
+    pub(crate) fn new(program: &'static str) -> Upkeep {
+        Upkeep {
+            program,
+            state: Mutex::default(),
+        }
+    }
+}
+
+impl Cache {
+    /// Starts the thread that does it, until the tier is dropped.
+    pub(crate) fn keep_up(&self) {
+        if self.0.directories.is_empty() {
+            return;
+        }
+        // What was dropped before is not there.
+        self.0.follow_drops(true);
+        let tier = Arc::downgrade(&self.0);
+        let thread = std::thread::Builder::new().name("cache".into());
+        let spawned = thread.spawn(move || {
+            loop {
+                ambient::pause(EVERY);
+                let Some(tier) = tier.upgrade() else { return };
+                Cache(tier).upkeep();
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::warn!(%error, "the cache does not follow other processes");
+        }
+    }
+
+    /// Does now what is done once a second: takes over what other processes on the same directories wrote, pinned and
+    /// dropped.
+    pub fn upkeep(&self) {
+        let tier = &self.0;
+        let Some(first) = tier.directories.first() else {
+            return;
+        };
+        let rules = {
+            let mut rules = tier.rules.write();
+            let is_changed = rules.set_pins(first.layout().pins());
+            let rules = rules.clone();
+            if is_changed {
+                tier.directories
+                    .iter()
+                    .for_each(|directory| directory.repin(&rules));
+            }
+            rules
+        };
+        tier.follow_drops(false);
+        for directory in &tier.directories {
+            directory.take_over(&rules);
+        }
+        let now = ambient::now();
+        let is_due = |last: &mut Option<Instant>| last.is_none_or(|last| now >= last);
+        if first.layout().is_guest() && is_due(&mut tier.upkeep.state.lock().look_next) {
+            tier.directories
+                .iter()
+                .for_each(|directory| directory.look_again(&rules));
+            let took = ambient::since(now);
+            tier.upkeep.state.lock().look_next = Some(now + LOOK_EVERY.max(took * LOOK_PART));
+        }
+        if is_due(&mut tier.upkeep.state.lock().written) {
+            self.write_stats();
+        }
+    }
+
+    /// Writes down what was counted, for `weft cache`.
+    pub(crate) fn write_stats(&self) {
+        let Some(first) = self.0.directories.first() else {
+            return;
+        };
+        let written = Written {
+            program: self.0.upkeep.program.to_owned(),
+            at_ms: ambient::wall_ms(),
+            stats: self.stats(),
+            advice: self.advice(),
+        };
+        self.0.upkeep.state.lock().written = Some(ambient::now() + WRITE_EVERY);
+        let name = format!("stats.{}.json", self.0.upkeep.program);
+        let bytes = serde_json::to_vec(&written).unwrap_or_default();
+        if let Err(error) = first.layout().replace(&name, &bytes) {
+            tracing::debug!(%error, "the cache's counts are not written down");
+        }
+    }
+}
+
+impl Tier {
+    /// Follows what was dropped by others; or passes over it, where everything is new.
+    fn follow_drops(&self, pass_over: bool) {
+        for (index, directory) in self.directories.iter().enumerate() {
+            let mut state = self.upkeep.state.lock();
+            state.drops.resize(self.directories.len(), 0);
+            let (prefixes, end) = directory.layout().drops(state.drops[index]);
+            state.drops[index] = end;
+            drop(state);
+            if !pass_over {
+                for prefix in &prefixes {
+                    self.drop_below(prefix);
+                }
+            }
+        }
+    }
+}
