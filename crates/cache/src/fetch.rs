@@ -21,6 +21,15 @@ const FAILURES_MAX: u32 = 3;
 /// Wait after the first failure; doubled after each further one.
 const WAIT_FIRST: Duration = Duration::from_millis(100);
 
+/// A store that says nothing for so long has failed: nobody who waits for the same bytes should wait for ever.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// Waits for a store, but not for ever.
+pub(crate) async fn heard<T>(answer: impl Future<Output = Result<T, OriginError>>) -> Result<T, OriginError> {
+    let heard = tokio::time::timeout(SILENCE_MAX, answer).await;
+    heard.unwrap_or_else(|_| Err(OriginError::Passing(Arc::new(Silent))))
+}
+
 /// Runs a fetch to its end, whoever still waits for it. `begun` is an answer that is there already, and when it was
 /// asked for.
 pub(crate) async fn run(
@@ -46,8 +55,11 @@ pub(crate) async fn run(
         reading.gauge.note(bytes.end - bytes.start, took);
     }
     let blocks = blocks(&version, &flight, arrived);
-    for (key, pieces) in &blocks {
-        tier.memory.add(*key, &version.info, pieces);
+    // What is read once from front to back is of no use to memory.
+    if !reading.is_scan() {
+        for (key, pieces) in &blocks {
+            tier.memory.add(*key, &version.info, pieces);
+        }
     }
     // Readers go on; the flight stays where others find it until the disk has it, or has it waiting.
     flight.end(ended);
@@ -147,10 +159,10 @@ impl Filling<'_> {
             .checked_sub(range.start)
             .ok_or_else(|| elsewhere(self.at, &range))?;
         while self.at < self.end {
-            let Some(chunk) = body.next().await else {
+            let next = async { body.next().await.transpose() };
+            let Some(chunk) = heard(next).await? else {
                 return Err(OriginError::Passing(Arc::new(Short)));
             };
-            let chunk = chunk?;
             let skipped = skip.min(chunk.len() as u64);
             skip -= skipped;
             self.take(&chunk[skipped as usize..]);
@@ -183,6 +195,11 @@ fn elsewhere(at: u64, range: &std::ops::Range<u64>) -> OriginError {
         start: range.start,
     }))
 }
+
+/// No answer.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing came for {} s", SILENCE_MAX.as_secs())]
+struct Silent;
 
 /// An answer that ended before its end.
 #[derive(Debug, thiserror::Error)]

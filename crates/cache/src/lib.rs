@@ -35,5 +35,5 @@ pub use origin::{Answer, Cause, Description, Origin, OriginError, Validator};
 pub use settings::{Directory, Rule, Settings, SettingsError};
 pub use size::Size;
 pub use store::{CachedStore, StoreOrigin};
-pub use tier::{Cache, CachedOrigin, Got};
+pub use tier::{Cache, CachedOrigin, Got, resolve};
 pub use upkeep::Written;

@@ -73,8 +73,8 @@ impl Default for Settings {
     /// Memory that a laptop does not miss, and no disk.
     fn default() -> Settings {
         Settings {
-            memory_size_bytes: Size(128 << 20),
-            metadata_size_bytes: Size(16 << 20),
+            memory_size_bytes: Size(64 << 20),
+            metadata_size_bytes: Size(8 << 20),
             revalidate_seconds: 10,
             only_listed: false,
             directories: Vec::new(),

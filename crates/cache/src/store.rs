@@ -37,12 +37,9 @@ pub struct CachedStore {
 }
 
 impl CachedStore {
-    /// `root` is the store's address, such as `s3://bucket`: two stores with one root are one to the tier.
-    pub fn new(cache: &Cache, store: Arc<dyn ObjectStore>, root: &str, user: User) -> CachedStore {
-        let origin = StoreOrigin {
-            store: store.clone(),
-            root: root.to_owned(),
-        };
+    /// A store, read through the tier by a user.
+    pub fn new(cache: &Cache, origin: StoreOrigin, user: User) -> CachedStore {
+        let store = origin.store.clone();
         CachedStore {
             reads: cache.over(Arc::new(origin), user),
             store,
@@ -58,8 +55,10 @@ impl CachedStore {
 pub struct StoreOrigin {
     /// The store.
     pub store: Arc<dyn ObjectStore>,
-    /// Its address.
+    /// Its address, such as `s3://bucket`.
     pub root: String,
+    /// See [`Origin::endpoint`].
+    pub endpoint: String,
 }
 
 /// What a description keeps beside size and validator.
@@ -190,6 +189,10 @@ fn told(path: &str, error: OriginError) -> Error {
 impl Origin for StoreOrigin {
     fn root(&self) -> &str {
         &self.root
+    }
+
+    fn endpoint(&self) -> &str {
+        &self.endpoint
     }
 
     async fn describe(&self, path: &str) -> std::result::Result<Description, OriginError> {

@@ -473,7 +473,7 @@ impl CachedOrigin {
         }
         let is_new = tier.known.get(address).is_none();
         if let Some(first) = wanted.filter(|_| is_new).and_then(first_of) {
-            match self.0.origin.get(path, None, Some(first)).await {
+            match fetch::heard(self.0.origin.get(path, None, Some(first))).await {
                 Ok(answer) => return Ok(self.begun(path, treatment, answer, asked)),
                 // Nothing of it is there; its size says what to answer.
                 Err(OriginError::Range { .. }) => {}
@@ -481,7 +481,7 @@ impl CachedOrigin {
             }
         }
         add(&self.0.counts().checks, 1);
-        let description = self.0.origin.describe(path).await?;
+        let description = fetch::heard(self.0.origin.describe(path)).await?;
         Ok(Known {
             version: self.0.version(path, description, treatment),
             asked,
@@ -533,8 +533,11 @@ fn first_of(wanted: &GetRange) -> Option<GetRange> {
     }
 }
 
-/// The bytes that a range means.
-fn resolve(wanted: Option<&GetRange>, size_bytes: u64) -> Result<Range<u64>, OriginError> {
+/// The bytes of an object of this size that a range means.
+///
+/// # Errors
+/// [`OriginError::Range`] if there are none.
+pub fn resolve(wanted: Option<&GetRange>, size_bytes: u64) -> Result<Range<u64>, OriginError> {
     let beyond = Err(OriginError::Range { size_bytes });
     match wanted {
         None => Ok(0..size_bytes),

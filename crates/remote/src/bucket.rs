@@ -48,7 +48,7 @@ impl Bucket {
         match self.objects.head(path).await {
             Ok(meta) => Ok(Some(stat(&meta))),
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failure(error)),
+            Err(error) => Err(self.failure(&error)),
         }
     }
 
@@ -61,7 +61,7 @@ impl Bucket {
             .map_ok(|meta| (meta.location.clone(), stat(&meta)))
             .try_collect()
             .await
-            .map_err(|error| self.failure(error))?;
+            .map_err(|error| self.failure(&error))?;
         // Stores list in an order of their own; the caller relies on the order of names.
         found.sort_by(|a, b| a.0.as_ref().cmp(b.0.as_ref()));
         Ok(found)
@@ -73,7 +73,7 @@ impl Bucket {
             match self.objects.get(path).await {
                 Ok(answer) => Ok(Some(answer)),
                 Err(Error::NotFound { source, .. }) if !is_no_bucket(&with_causes(&*source)) => Ok(None),
-                Err(error) => Err(self.failure(error)),
+                Err(error) => Err(self.failure(&error)),
             }
         };
         let Some(answer) = patience.hear(asked).await? else {
@@ -100,14 +100,14 @@ impl Bucket {
     /// Names of the objects in a folder, without those of folders in it, in no order.
     pub(crate) async fn names(&self, folder: &Path) -> Result<Vec<String>, Failure> {
         let listed = self.objects.list_with_delimiter(Some(folder)).await;
-        let objects = listed.map_err(|error| self.failure(error))?.objects.into_iter();
+        let objects = listed.map_err(|error| self.failure(&error))?.objects.into_iter();
         let name = |meta: ObjectMeta| meta.location.filename().map(str::to_owned);
         Ok(objects.filter_map(name).collect())
     }
 
     /// Writes an object whole, in parts if it is large; each answer within the time of `patience`.
     pub(crate) async fn write(&self, path: &Path, bytes: &Bytes, patience: &Patience) -> Result<(), Failure> {
-        let said = |result: Result<_, Error>| result.map_err(|error| self.failure(error));
+        let said = |result: Result<_, Error>| result.map_err(|error| self.failure(&error));
         if bytes.len() <= PART_BYTES {
             let put = self.objects.put(path, bytes.clone().into());
             patience.hear(async { said(put.await.map(drop)) }).await?;
@@ -115,7 +115,7 @@ impl Bucket {
         }
         let begun = async {
             let upload = self.objects.put_multipart(path).await;
-            upload.map_err(|error| self.failure(error))
+            upload.map_err(|error| self.failure(&error))
         };
         let mut upload = patience.hear(begun).await?;
         let sent = async {
@@ -143,7 +143,7 @@ impl Bucket {
 
     async fn part_sent(&self, part: UploadPart, patience: &Patience) -> Result<(), Failure> {
         patience
-            .hear(async { part.await.map_err(|error| self.failure(error)) })
+            .hear(async { part.await.map_err(|error| self.failure(&error)) })
             .await
     }
 
@@ -160,16 +160,16 @@ impl Bucket {
                     || with_causes(&error).contains("status code: 501");
                 match is_unknown {
                     true => Err(Failure::lasting(ErrorKind::Unsupported, CONDITIONS_UNKNOWN)),
-                    false => Err(self.failure(error)),
+                    false => Err(self.failure(&error)),
                 }
             }
         }
     }
 
     /// Converts an error: whether it may pass, and its text.
-    fn failure(&self, error: Error) -> Failure {
+    pub(crate) fn failure(&self, error: &Error) -> Failure {
         match error {
-            Error::NotFound { ref source, .. } => {
+            Error::NotFound { source, .. } => {
                 let text = with_causes(&**source);
                 match is_no_bucket(&text) {
                     true => Failure::lasting(ErrorKind::NotFound, self.sentence(&text)),
@@ -182,7 +182,7 @@ impl Bucket {
             ),
             Error::Precondition { .. } => Failure::changed("412"),
             Error::Generic { source, .. } => {
-                let text = with_causes(&*source);
+                let text = with_causes(&**source);
                 // A listing has no error of its own for this.
                 if is_refused(&text) {
                     let told = format!("refused (403): {}; {}", self.refused, self.sentence(&text));
@@ -200,7 +200,7 @@ impl Bucket {
                     Failure::passing(text)
                 }
             }
-            other => Failure::lasting(ErrorKind::Other, self.sentence(&with_causes(&other))),
+            other => Failure::lasting(ErrorKind::Other, self.sentence(&with_causes(other))),
         }
     }
 
@@ -260,7 +260,7 @@ impl RangeSource for BucketObject {
             ..GetOptions::default()
         };
         let asked = self.bucket.objects.get_opts(&self.path, options).await;
-        let answer = asked.map_err(|error| self.bucket.failure(error))?;
+        let answer = asked.map_err(|error| self.bucket.failure(&error))?;
         let found = stat(&answer.meta);
         if found.size != self.seen.size {
             return Err(Failure::changed(format!(

@@ -16,6 +16,7 @@
 
 mod address;
 mod bucket;
+mod cached;
 mod download;
 mod failure;
 mod folder;

@@ -15,6 +15,8 @@ type ListedLater = BoxFuture<'static, Result<Option<ListedPage>, String>>;
 pub struct OwnStore {
     /// Its objects.
     pub objects: Arc<dyn ObjectStore>,
+    /// Whether other machines hold objects, so that what is read of them is worth keeping here.
+    pub is_far: bool,
     /// The SHA-256 that the store keeps for `bucket/name`; `None` if it cannot be read now.
     pub sha256: Arc<dyn Fn(String) -> BoxFuture<'static, Option<[u8; 32]>> + Send + Sync>,
     /// A page of the objects whose key begins with a text (`bucket/` and the beginning of a name) and comes after another one,

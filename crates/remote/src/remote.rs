@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use cache::{Cache, CachedStore, StoreOrigin, User};
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use object_store::ObjectStore;
@@ -14,6 +16,7 @@ use warc::Input;
 
 use crate::address::{Address, path};
 use crate::bucket::{Bucket, BucketObject};
+use crate::cached::CachedRanges;
 use crate::download::download;
 use crate::own_store::{Connect, OwnStore};
 use crate::reader::RangeReader;
@@ -26,6 +29,9 @@ use crate::{failure::Failure, s3};
 
 /// Parallel requests when many inputs are examined.
 const LOOKS_AT_ONCE: usize = 32;
+
+/// How long the end waits for the disks of the cache.
+const SETTLE_MAX: Duration = Duration::from_secs(5);
 
 /// Inputs of S3 stores, web servers and our own store. Cheap to clone and to make: threads and connections
 /// start with the first request.
@@ -41,6 +47,7 @@ pub(crate) struct Shared {
     s3: Mutex<HashMap<String, Arc<Bucket>>>,
     own: Mutex<Option<(Arc<Bucket>, OwnStore)>>,
     web: OnceLock<HttpClient>,
+    cache: OnceLock<Cache>,
 }
 
 /// The source of an address.
@@ -76,13 +83,32 @@ impl Remote {
                 s3: Mutex::default(),
                 own: Mutex::default(),
                 web: OnceLock::new(),
+                cache: OnceLock::new(),
             }),
             spawner: Arc::default(),
         }
     }
 
-    /// Closes the connection to our own store, if there is one. The next use connects again.
+    /// Reads inputs through a cache tier from now on. The first one given stays.
+    pub fn use_cache(&self, cache: Cache) {
+        // A second one is the same for whoever reads.
+        let _ = self.shared.cache.set(cache);
+    }
+
+    /// The cache tier, if inputs are read through one.
+    pub fn cache(&self) -> Option<&Cache> {
+        self.shared.cache.get()
+    }
+
+    /// Closes the connection to our own store, if there is one: the next use connects again. What was read is on the disks of
+    /// the cache then, or at least as much of it as they take within [`SETTLE_MAX`].
     pub fn close(&self) {
+        if let (Some(cache), Some(spawner)) = (self.cache().cloned(), self.spawner.get()) {
+            let settled = spawner.wait(async move { Ok(cache.settled(SETTLE_MAX).await) });
+            if !settled.unwrap_or(false) {
+                tracing::warn!("the cache's disks are slow: not everything that was read is kept");
+            }
+        }
         let own = self.shared.own.lock().take();
         if let Some((_, own)) = own {
             let closed = self.wait(|_| async move {
@@ -181,7 +207,16 @@ impl Remote {
                 s3::bucket_for_others(s3, &bucket, *retry, handle.clone())
             })
             .await?;
-            Ok(Arc::new(made) as Arc<dyn ObjectStore>)
+            let store: Arc<dyn ObjectStore> = Arc::new(made);
+            let Some(cache) = shared.cache.get() else {
+                return Ok(store);
+            };
+            let origin = StoreOrigin {
+                store,
+                root: format!("s3://{bucket}"),
+                endpoint: shared.endpoint().to_owned(),
+            };
+            Ok(Arc::new(CachedStore::new(cache, origin, User::Sql)) as Arc<dyn ObjectStore>)
         })
     }
 }
@@ -214,6 +249,18 @@ async fn with_digest(own: &OwnStore, name: &str, stat: Stat) -> Stat {
 impl Shared {
     pub(crate) fn retry(&self) -> Retry {
         self.settings.retry
+    }
+
+    /// What tells buckets of one name apart.
+    fn endpoint(&self) -> &str {
+        self.settings.s3.endpoint.as_deref().unwrap_or_default()
+    }
+
+    /// The tier for objects of a place.
+    fn cache_for(&self, own: Option<&OwnStore>) -> Option<&Cache> {
+        // What lies on disks of this machine gains nothing from being there twice.
+        let is_far = own.is_none_or(|own| own.is_far);
+        self.cache.get().filter(|_| is_far)
     }
 
     pub(crate) fn s3_settings(&self) -> &S3Settings {
@@ -325,6 +372,19 @@ impl Shared {
     ) -> io::Result<Arc<dyn Input>> {
         let retry = self.settings.retry;
         match self.place(&address).await? {
+            Place::Bucket { bucket, name, own } if self.cache_for(own.as_ref()).is_some() => {
+                let path = path(&name)?.to_string();
+                // Buckets of our own store are those of one store, wherever its nodes are.
+                let endpoint = if own.is_some() { "" } else { self.endpoint() };
+                let Some(cache) = self.cache.get() else {
+                    return Err(gone());
+                };
+                let ask =
+                    || CachedRanges::of_bucket(cache, bucket.clone(), endpoint, path.clone(), seen.as_ref());
+                let ranges = asked(retry, ask).await?;
+                let size = ranges.size_bytes();
+                Ok(Arc::new(RangeReader::new(Arc::new(ranges), size, retry, spawner)))
+            }
             Place::Bucket { bucket, name, .. } => {
                 let path = path(&name)?;
                 let seen = match seen {
@@ -336,6 +396,13 @@ impl Shared {
                 Ok(Arc::new(RangeReader::new(Arc::new(object), size, retry, spawner)))
             }
             Place::Web(file) => {
+                if let Some(cache) = self.cache_for(None) {
+                    let ask = || CachedRanges::of_web(cache, file.clone(), seen.as_ref());
+                    if let Some(ranges) = asked(retry, ask).await? {
+                        let size = ranges.size_bytes();
+                        return Ok(Arc::new(RangeReader::new(Arc::new(ranges), size, retry, spawner)));
+                    }
+                }
                 let found = asked(retry, || file.stat()).await?.ok_or_else(gone)?;
                 let ranges = WebRanges { file, seen: found };
                 if let Some(seen) = seen {

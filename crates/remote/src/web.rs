@@ -62,6 +62,21 @@ impl WebStat {
         self.tag.as_deref().filter(|tag| !tag.starts_with("W/"))
     }
 
+    /// What a server has to say of a version of which this is known.
+    pub(crate) fn expected(size_bytes: u64, tag: Option<String>, modified: Option<String>) -> WebStat {
+        WebStat {
+            size: Some(size_bytes),
+            tag,
+            modified,
+            ranges: true,
+        }
+    }
+
+    /// When the file was changed, in the server's words.
+    pub(crate) fn modified(&self) -> Option<&str> {
+        self.modified.as_deref()
+    }
+
     /// Compares with the description in another answer about the same file.
     fn check(&self, other: &WebStat) -> Result<(), Failure> {
         let pairs = [

@@ -89,6 +89,7 @@ impl RemoteInputs {
 async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
     let place = given.map_or_else(which_store::of_environment, Ok);
     let place = place.map_err(|error| error.to_string())?;
+    let is_far = !matches!(place, ConnectSettings::Volumes(_));
     let connection = connect(place).await.map_err(|error| error.to_string())?;
     let store = connection.store();
     let objects = Arc::new(store.object_store_of_all());
@@ -96,6 +97,7 @@ async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
     let listed = store.clone();
     Ok(OwnStore {
         objects,
+        is_far,
         list: Arc::new(move |prefix, after| page_of(listed.clone(), prefix, after).boxed()),
         sha256: Arc::new(move |name| {
             let store = store.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cache::{Cache, CachedStore, Settings, User};
+use cache::{Cache, CachedStore, Settings, StoreOrigin, User};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, integration};
@@ -10,7 +10,12 @@ use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, integratio
 fn store() -> (Arc<InMemory>, CachedStore) {
     let below = Arc::new(InMemory::new());
     let cache = Cache::open(&Settings::default(), "test").unwrap();
-    let store = CachedStore::new(&cache, below.clone(), "test://memory", User::Sql);
+    let origin = StoreOrigin {
+        store: below.clone(),
+        root: "test://memory".into(),
+        endpoint: String::new(),
+    };
+    let store = CachedStore::new(&cache, origin, User::Sql);
     (below, store)
 }
 

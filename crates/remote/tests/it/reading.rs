@@ -36,6 +36,7 @@ pub(crate) fn with_store(objects: Arc<dyn ObjectStore>) -> Remote {
     Remote::with_store(settings(), move || {
         let objects = objects.clone();
         let store = OwnStore {
+            is_far: true,
             objects,
             sha256: Arc::new(|name| async move { (name == "b/kept").then_some([7; 32]) }.boxed()),
             list: Arc::new(|_, _| async { Err("it does not list".to_owned()) }.boxed()),
@@ -65,8 +66,21 @@ pub(crate) fn read_all(input: &dyn Input, piece_bytes: usize) -> std::io::Result
     }
 }
 
-/// Checks that the input at `address` returns `content`, from front to back and at random.
-fn check(remote: &Remote, address: &str, content: &[u8]) {
+/// A remote that reads through a cache tier, or does not.
+pub(crate) fn cached(remote: Remote, is_cached: bool) -> Remote {
+    if is_cached {
+        remote.use_cache(cache::Cache::open(&cache::Settings::default(), "test").unwrap());
+    }
+    remote
+}
+
+/// Checks that the input at `address` returns `content`, from front to back and at random, with and without a cache.
+fn check(remote: impl Fn() -> Remote, address: &str, content: &[u8]) {
+    check_one(&cached(remote(), false), address, content);
+    check_one(&cached(remote(), true), address, content);
+}
+
+fn check_one(remote: &Remote, address: &str, content: &[u8]) {
     let stat = remote.stat(&[address]).pop().unwrap().unwrap().unwrap();
     let input = remote.open(address, Some(&stat)).unwrap();
     assert_eq!(input.size().unwrap(), content.len() as u64);
@@ -97,7 +111,8 @@ fn web_servers_give_what_they_have() {
         let content = content(bytes);
         for manner in [Manner::Ranges, Manner::NoTag, Manner::NoRanges] {
             let web = Web::start(&content, manner);
-            check(&Remote::new(settings()), &web.url("/file?x=[y]"), &content);
+            check(|| Remote::new(settings()), &web.url("/file?x=[y]"), &content);
+            check(|| Remote::new(settings()), &web.url("/file"), &content);
         }
     }
 }
@@ -113,7 +128,7 @@ fn stores_give_what_they_have() {
         for bytes in [0, 1, 65_536, 65_537, 3_000_000] {
             let content = content(bytes);
             put(&objects, "b/x y/z", &content);
-            check(&with_store(objects.clone()), "store://b/x y/z", &content);
+            check(|| with_store(objects.clone()), "store://b/x y/z", &content);
         }
     }
 }
@@ -144,4 +159,29 @@ fn reading_on_fetches_ahead_and_stopping_stops() {
         assert!(last - first < remote::READ_AHEAD_BYTES / 2, "{log:?}");
         reached = last + 1;
     }
+}
+
+#[test]
+fn what_was_read_is_not_asked_for_again() {
+    let content = content(3_000_000);
+    let web = Web::start(&content, Manner::Ranges);
+    let remote = cached(Remote::new(settings()), true);
+    let read = || read_all(&*remote.open(&web.url("/file"), None).unwrap(), 256 << 10).unwrap();
+    assert!(read() == content);
+    assert!(web.log().len() > 1);
+    assert!(read() == content);
+    assert_eq!(
+        web.log(),
+        [""; 0],
+        "within the bound even its description is known"
+    );
+    // Another version: found out by what it is asked for, within the bound of 10 s.
+    let loaded = remote.cache().unwrap().stats();
+    assert!(
+        loaded
+            .users
+            .iter()
+            .any(|row| row.user == "records" && row.stats.memory_bytes >= 3_000_000),
+        "{loaded:?}"
+    );
 }

@@ -4,15 +4,24 @@ use std::io::ErrorKind;
 
 use remote::Remote;
 
-use crate::reading::{content, read_all, settings};
+use crate::reading::{cached, content, read_all, settings};
 use crate::web::Trouble::{Changed, Cut, Status};
 use crate::web::{Manner, Web};
 
 /// Reads all of a 1 MB file, with these failures after it was opened.
 fn read_with(troubles: &[crate::web::Trouble], manner: Manner) -> (std::io::Result<()>, Vec<String>) {
+    read_through(troubles, manner, false)
+}
+
+/// The same with a cache, or without.
+fn read_through(
+    troubles: &[crate::web::Trouble],
+    manner: Manner,
+    is_cached: bool,
+) -> (std::io::Result<()>, Vec<String>) {
     let content = content(1_000_000);
     let web = Web::start(&content, manner);
-    let remote = Remote::new(settings());
+    let remote = cached(Remote::new(settings()), is_cached);
     let stat = remote.stat(&[&web.url("/file")]).pop().unwrap().unwrap();
     web.log();
     let read = if manner == Manner::Ranges {
@@ -32,8 +41,10 @@ fn read_with(troubles: &[crate::web::Trouble], manner: Manner) -> (std::io::Resu
 #[test]
 fn answers_of_trouble_are_asked_for_again() {
     let troubles = [Status(503), Status(500), Status(429), Status(503), Cut(0)];
-    let (read, _) = read_with(&troubles, Manner::Ranges);
-    read.unwrap();
+    for is_cached in [false, true] {
+        let (read, _) = read_through(&troubles, Manner::Ranges, is_cached);
+        read.unwrap();
+    }
     let (read, _) = read_with(&troubles, Manner::NoRanges);
     read.unwrap();
 }
@@ -72,13 +83,15 @@ fn a_changed_file_is_an_error_and_no_mixture() {
         &[Cut(70_000), Changed],
         &[Cut(9), Cut(9), Changed],
     ] {
-        let (read, _) = read_with(troubles, Manner::Ranges);
-        let error = read.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidData);
-        assert!(
-            error.to_string().contains("changed since it was opened"),
-            "{error}"
-        );
+        for is_cached in [false, true] {
+            let (read, _) = read_through(troubles, Manner::Ranges, is_cached);
+            let error = read.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidData);
+            assert!(
+                error.to_string().contains("changed since it was opened"),
+                "{error}"
+            );
+        }
     }
     // The file may also change between two requests for its description.
     let web = Web::start(b"content", Manner::Ranges);

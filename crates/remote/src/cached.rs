@@ -1,0 +1,295 @@
+//! Inputs through the cache tier.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cache::{Cache, CachedOrigin, Description, Origin, OriginError, StoreOrigin, User, Validator};
+use futures_util::{StreamExt, TryStreamExt};
+use object_store::{Error, GetRange};
+use url::Url;
+
+use crate::bucket::Bucket;
+use crate::failure::Failure;
+use crate::range_source::{Body, RangeSource};
+use crate::stat::Stat;
+use crate::web::{WebFile, WebRanges, WebStat};
+
+/// An object in one version, read through the tier.
+pub(crate) struct CachedRanges {
+    through: CachedOrigin,
+    path: String,
+    description: Arc<Description>,
+    /// For errors of the store below; none for a web server, whose errors tell themselves.
+    bucket: Option<Arc<Bucket>>,
+}
+
+impl CachedRanges {
+    /// An object of a bucket: in the version that was seen, or the one that is there now.
+    pub(crate) async fn of_bucket(
+        cache: &Cache,
+        bucket: Arc<Bucket>,
+        endpoint: &str,
+        path: String,
+        seen: Option<&Stat>,
+    ) -> Result<CachedRanges, Failure> {
+        let origin = StoreOrigin {
+            store: bucket.objects.clone(),
+            // `s3://bucket/` and `store://`: what comes before the slash that a path follows.
+            root: bucket.root.strip_suffix('/').unwrap_or(&bucket.root).to_owned(),
+            endpoint: endpoint.to_owned(),
+        };
+        CachedRanges::new(cache, Arc::new(origin), Some(bucket), path, seen).await
+    }
+
+    /// A file of a web server; `None` if the tier cannot read it: then it is read without.
+    pub(crate) async fn of_web(
+        cache: &Cache,
+        file: WebFile,
+        seen: Option<&Stat>,
+    ) -> Result<Option<CachedRanges>, Failure> {
+        let Some((origin, path)) = WebOrigin::of(file) else {
+            return Ok(None);
+        };
+        match CachedRanges::new(cache, Arc::new(origin), None, path, seen).await {
+            Err(Failure::Final(error)) if error.kind() == ErrorKind::Unsupported => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    async fn new(
+        cache: &Cache,
+        origin: Arc<dyn Origin>,
+        bucket: Option<Arc<Bucket>>,
+        path: String,
+        seen: Option<&Stat>,
+    ) -> Result<CachedRanges, Failure> {
+        // What was examined before it is opened is loaded from front to back.
+        let user = if seen.is_some() {
+            User::Inputs
+        } else {
+            User::Records
+        };
+        let through = cache.over(origin, user);
+        let told = |error: OriginError| failure(bucket.as_deref(), error);
+        // A bucket's object needs no question: what was seen says all. A server may give no ranges.
+        let of_seen = seen.filter(|_| bucket.is_some()).and_then(described);
+        let description = match of_seen {
+            Some(description) => Arc::new(description),
+            None => {
+                let description = through.describe(&path).await.map_err(&told)?;
+                match seen.is_none_or(|seen| is_of(&description, seen)) {
+                    true => description,
+                    false => {
+                        // What was seen is newer than what is known here, or another one has come since.
+                        through.forget(&path);
+                        through.describe(&path).await.map_err(&told)?
+                    }
+                }
+            }
+        };
+        if seen.is_some_and(|seen| !is_of(&description, seen)) {
+            return Err(Failure::changed("another one is there"));
+        }
+        Ok(CachedRanges {
+            through,
+            path,
+            description,
+            bucket,
+        })
+    }
+
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.description.size_bytes
+    }
+}
+
+/// Whether a version may be the one that was seen.
+fn is_of(description: &Description, seen: &Stat) -> bool {
+    let tag = match &description.validator {
+        Validator::Tag(tag) if !tag.starts_with(MODIFIED) => Some(tag),
+        _ => None,
+    };
+    let same_tag = tag.is_none() || seen.validator.is_none() || seen.validator.as_ref() == tag;
+    // A size of 0 is one that was not told.
+    same_tag && (seen.size == description.size_bytes || seen.size == 0)
+}
+
+/// The version that was seen, if it can be told from others.
+fn described(seen: &Stat) -> Option<Description> {
+    let tag = seen.validator.clone()?;
+    Some(Description {
+        size_bytes: seen.size,
+        validator: Validator::Tag(tag),
+        beside: Default::default(),
+    })
+}
+
+#[async_trait]
+impl RangeSource for CachedRanges {
+    async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
+        let wanted = Some(GetRange::Bounded(start..end));
+        let got = self
+            .through
+            .get_version(&self.path, &self.description, wanted)
+            .await;
+        let bucket = self.bucket.clone();
+        let told = move |error| failure(bucket.as_deref(), error);
+        let got = got.map_err(&told)?;
+        Ok(got.body.map_err(told).boxed())
+    }
+}
+
+/// An error of the tier as the readers of inputs take it.
+fn failure(bucket: Option<&Bucket>, error: OriginError) -> Failure {
+    match error {
+        OriginError::Changed => Failure::changed("another one is there"),
+        OriginError::Range { size_bytes } => Failure::changed(format!("it has {size_bytes} bytes now")),
+        OriginError::Missing(cause) | OriginError::Lasting(cause) | OriginError::Passing(cause) => {
+            let of_store = cause.downcast_ref::<Error>();
+            if let (Some(bucket), Some(error)) = (bucket, of_store) {
+                return bucket.failure(error);
+            }
+            match cause.downcast_ref::<Said>() {
+                Some(said) if said.passes => Failure::passing(&said.text),
+                Some(said) => Failure::lasting(said.kind, said.text.clone()),
+                None => Failure::passing(cause),
+            }
+        }
+    }
+}
+
+/// A failure of a web server, on its way through the tier.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Said {
+    kind: ErrorKind,
+    text: String,
+    passes: bool,
+}
+
+fn said(failure: Failure) -> OriginError {
+    let (said, wrap): (Said, fn(cache::Cause) -> OriginError) = match failure {
+        Failure::Passing(text, _) => (
+            Said {
+                kind: ErrorKind::Other,
+                text,
+                passes: true,
+            },
+            OriginError::Passing,
+        ),
+        Failure::Final(error) if error.kind() == ErrorKind::InvalidData => return OriginError::Changed,
+        Failure::Final(error) => (
+            Said {
+                kind: error.kind(),
+                text: error.to_string(),
+                passes: false,
+            },
+            match error.kind() {
+                ErrorKind::NotFound => OriginError::Missing,
+                _ => OriginError::Lasting,
+            },
+        ),
+    };
+    wrap(Arc::new(said))
+}
+
+/// Files of one web server. A path is what follows the slash behind its name.
+struct WebOrigin {
+    file: WebFile,
+    root: String,
+}
+
+/// What a validator begins with that is a time, in the server's words.
+const MODIFIED: &str = "Last-Modified: ";
+
+impl WebOrigin {
+    /// `None` for an address that may not be written down: one with a query may be signed, and is a secret then.
+    fn of(file: WebFile) -> Option<(WebOrigin, String)> {
+        let url = Url::parse(&file.address).ok()?;
+        let is_plain = url.query().is_none() && url.username().is_empty() && url.password().is_none();
+        let root = url.origin().ascii_serialization();
+        let path = url.path().trim_start_matches('/').to_owned();
+        is_plain.then_some((WebOrigin { file, root }, path))
+    }
+
+    fn at(&self, path: &str) -> WebFile {
+        WebFile {
+            client: self.file.client.clone(),
+            address: format!("{}/{path}", self.root),
+        }
+    }
+
+    async fn seen(&self, path: &str) -> Result<(WebStat, Description), OriginError> {
+        let stat = self.at(path).stat().await.map_err(said)?;
+        let gone = || Failure::lasting(ErrorKind::NotFound, "no such input (404)");
+        let stat = stat.ok_or_else(gone).map_err(said)?;
+        let description = version(&stat).ok_or_else(|| {
+            let what = "this server gives no ranges, or nothing that tells versions";
+            said(Failure::lasting(ErrorKind::Unsupported, what))
+        })?;
+        Ok((stat, description))
+    }
+}
+
+fn version(stat: &WebStat) -> Option<Description> {
+    let tag = stat.stat().validator;
+    let modified = || Some(format!("{MODIFIED}{}", stat.modified()?));
+    Some(Description {
+        size_bytes: stat.size.filter(|_| stat.ranges)?,
+        validator: Validator::Tag(tag.or_else(modified)?),
+        beside: Default::default(),
+    })
+}
+
+/// What a server has to say of a version that is expected.
+fn expected_of(description: &Description) -> WebStat {
+    let Description {
+        size_bytes,
+        validator,
+        ..
+    } = description;
+    let tag = match validator {
+        Validator::Tag(tag) => tag.as_str(),
+        Validator::Modified(_) => "",
+    };
+    match tag.strip_prefix(MODIFIED) {
+        Some(modified) => WebStat::expected(*size_bytes, None, Some(modified.to_owned())),
+        None => WebStat::expected(*size_bytes, Some(tag.to_owned()), None),
+    }
+}
+
+#[async_trait]
+impl Origin for WebOrigin {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
+    async fn describe(&self, path: &str) -> Result<Description, OriginError> {
+        Ok(self.seen(path).await?.1)
+    }
+
+    async fn get(
+        &self,
+        path: &str,
+        expected: Option<&Description>,
+        wanted: Option<GetRange>,
+    ) -> Result<cache::Answer, OriginError> {
+        let (seen, description) = match expected {
+            Some(expected) => (expected_of(expected), expected.clone()),
+            // What a range is of is told with it: it has to be known first what it is to be of.
+            None => self.seen(path).await?,
+        };
+        let range = cache::resolve(wanted.as_ref(), description.size_bytes)?;
+        let ranges = WebRanges {
+            file: self.at(path),
+            seen,
+        };
+        let body = ranges.get(range.start, range.end).await.map_err(said)?;
+        Ok(cache::Answer {
+            description,
+            range,
+            body: body.map_err(said).boxed(),
+        })
+    }
+}
