@@ -317,6 +317,20 @@ impl Layout {
         fs::rename(beside, self.root.join(name))
     }
 
+    /// What programs have written down of themselves.
+    pub(crate) fn stats_files(&self) -> Vec<Vec<u8>> {
+        let is_stats = |entry: &fs::DirEntry| {
+            let name = entry.file_name();
+            name.to_str()
+                .is_some_and(|name| name.starts_with("stats.") && name.ends_with(".json"))
+        };
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        entries
+            .filter(is_stats)
+            .filter_map(|entry| fs::read(entry.path()).ok())
+            .collect()
+    }
+
     /// Tells all processes that what begins with this prefix is dropped.
     pub(crate) fn tell_drop(&self, prefix: &str) -> io::Result<()> {
         self.append(DROPS, prefix)

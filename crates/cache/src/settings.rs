@@ -4,9 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::size::Size;
+
+/// The name of the settings file in an archive.
+pub const SETTINGS_FILE: &str = "cache.toml";
 
 /// What the tier may use, and which rules hold.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -44,7 +47,7 @@ pub struct Directory {
 }
 
 /// What holds for a prefix of addresses.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rule {
     /// Beginning of addresses, such as `s3://bucket/warehouse/links/`.
@@ -174,5 +177,79 @@ impl Settings {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Settings, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(SETTINGS_FILE);
+        std::fs::write(&path, text).unwrap();
+        let read = Settings::read(&path).map_err(|error| error.to_string());
+        read.map(|mut settings| {
+            for directory in &mut settings.directories {
+                directory.path = directory.path.strip_prefix(dir.path()).unwrap().to_owned();
+            }
+            settings
+        })
+    }
+
+    #[test]
+    fn settings_are_read() {
+        let settings = read(
+            r#"
+            memory_size_bytes = "1 GiB"
+            metadata_size_bytes = 1000
+            only_listed = true
+            [[directory]]
+            path = "ssd"
+            quota_bytes = "2 GiB"
+            [[rule]]
+            prefix = "s3://b/t/"
+            pin = true
+            ttl_seconds = 60
+            "#,
+        )
+        .unwrap();
+        assert_eq!(
+            (settings.memory_size_bytes, settings.metadata_size_bytes),
+            (Size(1 << 30), Size(1000))
+        );
+        assert_eq!((settings.revalidate_seconds, settings.only_listed), (10, true));
+        let directory = &settings.directories[0];
+        assert_eq!(
+            (directory.path.to_str(), directory.quota_bytes),
+            (Some("ssd"), Size(2 << 30))
+        );
+        assert!(settings.rules[0].pin && settings.rules[0].ttl_seconds == Some(60));
+        let missing = Settings::read(Path::new("/nothing/is/here.toml")).unwrap();
+        assert_eq!(missing, Settings::default());
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_said() {
+        let check = |text: &str, said: &str| {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        };
+        check("memory = 3", "unknown field `memory`");
+        check("memory_size_bytes = \"much\"", "memory_size_bytes");
+        check("memory_size_bytes = 1\nmetadata_size_bytes = 2", "cannot be more");
+        check("[[rule]]\npin = true", "needs a prefix");
+        check(
+            "[[rule]]\nprefix = \"s3://a/\"\n[[rule]]\nprefix = \"s3://a/\"",
+            "two rules",
+        );
+        check(
+            "[[rule]]\nprefix = \"s3://a/\"\ncache = false\npin = true",
+            "keeps nothing",
+        );
+        check(
+            "[[directory]]\npath = \"a\"\n[[directory]]\npath = \"a\"",
+            "two directories",
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The tier: memory over disks under reads of stores.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,7 +79,7 @@ pub struct Got {
 }
 
 impl Cache {
-    /// Opens a tier with its directories, for a program of this name. A directory that cannot be used is left out, with a
+    /// Opens a tier with its directories, for a program of this name (none for one that reads nothing, whose counts say nothing). A directory that cannot be used is left out, with a
     /// warning: the cache is never why something does not start.
     ///
     /// # Errors
@@ -132,6 +133,22 @@ impl Cache {
         }));
         cache.keep_up();
         Ok(cache)
+    }
+
+    /// Opens a tier with the settings of a file, for a program that reads through it if it can: what is wrong is a warning, and
+    /// then there is none. With `in_memory_alone` nothing is written to disks.
+    pub fn open_if_possible(file: &Path, program: &'static str, in_memory_alone: bool) -> Option<Cache> {
+        let opened = Settings::read(file)
+            .map_err(|error| error.to_string())
+            .and_then(|mut settings| {
+                if in_memory_alone {
+                    settings.directories.clear();
+                }
+                Cache::open(&settings, program).map_err(|error| error.to_string())
+            });
+        opened
+            .inspect_err(|error| tracing::warn!(error, "everything is read without a cache"))
+            .ok()
     }
 
     /// A store, read through this tier by a user.

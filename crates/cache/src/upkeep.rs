@@ -112,6 +112,22 @@ impl Cache {
         }
     }
 
+    /// What programs on the same directories have counted, as they wrote it down last.
+    pub fn written(&self) -> Vec<Written> {
+        let Some(first) = self.0.directories.first() else {
+            return Vec::new();
+        };
+        let read = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok();
+        let mut all: Vec<Written> = first
+            .layout()
+            .stats_files()
+            .into_iter()
+            .filter_map(read)
+            .collect();
+        all.sort_by(|a, b| a.program.cmp(&b.program));
+        all
+    }
+
     /// Writes down what was counted, for `weft cache`.
     pub(crate) fn write_stats(&self) {
         let Some(first) = self.0.directories.first() else {

@@ -47,8 +47,12 @@ pub(crate) struct Shared {
     s3: Mutex<HashMap<String, Arc<Bucket>>>,
     own: Mutex<Option<(Arc<Bucket>, OwnStore)>>,
     web: OnceLock<HttpClient>,
-    cache: OnceLock<Cache>,
+    cache: OnceLock<Option<Cache>>,
+    open_cache: OnceLock<Box<OpenCache>>,
 }
+
+/// Opens the cache tier, when it is first needed.
+type OpenCache = dyn Fn() -> Option<Cache> + Send + Sync;
 
 /// The source of an address.
 enum Place {
@@ -84,26 +88,28 @@ impl Remote {
                 own: Mutex::default(),
                 web: OnceLock::new(),
                 cache: OnceLock::new(),
+                open_cache: OnceLock::new(),
             }),
             spawner: Arc::default(),
         }
     }
 
-    /// Reads inputs through a cache tier from now on. The first one given stays.
-    pub fn use_cache(&self, cache: Cache) {
+    /// Reads inputs and tables through a cache tier, which `open` opens when it is first needed. The first one given stays.
+    pub fn use_cache(&self, open: impl Fn() -> Option<Cache> + Send + Sync + 'static) {
         // A second one is the same for whoever reads.
-        let _ = self.shared.cache.set(cache);
+        let _ = self.shared.open_cache.set(Box::new(open));
     }
 
-    /// The cache tier, if inputs are read through one.
+    /// The cache tier, if there is one.
     pub fn cache(&self) -> Option<&Cache> {
-        self.shared.cache.get()
+        self.shared.cache()
     }
 
     /// Closes the connection to our own store, if there is one: the next use connects again. What was read is on the disks of
     /// the cache then, or at least as much of it as they take within [`SETTLE_MAX`].
     pub fn close(&self) {
-        if let (Some(cache), Some(spawner)) = (self.cache().cloned(), self.spawner.get()) {
+        let opened = self.shared.cache.get().cloned().flatten();
+        if let (Some(cache), Some(spawner)) = (opened, self.spawner.get()) {
             let settled = spawner.wait(async move { Ok(cache.settled(SETTLE_MAX).await) });
             if !settled.unwrap_or(false) {
                 tracing::warn!("the cache's disks are slow: not everything that was read is kept");
@@ -208,7 +214,7 @@ impl Remote {
             })
             .await?;
             let store: Arc<dyn ObjectStore> = Arc::new(made);
-            let Some(cache) = shared.cache.get() else {
+            let Some(cache) = shared.cache() else {
                 return Ok(store);
             };
             let origin = StoreOrigin {
@@ -256,11 +262,16 @@ impl Shared {
         self.settings.s3.endpoint.as_deref().unwrap_or_default()
     }
 
+    fn cache(&self) -> Option<&Cache> {
+        let open = self.open_cache.get()?;
+        self.cache.get_or_init(open).as_ref()
+    }
+
     /// The tier for objects of a place.
     fn cache_for(&self, own: Option<&OwnStore>) -> Option<&Cache> {
         // What lies on disks of this machine gains nothing from being there twice.
         let is_far = own.is_none_or(|own| own.is_far);
-        self.cache.get().filter(|_| is_far)
+        self.cache().filter(|_| is_far)
     }
 
     pub(crate) fn s3_settings(&self) -> &S3Settings {
@@ -372,13 +383,10 @@ impl Shared {
     ) -> io::Result<Arc<dyn Input>> {
         let retry = self.settings.retry;
         match self.place(&address).await? {
-            Place::Bucket { bucket, name, own } if self.cache_for(own.as_ref()).is_some() => {
+            Place::Bucket { bucket, name, own } if let Some(cache) = self.cache_for(own.as_ref()) => {
                 let path = path(&name)?.to_string();
                 // Buckets of our own store are those of one store, wherever its nodes are.
                 let endpoint = if own.is_some() { "" } else { self.endpoint() };
-                let Some(cache) = self.cache.get() else {
-                    return Err(gone());
-                };
                 let ask =
                     || CachedRanges::of_bucket(cache, bucket.clone(), endpoint, path.clone(), seen.as_ref());
                 let ranges = asked(retry, ask).await?;

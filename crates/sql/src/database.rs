@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use archive::Cut;
 use archive::question::{DumpRange, View};
 use async_trait::async_trait;
+use cache::Cache;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::memory::{MemoryCatalogProvider, MemoryCatalogProviderList};
@@ -61,15 +62,22 @@ pub struct Settings {
     pub facts: Option<String>,
     /// For facts in an S3 store.
     pub s3: S3Settings,
+    /// The settings file of the cache through which such facts are read (`cache.toml`); they are read without one if absent.
+    pub cache: Option<PathBuf>,
 }
 
 impl Settings {
     /// The stores that tables may be in.
     pub(crate) fn remote(&self) -> Remote {
-        Remote::new(remote::Settings {
+        let remote = Remote::new(remote::Settings {
             s3: self.s3.clone(),
             ..remote::Settings::default()
-        })
+        });
+        if let Some(file) = self.cache.clone() {
+            let in_memory_alone = self.read_only;
+            remote.use_cache(move || Cache::open_if_possible(&file, "weft-sql", in_memory_alone));
+        }
+        remote
     }
 }
 
@@ -150,6 +158,13 @@ impl Answer {
 fn time_limit(limit: Duration) -> SqlError {
     SqlError::TimeLimit {
         seconds: limit.as_secs(),
+    }
+}
+
+impl Drop for Database {
+    /// What was read of a store is on the disks of the cache before the program ends.
+    fn drop(&mut self) {
+        self.remote.close();
     }
 }
 

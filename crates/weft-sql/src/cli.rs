@@ -196,18 +196,22 @@ impl std::error::Error for WrongUse {}
 impl Global {
     /// The archive, as a database.
     pub(crate) fn database(&self) -> anyhow::Result<Database> {
-        let dir = self
-            .archive
-            .clone()
-            .unwrap_or_else(|| PathBuf::from("./weft-archive"));
+        let dir = self.dir();
         if dir.is_file() {
             return Err(WrongUse(format!("{} is a file; an archive is a directory", dir.display())).into());
         }
         Ok(Database::new(&dir, &self.settings())?)
     }
 
+    fn dir(&self) -> PathBuf {
+        self.archive
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("./weft-archive"))
+    }
+
     pub(crate) fn settings(&self) -> Settings {
         let mut settings = Settings::default();
+        settings.cache = Some(self.dir().join(cache::SETTINGS_FILE));
         settings.memory_size_bytes = self.memory;
         settings.threads = self.threads;
         settings.read_only = self.read_only;

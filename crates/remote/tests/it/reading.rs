@@ -69,7 +69,7 @@ pub(crate) fn read_all(input: &dyn Input, piece_bytes: usize) -> std::io::Result
 /// A remote that reads through a cache tier, or does not.
 pub(crate) fn cached(remote: Remote, is_cached: bool) -> Remote {
     if is_cached {
-        remote.use_cache(cache::Cache::open(&cache::Settings::default(), "test").unwrap());
+        remote.use_cache(|| Some(cache::Cache::open(&cache::Settings::default(), "test").unwrap()));
     }
     remote
 }
