@@ -5,6 +5,7 @@ mod boto3;
 mod bytes;
 mod clients;
 mod connections;
+mod gateway;
 mod log;
 mod object_store_client;
 mod sign;
