@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cache::Cache;
 use count::Operations;
 use door::{Door, Hosts, Patience};
 use listen::{Port, Security, Terms};
@@ -94,12 +95,16 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
     start(settings, Some(store), service).await
 }
 
-/// Serves what a store elsewhere has: a gateway before its S3 interface.
+/// Serves what a store elsewhere has: a gateway before its S3 interface, which reads through `cache`.
 ///
 /// # Errors
 /// [`ServeError`]; nothing is left running then.
-pub async fn serve_gateway(settings: Settings, gateway: GatewaySettings) -> Result<Running, ServeError> {
-    start(settings, None, move |keys| of_gateway(&gateway, keys)).await
+pub async fn serve_gateway(
+    settings: Settings,
+    gateway: GatewaySettings,
+    cache: Cache,
+) -> Result<Running, ServeError> {
+    start(settings, None, move |keys| of_gateway(&gateway, cache, keys)).await
 }
 
 /// Starts to serve what answers with the given keys. CORS follows the rules of the buckets of `store`, if there is one.
@@ -179,8 +184,8 @@ fn of_face(store: Store, keys: Arc<Keys>, body_bytes_max: u64, version_2: bool) 
     built(builder, keys)
 }
 
-fn of_gateway(settings: &GatewaySettings, keys: Arc<Keys>) -> Result<S3Service, GatewayError> {
-    let gateway = Gateway::new(settings, keys.clone(), XML_BYTES_MAX)?;
+fn of_gateway(settings: &GatewaySettings, cache: Cache, keys: Arc<Keys>) -> Result<S3Service, GatewayError> {
+    let gateway = Gateway::new(settings, cache, keys.clone(), XML_BYTES_MAX)?;
     let mut builder = S3ServiceBuilder::new(NoOperations);
     builder.set_route(gateway);
     Ok(built(builder, keys))

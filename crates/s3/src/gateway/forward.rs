@@ -115,15 +115,15 @@ pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> S3
 
 /// An answer with the client's names, if it is a document that has any.
 pub(crate) async fn renamed(answer: Response<Incoming>, route: &Route) -> S3Result<S3Response<Body>> {
-    let kind = answer.headers().get(CONTENT_TYPE);
-    let is_xml = kind.is_some_and(|kind| {
-        let kind = kind.as_bytes();
-        kind.starts_with(b"application/xml") || kind.starts_with(b"text/xml")
-    });
-    if !route.renames() || !is_xml {
+    if !route.renames() || !is_xml(answer.headers()) {
         return Ok(unchanged(answer));
     }
     edited(answer, |document| documents::rename(document, route)).await
+}
+
+fn is_xml(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.is_some_and(|kind| kind.starts_with(b"application/xml") || kind.starts_with(b"text/xml"))
 }
 
 /// An answer whose document is changed.
@@ -132,21 +132,48 @@ pub(crate) async fn edited(
     edit: impl FnOnce(&[u8]) -> Result<Vec<u8>, documents::Malformed>,
 ) -> S3Result<S3Response<Body>> {
     let (head, body) = answer.into_parts();
-    let broken =
-        |error: &dyn std::fmt::Display| fault("ServiceUnavailable", format!("the upstream: {error}"));
     let document = Limited::new(Download::new(body), DOCUMENT_BYTES_MAX)
         .collect()
         .await;
-    let document = document.map_err(|error| broken(&error))?.to_bytes();
-    let edited = match document.is_empty() {
-        true => document,
-        false => Bytes::from(edit(&document).map_err(|error| broken(&error))?),
-    };
-    let mut headers = headers::of_answer(&head.headers);
-    if headers.contains_key(CONTENT_LENGTH) && !edited.is_empty() {
+    let document = document.map_err(|error| unreadable(&error))?.to_bytes();
+    let headers = headers::of_answer(&head.headers);
+    replaced(head.status, headers, &document, edit)
+}
+
+/// An answer that is in memory, with the client's names.
+pub(crate) fn renamed_whole(
+    status: StatusCode,
+    headers: HeaderMap,
+    body: &Bytes,
+    route: &Route,
+) -> S3Result<S3Response<Body>> {
+    if !route.renames() || !is_xml(&headers) {
+        return Ok(response(status, headers, Body::from(body.clone())));
+    }
+    replaced(status, headers, body, |document| {
+        documents::rename(document, route)
+    })
+}
+
+fn replaced(
+    status: StatusCode,
+    mut headers: HeaderMap,
+    document: &Bytes,
+    edit: impl FnOnce(&[u8]) -> Result<Vec<u8>, documents::Malformed>,
+) -> S3Result<S3Response<Body>> {
+    // The answer to HEAD has the length of a document that it does not have.
+    if document.is_empty() {
+        return Ok(response(status, headers, Body::empty()));
+    }
+    let edited = edit(document).map_err(|error| unreadable(&error))?;
+    if headers.contains_key(CONTENT_LENGTH) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(edited.len()));
     }
-    Ok(response(head.status, headers, Body::from(edited)))
+    Ok(response(status, headers, Body::from(edited)))
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> S3Error {
+    fault("ServiceUnavailable", format!("the upstream: {error}"))
 }
 
 /// The bucket and key that a copy reads from, and what follows the key.

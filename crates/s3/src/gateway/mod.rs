@@ -1,43 +1,51 @@
-//! A gateway: the S3 interface of a store that lies elsewhere.
+//! A gateway: the S3 interface of a store that lies elsewhere, with a cache tier under its reads.
 //!
 //! s3s checks the signature and takes the chunks off the content; then everything comes here instead of to an operation
-//! of its own, and is passed on, signed with the gateway's key.
+//! of its own. Plain reads of objects are answered from the tier, all else is passed on, signed with the gateway's key.
 //!
 //! Invariants:
 //!  - a request is passed on only if its sender has the right for it in the keys file, by the client's name of the
 //!    bucket; what the upstream could read as another operation is refused, or needs the right `own`;
 //!  - an answer of the upstream goes out as it came, but for names that a [`Map`] changes;
-//!  - content that is not what its client declared never becomes an object.
+//!  - content that is not what its client declared never becomes an object;
+//!  - after a write through the gateway, the next read of the object asks the upstream.
 //!
 //! It knows no access lists and policies: the upstream would apply them to the gateway's key.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use cache::Cache;
 use http::{Extensions, HeaderMap, Method, Uri};
 use percent_encoding::percent_decode_str;
 use s3s::path::{S3Path, parse_path_style};
 use s3s::route::S3Route;
 use s3s::{Body, S3, S3Request, S3Response, S3Result};
 
+mod conditions;
 mod deletion;
 mod documents;
 mod download;
+mod forget;
 mod forward;
 mod headers;
 mod operation;
+mod origin;
 mod places;
 mod query;
+mod reads;
 mod settings;
 mod sign;
 mod upload;
 mod upstream;
 
 use self::deletion::Deletion;
+use self::forget::{Forgotten, Which};
 use self::forward::{COPY_SOURCE, Passing};
-use self::operation::{Operation, PREFLIGHT};
+use self::operation::{OTHER, Operation, PREFLIGHT};
 use self::places::{Places, Route};
 use self::query::Query;
+use self::reads::{Read, Reads};
 use self::upstream::Upstream;
 use crate::access::check_lifetime;
 use crate::digests::Digests;
@@ -59,6 +67,7 @@ pub(crate) struct Gateway {
     keys: Arc<Keys>,
     places: Places,
     upstream: Arc<Upstream>,
+    reads: Reads,
     /// Longest XML body in bytes.
     document_bytes_max: usize,
 }
@@ -83,13 +92,16 @@ impl Gateway {
     /// If the settings contradict each other, or the upstream cannot be asked with them.
     pub(crate) fn new(
         settings: &GatewaySettings,
+        cache: Cache,
         keys: Arc<Keys>,
         document_bytes_max: usize,
     ) -> Result<Self, GatewayError> {
+        let upstream = Arc::new(Upstream::new(settings)?);
         Ok(Self {
             keys,
             places: Places::new(settings.scope.clone(), settings.maps.clone())?,
-            upstream: Arc::new(Upstream::new(settings)?),
+            reads: Reads::new(cache, upstream.clone()),
+            upstream,
             document_bytes_max,
         })
     }
@@ -210,6 +222,10 @@ impl Gateway {
                     .change(marker, |marker| route.marker_to_upstream(marker));
             }
         }
+        let _forgotten = asked.operation.changes.then(|| {
+            let bucket = self.reads.of(&route.upstream.bucket);
+            Forgotten::new(bucket, Which::All)
+        });
         let passing = forward::passing(&mut asked.request, &route, "", asked.query)?;
         let answer = self.ask(passing).await?;
         forward::renamed(answer, &route).await
@@ -218,7 +234,19 @@ impl Gateway {
     /// A request about an object.
     async fn of_object(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
         let (route, key) = self.object(&asked.bucket, asked.key.as_deref().unwrap_or_default())?;
+        if let Some(read) = Read::of(asked.operation, &asked.query, &asked.request.headers)
+            && let Some(answer) = self.reads.answer(&read, &route, &key).await?
+        {
+            return Ok(answer);
+        }
         let source = self.source(&asked)?;
+        let _forgotten = asked.operation.changes.then(|| {
+            let which = match asked.operation.name {
+                OTHER => Which::All,
+                _ => Which::Keys(vec![key.clone()]),
+            };
+            Forgotten::new(self.reads.of(&route.upstream.bucket), which)
+        });
         let mut passing = forward::passing(&mut asked.request, &route, &key, asked.query)?;
         if let Some(source) = source {
             passing.ask.headers.insert(COPY_SOURCE, source);
@@ -267,6 +295,8 @@ impl Gateway {
         let document = body.store_all_limited(self.document_bytes_max).await;
         let document = document.map_err(|error| fault("IncompleteBody", error.to_string()))?;
         let deletion = Deletion::read(&document, &asked.bucket, &self.places)?;
+        let bucket = self.reads.of(&deletion.route.upstream.bucket);
+        let _forgotten = Forgotten::new(bucket, Which::Keys(deletion.keys.clone()));
         let mut passing = forward::passing(&mut asked.request, &deletion.route, "", asked.query)?;
         deletion.set_digest(&mut passing.ask.headers)?;
         passing.ask.payload = sign::UNSIGNED.to_owned();

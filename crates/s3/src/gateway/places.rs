@@ -3,6 +3,7 @@
 //! A client's name is the upstream's, unless a [`Map`] says something else; of several maps that fit, the one with
 //! the longest prefix counts. What lies outside the [`Scope`] and in no map has no place.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// A bucket, or a folder in it.
@@ -77,6 +78,16 @@ impl FromStr for Scope {
             None => Err(PlaceError::Scheme(text.to_owned())),
             Some("") => Ok(Self::Everything),
             Some(place) => Place::parse(place).map(Self::Below),
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everything => f.write_str("s3://"),
+            Self::Below(Place { bucket, prefix }) if prefix.is_empty() => write!(f, "s3://{bucket}"),
+            Self::Below(Place { bucket, prefix }) => write!(f, "s3://{bucket}/{prefix}"),
         }
     }
 }
@@ -276,6 +287,9 @@ mod tests {
 
     #[test]
     fn wrong_addresses_are_told() {
+        for right in ["s3://", "s3://bbb", "s3://bbb/c/"] {
+            assert_eq!(right.parse::<Scope>().unwrap().to_string(), right);
+        }
         for wrong in ["", "b", "http://b", "s3://B", "s3:///x"] {
             assert!(wrong.parse::<Scope>().is_err(), "{wrong}");
         }
