@@ -107,7 +107,7 @@ impl Gateway {
         let cache_settings = args.cache_settings(archive)?;
         let runtime = threads::start("gateway")?;
         let face = runtime.block_on(async {
-            let cache = Cache::open(&cache_settings).context("open the cache")?;
+            let cache = Cache::open(&cache_settings, "serve").context("open the cache")?;
             Face::start_gateway(settings, gateway, cache).await
         })?;
         Ok(Some(Gateway {

@@ -28,11 +28,12 @@ use super::upstream::{AskError, Upstream};
 use crate::body::Faults;
 
 /// Headers of Amazon's that do not change the answer to a read.
-const INDIFFERENT: [&str; 4] = [
+const INDIFFERENT: [&str; 5] = [
     "x-amz-date",
     "x-amz-content-sha256",
     "x-amz-security-token",
     "x-amz-user-agent",
+    "x-amz-api-version",
 ];
 
 /// Clients ask for checksums with every GET. An answer from the tier has none, and nothing is compared then.
@@ -256,6 +257,7 @@ mod tests {
             ("HEAD /b/k", &[], true),
             ("GET /b/k?x-id=GetObject&X-Amz-Signature=1", &[], true),
             ("GET /b/k", &[("x-amz-date", "1"), ("range", "bytes=0-1")], true),
+            ("GET /b/k", &[("x-amz-api-version", "2006-03-01")], true),
             ("GET /b/k", &[("if-match", "x")], true),
             ("GET /b/k", &[(CHECKSUM_MODE, "ENABLED")], true),
             ("HEAD /b/k", &[(CHECKSUM_MODE, "ENABLED")], false),

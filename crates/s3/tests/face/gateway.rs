@@ -90,7 +90,7 @@ async fn gateway(upstream: &Rig, scope: &str, maps: &[&str], keys_text: &str) ->
         revalidate_seconds: BOUND.as_secs(),
         ..cache::Settings::default()
     };
-    let cache = Cache::open(&cache).unwrap();
+    let cache = Cache::open(&cache, "test").unwrap();
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
     s3::serve_gateway(Settings::at(listen, keys), settings, cache)
         .await
