@@ -19,20 +19,6 @@ const DOCUMENTS: [&str; 8] = [
     "Error",
 ];
 
-/// Elements with a key, or the beginning of one.
-const KEYS: [&str; 7] = [
-    "Key",
-    "Prefix",
-    "Marker",
-    "NextMarker",
-    "StartAfter",
-    "KeyMarker",
-    "NextKeyMarker",
-];
-
-/// Elements with the name of the bucket.
-const BUCKETS: [&str; 3] = ["Name", "Bucket", "BucketName"];
-
 /// A document that is no XML.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Malformed {
@@ -67,12 +53,12 @@ pub(crate) fn rename(document: &[u8], route: &Route) -> Result<Vec<u8>, Malforme
                 if depth == 0 && !DOCUMENTS.contains(&name.as_str()) {
                     return Ok(document.to_vec());
                 }
-                if let Some(text) = renaming.names(&name, depth) {
+                if let Some(named) = named_by(&name, depth) {
                     let end = start.to_end().into_owned();
                     let raw = reader.read_text(end.name())?;
-                    let found = quick_xml::escape::unescape(&raw)?;
+                    let text = renaming.renamed(named, &quick_xml::escape::unescape(&raw)?);
                     writer.write_event(event)?;
-                    writer.write_event(Event::Text(BytesText::from_escaped(escape(&text(&found)))))?;
+                    writer.write_event(Event::Text(BytesText::from_escaped(escape(&text))))?;
                     writer.write_event(Event::End(end))?;
                     continue;
                 }
@@ -93,28 +79,42 @@ pub(crate) fn rename(document: &[u8], route: &Route) -> Result<Vec<u8>, Malforme
     }
 }
 
+/// What the text of an element names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Bucket,
+    /// A key, or the beginning of one.
+    Key,
+    /// A key, or nothing.
+    Marker,
+    /// `/BUCKET/KEY`.
+    Resource,
+}
+
+/// What an element of a document names, so many elements below its root; `None` if it names nothing.
+fn named_by(element: &str, depth: usize) -> Option<Named> {
+    match element {
+        "Key" | "Prefix" => Some(Named::Key),
+        "Marker" | "NextMarker" | "StartAfter" | "KeyMarker" | "NextKeyMarker" => Some(Named::Marker),
+        "Name" | "Bucket" | "BucketName" if depth == 1 => Some(Named::Bucket),
+        "Resource" => Some(Named::Resource),
+        _ => None,
+    }
+}
+
 struct Renaming<'a> {
     route: &'a Route,
     is_encoded: bool,
 }
 
 impl Renaming<'_> {
-    /// What the text of an element becomes, if it is a name.
-    fn names(&self, element: &str, depth: usize) -> Option<Box<dyn Fn(&str) -> String + '_>> {
-        if element == "Resource" {
-            return Some(Box::new(|text| self.resource(text)));
+    fn renamed(&self, named: Named, text: &str) -> String {
+        match named {
+            Named::Bucket => self.bucket(text),
+            Named::Marker if text.is_empty() => String::new(),
+            Named::Key | Named::Marker => self.key(text),
+            Named::Resource => self.resource(text),
         }
-        if depth == 1 && BUCKETS.contains(&element) {
-            return Some(Box::new(|text| self.bucket(text)));
-        }
-        if !KEYS.contains(&element) {
-            return None;
-        }
-        let may_be_empty = element != "Prefix" && element != "Key";
-        Some(Box::new(move |text| match text.is_empty() && may_be_empty {
-            true => String::new(),
-            false => self.key(text),
-        }))
     }
 
     fn bucket(&self, text: &str) -> String {
@@ -137,7 +137,6 @@ impl Renaming<'_> {
         }
     }
 
-    /// `/BUCKET/KEY`.
     fn resource(&self, text: &str) -> String {
         let upstream = format!("/{}/{}", self.route.upstream.bucket, self.route.upstream.prefix);
         let client = format!("/{}/{}", self.route.client.bucket, self.route.client.prefix);
@@ -237,6 +236,22 @@ mod tests {
         let expected = "<ListBucketResult><Prefix>%C3%BC/c</Prefix><EncodingType>url</EncodingType>\
             <Contents><Key>%C3%BC/c%2Bd</Key></Contents><Contents><Key>%C3%BC/%C3%A4</Key></Contents></ListBucketResult>";
         assert_eq!(renamed("lake/ü=s3://far/a b", "ü/", document), expected);
+    }
+
+    proptest::proptest! {
+        /// However a listing escapes a key, what follows the prefix keeps its form, and another key is left alone.
+        #[test]
+        fn the_beginning_is_found_in_any_form(prefix in "\\PC{0,8}", rest in "\\PC{0,8}", plus in proptest::bool::ANY) {
+            let encoded = |text: &str| {
+                let text = encode_path(text);
+                if plus { text.replace("%20", "+") } else { text }
+            };
+            let (whole, after) = (encoded(&format!("{prefix}{rest}")), encoded(&rest));
+            proptest::prop_assert_eq!(after_encoded(&whole, &prefix), Some(after.as_str()));
+            let other = encoded(&format!("{rest}{prefix}"));
+            let is_same = format!("{rest}{prefix}").starts_with(&prefix);
+            proptest::prop_assert_eq!(after_encoded(&other, &prefix).is_some(), is_same);
+        }
     }
 
     #[test]

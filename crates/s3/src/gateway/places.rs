@@ -133,7 +133,7 @@ impl Places {
     /// # Errors
     /// If two maps have the same name on the client's side.
     pub(crate) fn new(scope: Scope, mut maps: Vec<Map>) -> Result<Self, PlaceError> {
-        maps.sort_by(|a, b| b.client.prefix.len().cmp(&a.client.prefix.len()));
+        maps.sort_by_key(|map| std::cmp::Reverse(map.client.prefix.len()));
         for (index, map) in maps.iter().enumerate() {
             if maps[..index].iter().any(|other| other.client == map.client) {
                 let Place { bucket, prefix } = &map.client;

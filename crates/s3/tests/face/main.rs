@@ -6,6 +6,7 @@ mod bytes;
 mod clients;
 mod connections;
 mod gateway;
+mod gateway_reads;
 mod log;
 mod object_store_client;
 mod sign;

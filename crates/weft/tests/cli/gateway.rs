@@ -1,12 +1,14 @@
 //! `weft serve --upstream`, asked by clients and engines that know nothing of it.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
 use crate::s3_face::Face;
 use crate::serve::Served;
-use crate::support::Place;
+use crate::support::{Place, json_lines};
 
-const FLAGS: [&str; 13] = [
+const FLAGS: [&str; 17] = [
     "serve",
     "--listen",
     "127.0.0.1:0",
@@ -20,6 +22,10 @@ const FLAGS: [&str; 13] = [
     "lake/sales=s3://far/warehouse/sales",
     "--cache",
     "cache",
+    "--s3-log",
+    "access.log",
+    "--s3-log-format",
+    "json",
 ];
 
 /// A gateway before a face. What it believes, it believes for a second.
@@ -82,6 +88,14 @@ fn boto3_does_what_it_does_at_the_upstream() {
     let gateway = Gateway::start();
     gateway.python(&python, "objects", &gateway.key());
     let metrics = gateway.served.get("/metrics");
+    let log = std::fs::read_to_string(gateway.place.path("access.log")).expect("a log");
+    let logged = json_lines(&log);
+    let has = |operation: &str, key: &str| {
+        logged
+            .iter()
+            .any(|line| line["operation"] == operation && line["key"] == key && line["status"] == 200)
+    };
+    assert!(has("GetObject", "sales/x") && has("CopyObject", "copy"), "{log}");
     for line in [
         "weft_s3_requests_total{operation=\"DeleteObjects\"} 1",
         "weft_s3_connections ",
@@ -115,6 +129,71 @@ fn tables_are_read_again_without_a_request_for_data() {
     let again = bytes(&gateway) - sent;
     assert!(again < 1000, "the second time {again} bytes came");
     gateway.end();
+}
+
+/// A stranger's request, signed by nobody: the answer.
+fn get(address: &str, target: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("connect");
+    write!(
+        stream,
+        "GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )
+    .expect("send");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("read");
+    answer
+}
+
+#[test]
+fn an_upstream_with_tls_is_trusted_by_its_certificate() {
+    let place = Place::new();
+    let of_tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../s3/tests/tls");
+    let tls = s3::TlsFiles {
+        certificates: of_tests.join("certificate.pem"),
+        key: of_tests.join("key.pem"),
+    };
+    let certificate = tls.certificates.clone();
+    let face = Face::start_with(&place, Some(tls));
+    face.put(".s3/buckets/open", b"");
+    face.put("open/x", b"over TLS");
+    let keys = "[buckets.open]\nanonymous = [\"read\"]\n";
+    place.write("gateway-keys.toml", keys.as_bytes());
+    let flags = [
+        "--create",
+        "--s3",
+        "127.0.0.1:0",
+        "--s3-keys",
+        "gateway-keys.toml",
+        "--upstream",
+        "s3://open",
+    ];
+    let flags = [&["serve", "--listen", "127.0.0.1:0"], &flags[..]].concat();
+    let served = |trusted: Option<&Path>| {
+        let mut command = face.command(&place, &flags);
+        command.envs(trusted.map(|file| ("SSL_CERT_FILE", file)));
+        let mut served = Served::start_command(command);
+        let address = served.said["s3"]["address"]
+            .as_str()
+            .expect("an address")
+            .to_owned();
+        let answer = get(&address, "/open/x");
+        assert_eq!(served.stop(), Some(0));
+        answer
+    };
+    let answer = served(Some(&certificate));
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with("over TLS"),
+        "{answer}"
+    );
+    // Of a machine without any certificates it does not even start; of others it says why.
+    if Path::new("/etc/ssl/certs").is_dir() {
+        let refused = served(None);
+        assert!(
+            refused.starts_with("HTTP/1.1 503") && refused.contains("certificate"),
+            "{refused}"
+        );
+    }
+    face.end();
 }
 
 #[test]

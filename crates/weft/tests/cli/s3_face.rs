@@ -26,10 +26,17 @@ pub(crate) struct Face {
 
 impl Face {
     pub(crate) fn start(place: &Place) -> Face {
+        Face::start_with(place, None)
+    }
+
+    /// With TLS if there are files for it.
+    pub(crate) fn start_with(place: &Place, tls: Option<s3::TlsFiles>) -> Face {
         let runtime = Runtime::new().expect("threads");
         let volumes = ["v1", "v2"].map(|name| VolumeSettings::at(place.path(name)));
         let listen = "127.0.0.1:0".parse().expect("an address");
-        let face = s3::Settings::at(listen, place.path("keys.toml"));
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let mut face = s3::Settings::at(listen, place.path("keys.toml"));
+        face.tls = tls;
         let (node, face) = runtime.block_on(async {
             let settings = NodeSettings {
                 upkeep: None,
@@ -39,7 +46,8 @@ impl Face {
             let face = s3::serve(face, node.store()).await.expect("a face");
             (node, face)
         });
-        let endpoint = format!("http://{}", face.address());
+        // The name that certificates of tests have.
+        let endpoint = format!("{scheme}://localhost:{}", face.address().port());
         Face {
             runtime,
             node,
