@@ -10,7 +10,7 @@ use std::sync::Arc;
 use count::Operations;
 use door::{Hosts, Misaddressed};
 use http::header::{self, HeaderName};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use listen::Connection;
 use s3s::Body;
 use s3s::service::S3Service;
@@ -22,6 +22,7 @@ use crate::chunks::Chunks;
 use crate::cors;
 use crate::exchange::Exchange;
 use crate::gate::{self, Head};
+use crate::gateway::FromUpstream;
 use crate::log::{Entry, Log};
 use crate::mend;
 use crate::options::Limits;
@@ -39,7 +40,8 @@ const ID_ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Shared state for answering requests.
 pub(crate) struct Serving {
     pub(crate) service: S3Service,
-    pub(crate) store: Store,
+    /// The store whose buckets have rules for web pages. A gateway has none: its upstream applies its own.
+    pub(crate) store: Option<Store>,
     pub(crate) limits: Limits,
     pub(crate) hosts: Hosts,
     pub(crate) version_2: bool,
@@ -87,11 +89,17 @@ pub(crate) async fn answer(
         connection.leave_unread();
         close(&mut response);
     }
-    let is_xml = mend::is_xml(&response);
-    let (mut response, error) = mend::mend(response, &id);
-    exchange.note(|entry| entry.error = error);
+    // What a gateway's upstream says is not ours to mend.
+    let is_ours = response.extensions().get::<FromUpstream>().is_none();
+    let is_xml = is_ours && mend::is_xml(&response);
+    if is_ours {
+        let (mended, error) = mend::mend(response, &id);
+        response = mended;
+        exchange.note(|entry| entry.error = error);
+    }
     if let Ok(value) = HeaderValue::try_from(id) {
-        response.headers_mut().insert(REQUEST_ID, value);
+        // The upstream's own id stays: its log knows the request by it.
+        response.headers_mut().entry(REQUEST_ID).or_insert(value);
     }
     exchange.note(|entry| entry.object_bytes = object_bytes(&response));
     exchange.answer(response.status().as_u16());
@@ -138,11 +146,14 @@ async fn respond(
     {
         return misaddressed(why).response();
     }
-    if let Some(response) = cors::preflight(&serving.store, &request).await {
-        exchange.name(PREFLIGHT);
-        return response;
+    let mut told = HeaderMap::new();
+    if let Some(store) = &serving.store {
+        if let Some(response) = cors::preflight(store, &request).await {
+            exchange.name(PREFLIGHT);
+            return response;
+        }
+        told = cors::told(store, &request).await;
     }
-    let told = cors::told(&serving.store, &request).await;
     let mut response = dispatch(request, peer, serving, exchange).await;
     // s3s reports a body that could not be read as an internal error.
     if let Some(refusal) = exchange.body.refusal() {

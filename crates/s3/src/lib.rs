@@ -32,6 +32,7 @@ mod error;
 mod exchange;
 mod face;
 mod gate;
+mod gateway;
 mod glob;
 mod keys;
 mod log;
@@ -48,7 +49,8 @@ mod xml;
 
 pub use listen::{TlsError, TlsFiles};
 
+pub use gateway::{Credential, GatewayError, GatewaySettings, Map, Place, PlaceError, Scope};
 pub use keys::{ALL_RIGHTS, KeyPair, KeysError, Right};
 pub use log::{LogFormat, LogSettings, LogTarget};
 pub use options::{Limits, ServeError, Settings};
-pub use serve::{Running, serve};
+pub use serve::{Running, serve, serve_gateway};

@@ -9,6 +9,7 @@ use std::time::Duration;
 use listen::{TlsError, TlsFiles};
 use store::Counters;
 
+use crate::gateway::GatewayError;
 use crate::keys::KeysError;
 use crate::log::LogSettings;
 
@@ -109,4 +110,7 @@ pub enum ServeError {
     /// The file of the access log cannot be opened.
     #[error("open the access log: {0}")]
     Log(io::Error),
+    /// The upstream of a gateway cannot be asked.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
 }

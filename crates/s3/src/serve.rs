@@ -1,9 +1,10 @@
-//! The S3 server on a port: start, rules for connections, shutdown.
+//! The S3 server on a port: start, rules for connections, shutdown. What answers is a face or a gateway.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cache::Cache;
 use count::Operations;
 use door::{Door, Hosts, Patience};
 use listen::{Port, Security, Terms};
@@ -16,6 +17,7 @@ use tokio::task::JoinHandle;
 use crate::access::{Access, Secrets};
 use crate::answer::{Serving, answer};
 use crate::face::Face;
+use crate::gateway::{Gateway, GatewayError, GatewaySettings, NoOperations};
 use crate::keys::{KeyPair, Keys};
 use crate::log::RunningLog;
 use crate::options::{Limits, ServeError, Settings};
@@ -87,6 +89,30 @@ impl Running {
 /// # Errors
 /// [`ServeError`]; nothing is left running then.
 pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeError> {
+    let (body_bytes_max, version_2) = (settings.limits.body_bytes_max, settings.version_2);
+    let of_store = store.clone();
+    let service = move |keys| Ok(of_face(of_store, keys, body_bytes_max, version_2));
+    start(settings, Some(store), service).await
+}
+
+/// Serves what a store elsewhere has: a gateway before its S3 interface, which reads through `cache`.
+///
+/// # Errors
+/// [`ServeError`]; nothing is left running then.
+pub async fn serve_gateway(
+    settings: Settings,
+    gateway: GatewaySettings,
+    cache: Cache,
+) -> Result<Running, ServeError> {
+    start(settings, None, move |keys| of_gateway(&gateway, cache, keys)).await
+}
+
+/// Starts to serve what answers with the given keys. CORS follows the rules of the buckets of `store`, if there is one.
+async fn start(
+    settings: Settings,
+    store: Option<Store>,
+    service: impl FnOnce(Arc<Keys>) -> Result<S3Service, GatewayError>,
+) -> Result<Running, ServeError> {
     let security = match &settings.tls {
         None => Security::Plain,
         Some(files) => Security::of_files(files)?,
@@ -104,6 +130,7 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
     let port = Port::bind(settings.listen, door.clone()).await.map_err(failed)?;
     let address = port.address();
     let (keys, new_key) = Keys::open(&settings.keys)?;
+    let service = service(Arc::new(keys))?;
     let log = match settings.log {
         None => None,
         Some(log) => Some(
@@ -113,14 +140,8 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
         ),
     };
     let requests = Arc::new(Operations::default());
-    let keys = Arc::new(keys);
     let serving = Arc::new(Serving {
-        service: service(
-            store.clone(),
-            keys,
-            settings.limits.body_bytes_max,
-            settings.version_2,
-        ),
+        service,
         store,
         limits: settings.limits,
         hosts: Hosts::new(address, settings.hosts),
@@ -134,7 +155,7 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
     let stopped = async move { drop(stopped.wait_for(|stop| *stop).await) };
     let answer = move |request, connection| answer(request, connection, serving.clone());
     let serving = tokio::spawn(port.serve(terms, answer, stopped));
-    tracing::info!(%address, "the S3 face listens");
+    tracing::info!(%address, "S3 is served");
     Ok(Running {
         address,
         new_key,
@@ -146,13 +167,7 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
     })
 }
 
-fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64, version_2: bool) -> S3Service {
-    let mut config = S3Config::default();
-    config.xml_max_body_size = XML_BYTES_MAX;
-    config.post_object_max_file_size = FORM_FILE_BYTES_MAX;
-    config.form_max_field_size = FORM_FIELD_BYTES_MAX;
-    config.form_max_fields_size = FORM_FIELD_BYTES_MAX;
-    config.form_max_parts = FORM_PARTS_MAX;
+fn of_face(store: Store, keys: Arc<Keys>, body_bytes_max: u64, version_2: bool) -> S3Service {
     let access = Access {
         keys: keys.clone(),
         store: store.clone(),
@@ -165,8 +180,25 @@ fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64, version_2: bool) 
         changing: tokio::sync::Mutex::default(),
     };
     let mut builder = S3ServiceBuilder::new(face);
-    builder.set_auth(Secrets(keys));
     builder.set_access(access);
+    built(builder, keys)
+}
+
+fn of_gateway(settings: &GatewaySettings, cache: Cache, keys: Arc<Keys>) -> Result<S3Service, GatewayError> {
+    let gateway = Gateway::new(settings, cache, keys.clone(), XML_BYTES_MAX)?;
+    let mut builder = S3ServiceBuilder::new(NoOperations);
+    builder.set_route(gateway);
+    Ok(built(builder, keys))
+}
+
+fn built(mut builder: S3ServiceBuilder, keys: Arc<Keys>) -> S3Service {
+    let mut config = S3Config::default();
+    config.xml_max_body_size = XML_BYTES_MAX;
+    config.post_object_max_file_size = FORM_FILE_BYTES_MAX;
+    config.form_max_field_size = FORM_FIELD_BYTES_MAX;
+    config.form_max_fields_size = FORM_FIELD_BYTES_MAX;
+    config.form_max_parts = FORM_PARTS_MAX;
+    builder.set_auth(Secrets(keys));
     builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
     builder.build()
 }

@@ -104,6 +104,10 @@ pub(crate) async fn page(state: &State) -> Response {
     if let Some(store) = &state.store {
         crate::storage::write(&mut text, &*store.report().await);
     }
+    if let Some(gateway) = &state.gateway {
+        let (requests, connections) = gateway();
+        crate::storage::write_s3(&mut text, &requests, Some(&connections));
+    }
     let kind = [(header::CONTENT_TYPE, Text::MEDIA_TYPE)];
     (kind, text.into_string()).into_response()
 }

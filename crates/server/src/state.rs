@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::history::History;
 use crate::settings::ServerSettings;
 use crate::sql::SqlServer;
-use crate::storage::{Storage, Watch};
+use crate::storage::{FaceCounts, Storage, Watch};
 use crate::who_asks::{Asking, SignedIn, WhoAsks};
 
 /// Most contents read at a time, over all requests. Each has its decoders' windows: some hundred KiB, but up
@@ -39,6 +39,8 @@ pub struct Served {
     pub archive: Arc<dyn Answers>,
     /// The store beside it, if there is one.
     pub store: Option<Arc<dyn Storage>>,
+    /// Counts of the S3 gateway beside it, if there is one.
+    pub gateway: Option<FaceCounts>,
     /// Answers statements in SQL, if the program for it is there.
     pub sql: Option<Arc<dyn SqlServer>>,
     /// Where a catalogue of files is, as soon as there is one.
@@ -50,6 +52,7 @@ impl From<Arc<dyn Answers>> for Served {
         Served {
             archive,
             store: None,
+            gateway: None,
             sql: None,
             files: None,
         }
@@ -61,6 +64,7 @@ impl From<Archive> for Served {
         Served {
             archive: Arc::new(archive),
             store: None,
+            gateway: None,
             sql: None,
             files: None,
         }
@@ -89,6 +93,8 @@ pub(crate) struct Common {
     pub(crate) history: History,
     /// The store beside the archive, if there is one.
     pub(crate) store: Option<Watch>,
+    /// Counts of the S3 gateway, if there is one.
+    pub(crate) gateway: Option<FaceCounts>,
     /// Where statements in SQL go, if anywhere.
     pub(crate) sql: Option<Arc<dyn SqlServer>>,
     /// The catalogue of files, if it may have one.
@@ -113,6 +119,7 @@ impl Common {
             counters,
             history: History::new(),
             store: served.store.map(Watch::new),
+            gateway: served.gateway,
             sql: served.sql,
             files: served.files.map(Files::new),
             settings,

@@ -21,6 +21,7 @@ mod context;
 mod document_workers;
 mod exit;
 mod flag_values;
+mod gateway;
 mod logs;
 mod losses;
 mod outcome;

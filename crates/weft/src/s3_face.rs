@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use s3::{KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, TlsFiles};
+use cache::Cache;
+use s3::{GatewaySettings, KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, TlsFiles};
 use server::storage::ConnectionCount;
 use store::RequestCount;
 
@@ -133,6 +134,19 @@ impl Face {
         let keys = settings.keys.clone();
         let tls = settings.tls.is_some();
         let running = s3::serve(settings, store).await.context("start the S3 face")?;
+        Ok(Face { running, keys, tls })
+    }
+
+    /// Starts a gateway on the threads of the runtime of the caller.
+    pub(crate) async fn start_gateway(
+        settings: Settings,
+        gateway: GatewaySettings,
+        cache: Cache,
+    ) -> anyhow::Result<Face> {
+        let keys = settings.keys.clone();
+        let tls = settings.tls.is_some();
+        let running = s3::serve_gateway(settings, gateway, cache).await;
+        let running = running.context("start the S3 gateway")?;
         Ok(Face { running, keys, tls })
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use archive::Archive;
-use server::storage::Storage;
+use server::storage::{FaceCounts, Storage};
 use server::{ServeError, Served, Server, ServerSettings, SqlServer};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -18,6 +18,15 @@ use crate::threads;
 
 /// How long to wait for threads that still answer questions when no request is left.
 const FAREWELL: Duration = Duration::from_millis(500);
+
+/// What this process serves besides the archive: the web server shows its figures.
+#[derive(Clone, Default)]
+pub(crate) struct Beside {
+    /// A store.
+    pub(crate) store: Option<Arc<dyn Storage>>,
+    /// An S3 gateway.
+    pub(crate) gateway: Option<FaceCounts>,
+}
 
 /// A server that accepts connections until [`WebServer::end`].
 pub(crate) struct WebServer {
@@ -33,14 +42,15 @@ impl WebServer {
     /// Binds the first free address in `settings`, and begins to serve with the settings of that address.
     pub(crate) fn start(
         archive: &Archive,
-        store: Option<Arc<dyn Storage>>,
+        beside: Beside,
         sql: Option<SqlProgram>,
         settings: &[ServerSettings],
     ) -> anyhow::Result<WebServer> {
         let runtime = threads::start("server")?;
         let sql = sql.map(Arc::new);
         let served = |sql: Option<Arc<SqlProgram>>| Served {
-            store: store.clone(),
+            store: beside.store.clone(),
+            gateway: beside.gateway.clone(),
             sql: sql.map(|sql| -> Arc<dyn SqlServer> { sql }),
             files: Some(files::shown_in(archive.dir())),
             ..Served::from(archive.clone())

@@ -37,7 +37,7 @@ use crate::settings::BucketSettings;
 mod admission;
 mod expected_owner;
 mod facts;
-mod needs;
+pub(crate) mod needs;
 
 pub(crate) use admission::block;
 use admission::{Admission, Asking, EachAdmission, PendingAdmission, SourceAdmission, Who, denied};
@@ -275,7 +275,7 @@ pub(crate) fn confirm_source(extensions: &Extensions, opened: &Meta) -> S3Result
 }
 
 /// Refuses a presigned address that is valid for longer than S3's week.
-fn check_lifetime(uri: &Uri) -> S3Result<()> {
+pub(crate) fn check_lifetime(uri: &Uri) -> S3Result<()> {
     let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let lifetime = query.find(|(name, _)| name == "X-Amz-Expires");
     let seconds = lifetime.and_then(|(_, seconds)| seconds.parse::<u64>().ok());

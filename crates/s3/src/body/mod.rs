@@ -129,7 +129,7 @@ pub(crate) fn summed(body: ByteStream, summing: Option<Summing>) -> ByteStream {
 
 /// The reason why a content broke off. The errors of s3s's streams have no public types, so their texts tell
 /// them apart.
-fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error {
+pub(crate) fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error {
     let text = error.to_string();
     if exchange.is_some_and(Exchange::timed_out) {
         return fault(

@@ -34,7 +34,7 @@ impl<'a> Head<'a> {
 
     /// Whether s3s may take this for a browser's form. It covers more than real forms, because s3s has its
     /// own parser for the type.
-    pub(super) fn is_form(self) -> bool {
+    pub(crate) fn is_form(self) -> bool {
         let is_multipart = |value: &http::HeaderValue| {
             let start = value.as_bytes().trim_ascii_start().get(..10);
             start.is_some_and(|start| start.eq_ignore_ascii_case(b"multipart/"))

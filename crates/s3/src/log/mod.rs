@@ -86,8 +86,8 @@ impl RunningLog {
     /// Starts the writer.
     ///
     /// # Errors
-    /// If the file cannot be opened.
-    pub(crate) async fn start(settings: LogSettings, store: Store) -> std::io::Result<Self> {
+    /// If the file cannot be opened, or the log is to be objects where there is no store.
+    pub(crate) async fn start(settings: LogSettings, store: Option<Store>) -> std::io::Result<Self> {
         let (lines, receiver) = mpsc::channel(QUEUE_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
         let writer = Writer::open(settings.target, store).await?;

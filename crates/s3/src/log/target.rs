@@ -85,7 +85,10 @@ enum Place {
 
 impl Writer {
     /// Opens the file, so that a wrong path fails at once, and installs the SIGHUP handler.
-    pub(super) async fn open(target: LogTarget, store: Store) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If the file cannot be opened, or the target is a bucket and there is no store.
+    pub(super) async fn open(target: LogTarget, store: Option<Store>) -> io::Result<Self> {
         let place = match target {
             LogTarget::File(pattern) => {
                 let path = dated(&pattern, OffsetDateTime::from(ambient::wall()));
@@ -104,7 +107,7 @@ impl Writer {
                 bucket,
                 prefix,
                 every,
-                store,
+                store: store.ok_or_else(|| io::Error::other("without a store it can only be a file"))?,
             },
         };
         Ok(Self {

@@ -5,6 +5,8 @@ mod boto3;
 mod bytes;
 mod clients;
 mod connections;
+mod gateway;
+mod gateway_reads;
 mod log;
 mod object_store_client;
 mod sign;

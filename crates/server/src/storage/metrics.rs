@@ -4,7 +4,7 @@ use count::{Metric, Text};
 use store::upkeep::Census;
 use store::{LATENCY_MICROS, RequestCount, WorkerStatus};
 
-use super::{NodeReport, StoreReport, VolumeReport};
+use super::{ConnectionCount, NodeReport, StoreReport, VolumeReport};
 
 const LAYOUT: Metric = Metric::gauge("weft_store_layout", "Number of the layout in force.");
 const LAYOUTS_OLDER: Metric = Metric::gauge(
@@ -197,17 +197,22 @@ pub(crate) fn write(text: &mut Text, report: &StoreReport) {
         .flat_map(|node| node.requests.iter().map(|count| (Some(node.id.as_str()), count)))
         .collect();
     write_requests(text, &NODE_REQUESTS, &of_nodes);
-    // Without an S3 face its metrics are left out: zeros would say that it is there and idle.
-    let s3: Vec<_> = report.s3.iter().map(|count| (None, count)).collect();
-    if !s3.is_empty() {
-        write_requests(text, &S3_REQUESTS, &s3);
-    }
-    if let Some(connections) = &report.s3_connections {
-        text.one(&S3_CONNECTIONS, connections.open);
-        text.one(&S3_REFUSED, connections.refused);
-    }
+    write_s3(text, &report.s3, report.s3_connections.as_ref());
     if let Some(census) = &report.census {
         write_census(text, census);
+    }
+}
+
+/// Writes the figures of an S3 face or gateway.
+pub(crate) fn write_s3(text: &mut Text, requests: &[RequestCount], connections: Option<&ConnectionCount>) {
+    // Without one its metrics are left out: zeros would say that it is there and idle.
+    let requests: Vec<_> = requests.iter().map(|count| (None, count)).collect();
+    if !requests.is_empty() {
+        write_requests(text, &S3_REQUESTS, &requests);
+    }
+    if let Some(connections) = connections {
+        text.one(&S3_CONNECTIONS, connections.open);
+        text.one(&S3_REFUSED, connections.refused);
     }
 }
 

@@ -19,10 +19,13 @@ pub use gather::gather;
 pub use report::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
 pub(crate) use history::{History, Point, Rate};
-pub(crate) use metrics::write;
+pub(crate) use metrics::{write, write_s3};
 
 /// Every client that asks within this time gets the same report.
 const REPORT_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// The counts of an S3 face or gateway since its start: requests by operation, and connections.
+pub type FaceCounts = Arc<dyn Fn() -> (Vec<store::RequestCount>, ConnectionCount) + Send + Sync>;
 
 /// A source of reports about a store.
 #[async_trait]

@@ -118,6 +118,7 @@ pub(crate) fn served(
     Served {
         archive: Arc::new(Fake(answers)),
         store: Some(Arc::new(FakeStore(crate::sample::store()))),
+        gateway: None,
         sql: None,
         files: None,
     }

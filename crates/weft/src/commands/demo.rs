@@ -20,7 +20,7 @@ use crate::sql_program::SqlProgram;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::shell_word;
-use crate::web_server::WebServer;
+use crate::web_server::{Beside, WebServer};
 
 mod check;
 
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let sql = SqlProgram::prepare(context, false, None)?;
     let server = WebServer::start(
         &archive,
-        None,
+        Beside::default(),
         sql,
         &addresses(args.listen.as_ref().map(|listen| listen.address)),
     )?;

@@ -3,12 +3,10 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{Archive, OpenError, OpenSettings};
 use cluster::{ConnectSettings, VolumeSettings};
-use server::storage::Storage;
 
 mod new_files;
 mod policies;
@@ -16,6 +14,7 @@ mod policies;
 use crate::ask;
 use crate::context::Context;
 use crate::exit::{NotFound, Outcome, WrongUse};
+use crate::gateway::{Gateway, GatewayArgs};
 use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
 use crate::sql_program::{PROGRAM, SqlProgram};
 use crate::stderr::progress_line;
@@ -23,7 +22,7 @@ use crate::stop::Stop;
 use crate::store_node::StoreNode;
 use crate::style::clean;
 use crate::web_args::WebArgs;
-use crate::web_server::WebServer;
+use crate::web_server::{Beside, WebServer};
 use crate::which_store::{ClusterArgs, parse_volume};
 use new_files::NewFiles;
 use policies::Policies;
@@ -34,6 +33,7 @@ Examples:
   weft serve --listen 127.0.0.1:9000 --archive /data/crawls
   weft serve --archive /mnt/published/crawls --read-only
   weft serve --s3 127.0.0.1:9000 --volume /disks/a --volume /disks/b
+  weft serve --s3 127.0.0.1:9000 --upstream s3:// --cache /ssd/cache   (a caching gateway to a store elsewhere)
   weft serve --flight 127.0.0.1:8091   (where weft-sql is installed: Arrow Flight SQL, too)
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
   weft serve --watch /data/crawls      loads what appears there by itself
@@ -48,7 +48,7 @@ Ctrl-C or SIGTERM ends it after the requests under way, within 10 seconds; a loa
 Only this machine can connect unless --listen names another address; the pages have no access control.
 A request for a name that the server does not go by gets status 421, so that no web page can point its own name here
 and read the archive; --host tells it its names (behind a proxy: the name that the proxy passes on).
-docs/store.md says how to run the store.";
+docs/store.md says how to run the store, docs/gateway.md how to run a gateway.";
 
 /// Longest time from SIGTERM to the end of the process: service managers and container runtimes kill after 10
 /// seconds.
@@ -91,6 +91,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     face: FaceArgs,
 
+    #[command(flatten)]
+    gateway: GatewayArgs,
+
     /// Load WARC, ARC, WAT and WET files below this directory as they appear or grow, and keep the catalogue of its files
     /// current; may be repeated
     #[arg(
@@ -131,14 +134,16 @@ impl Args {
 
 /// Runs `weft serve`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    if args.face.s3.is_some() && args.place().is_none() {
+    if args.face.s3.is_some() && args.place().is_none() && !args.gateway.is_given() {
         return Err(WrongUse(
-            "--s3 needs a store: --volume DIR, once for each disk, or --store-config".into(),
+            "--s3 needs a store: --volume DIR, once for each disk, or --store-config; or --upstream, a store elsewhere"
+                .into(),
         )
         .into());
     }
     let mut settings = OpenSettings::default();
-    let keeps_a_store = args.place().is_some() && !context.archive_given;
+    let serves_a_store = args.place().is_some() || args.gateway.is_given();
+    let keeps_a_store = serves_a_store && !context.archive_given;
     settings.create = args.create || keeps_a_store && !context.read_only;
     settings.own = true;
     if let Some(place) = args.place().or_else(|| args.cluster.given()) {
@@ -165,20 +170,25 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         false => None,
     };
     let node = match args.place() {
-        Some(place) => Some(StoreNode::start(&place, &args.face, keys)?),
+        Some(place) => Some(StoreNode::start(&place, &args.face, keys.clone())?),
         None => None,
     };
-    let storage = node.as_ref().map(StoreNode::storage);
-    let server = start(&archive, storage, args, context);
+    let gateway = Gateway::start(&args.gateway, &args.face, keys, &context.archive)?;
+    let served = Beside {
+        store: node.as_ref().map(StoreNode::storage),
+        gateway: gateway.as_ref().map(Gateway::counts),
+    };
+    let server = start(&archive, served, args, context);
     let server = match server {
         Ok(server) => server,
-        // The node runs already; end it in order, so that its running requests finish.
+        // These run already; end them in order, so that their running requests finish.
         Err(error) => {
             node.into_iter().for_each(StoreNode::end);
+            gateway.into_iter().for_each(Gateway::end);
             return Err(error);
         }
     };
-    announce(&server, node.as_ref(), args, context)?;
+    announce(&server, node.as_ref(), gateway.as_ref(), args, context)?;
     let new_files = new_files.map(NewFiles::start).transpose()?;
     let policies = policies.map(|policies| policies.start(&stop)).transpose()?;
     stop.wait();
@@ -187,6 +197,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     // End all at the same time: each waits for requests of its own.
     std::thread::scope(|scope| {
         scope.spawn(|| node.into_iter().for_each(StoreNode::end));
+        scope.spawn(|| gateway.into_iter().for_each(Gateway::end));
         scope.spawn(|| new_files.into_iter().for_each(new_files::Running::end));
         scope.spawn(|| policies.into_iter().for_each(policies::Running::end));
         server.end();
@@ -195,15 +206,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 }
 
 /// Starts the web server, with what answers SQL beside it.
-fn start(
-    archive: &Archive,
-    storage: Option<Arc<dyn Storage>>,
-    args: &Args,
-    context: &Context,
-) -> anyhow::Result<WebServer> {
+fn start(archive: &Archive, beside: Beside, args: &Args, context: &Context) -> anyhow::Result<WebServer> {
     let sql = match args.no_sql {
         true => None,
-        false => SqlProgram::prepare(context, storage.is_some(), args.flight.as_deref())?,
+        false => SqlProgram::prepare(context, beside.store.is_some(), args.flight.as_deref())?,
     };
     if args.flight.is_some() && sql.is_none() {
         return Err(NotFound(format!(
@@ -211,7 +217,7 @@ fn start(
         ))
         .into());
     }
-    let server = WebServer::start(archive, storage, sql, &[args.web.settings()])?;
+    let server = WebServer::start(archive, beside, sql, &[args.web.settings()])?;
     if args.flight.is_some()
         && let Err(error) = server.start_sql()
     {
@@ -235,6 +241,7 @@ fn told_to_create(error: anyhow::Error) -> anyhow::Error {
 fn announce(
     server: &WebServer,
     node: Option<&StoreNode>,
+    gateway: Option<&Gateway>,
     args: &Args,
     context: &mut Context,
 ) -> anyhow::Result<()> {
@@ -243,6 +250,7 @@ fn announce(
         let address = server.address().to_string();
         let store = node.map(|node| node.running().address().to_string());
         let s3 = node.and_then(StoreNode::face).map(Face::to_json);
+        let s3 = s3.or_else(|| gateway.map(Gateway::to_json));
         context.out.json(&serde_json::json!({
             "archive": archive,
             "address": address,
@@ -256,6 +264,9 @@ fn announce(
         writeln!(context.out, "{archive} is served at {url}")?;
         if let Some(node) = node {
             writeln!(context.out, "{}", node.said())?;
+        }
+        if let Some(gateway) = gateway {
+            writeln!(context.out, "{}", gateway.said())?;
         }
         for dir in &args.watch {
             let dir = clean(&archive::path_text(dir));

@@ -13,6 +13,7 @@ mod facts;
 mod files;
 mod files_objects;
 mod fixture;
+mod gateway;
 mod generators;
 mod inspect;
 mod install;

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use cluster::{NodeSettings, RunningNode, VolumeSettings, start};
@@ -25,10 +26,17 @@ pub(crate) struct Face {
 
 impl Face {
     pub(crate) fn start(place: &Place) -> Face {
+        Face::start_with(place, None)
+    }
+
+    /// With TLS if there are files for it.
+    pub(crate) fn start_with(place: &Place, tls: Option<s3::TlsFiles>) -> Face {
         let runtime = Runtime::new().expect("threads");
         let volumes = ["v1", "v2"].map(|name| VolumeSettings::at(place.path(name)));
         let listen = "127.0.0.1:0".parse().expect("an address");
-        let face = s3::Settings::at(listen, place.path("keys.toml"));
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let mut face = s3::Settings::at(listen, place.path("keys.toml"));
+        face.tls = tls;
         let (node, face) = runtime.block_on(async {
             let settings = NodeSettings {
                 upkeep: None,
@@ -38,7 +46,8 @@ impl Face {
             let face = s3::serve(face, node.store()).await.expect("a face");
             (node, face)
         });
-        let endpoint = format!("http://{}", face.address());
+        // The name that certificates of tests have.
+        let endpoint = format!("{scheme}://localhost:{}", face.address().port());
         Face {
             runtime,
             node,
@@ -67,14 +76,37 @@ impl Face {
 
     /// The program with the keys of the face, or without.
     pub(crate) fn run(&self, place: &Place, keys: bool, arguments: &[&str]) -> Run {
-        let mut command = place.command(arguments);
-        command.env("AWS_ENDPOINT_URL", &self.endpoint);
-        if let Some(pair) = self.face.new_key().filter(|_| keys) {
+        let mut command = self.command(place, arguments);
+        if !keys {
             command
-                .env("AWS_ACCESS_KEY_ID", &pair.id)
-                .env("AWS_SECRET_ACCESS_KEY", &pair.secret);
+                .env_remove("AWS_ACCESS_KEY_ID")
+                .env_remove("AWS_SECRET_ACCESS_KEY");
         }
         Run::of(command.output().expect("the program starts"))
+    }
+
+    /// The program with the address and the keys of the face in its environment.
+    pub(crate) fn command(&self, place: &Place, arguments: &[&str]) -> Command {
+        let mut command = place.command(arguments);
+        let [endpoint, id, secret] = self.access();
+        command
+            .env("AWS_ENDPOINT_URL", endpoint)
+            .env("AWS_ACCESS_KEY_ID", id)
+            .env("AWS_SECRET_ACCESS_KEY", secret);
+        command
+    }
+
+    /// Address, key and secret.
+    pub(crate) fn access(&self) -> [String; 3] {
+        let pair = self.face.new_key().expect("a new key");
+        [self.endpoint.clone(), pair.id.clone(), pair.secret.clone()]
+    }
+
+    /// Bytes of content that it sent in answer to an operation.
+    pub(crate) fn sent_bytes(&self, operation: &str) -> u64 {
+        let counts = self.face.requests().counts();
+        let of_operation = counts.into_iter().filter(|count| count.operation == operation);
+        of_operation.map(|count| count.bytes_out).sum()
     }
 
     /// Copies all objects below `prefix` into a folder of `place`.

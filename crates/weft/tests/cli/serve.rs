@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use serde_json::Value;
 
 use crate::fixture;
-use crate::support::Place;
+use crate::support::{Place, start};
 
 /// A running `weft serve` on a free port.
 pub(crate) struct Served {
@@ -24,8 +24,12 @@ impl Served {
 
     /// Starts a command that says in JSON where it listens.
     pub(crate) fn start_with(place: &Place, arguments: &[&str]) -> Served {
-        let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
-        let mut child = place.start(&arguments);
+        Served::start_command(place.command(arguments))
+    }
+
+    /// Starts a command that says in JSON where it listens, with an environment of its own.
+    pub(crate) fn start_command(mut command: Command) -> Served {
+        let mut child = start(command.arg("--json"));
         let mut line = String::new();
         let stdout = child.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut line).expect("one line");

@@ -82,11 +82,7 @@ impl Place {
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts")
+        start(&mut self.command(arguments))
     }
 
     /// Standard output of a command that must end with code 0 and say nothing on standard error.
@@ -121,6 +117,15 @@ impl Place {
         let run = self.run(arguments);
         expected.assert_eq(&self.stable(&run.text()));
     }
+}
+
+/// Starts a command whose output is read.
+pub(crate) fn start(command: &mut Command) -> Child {
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
 }
 
 impl Run {

@@ -1,0 +1,348 @@
+//! A gateway: the S3 interface of a store that lies elsewhere, with a cache tier under its reads.
+//!
+//! s3s checks the signature and takes the chunks off the content; then everything comes here instead of to an operation
+//! of its own. Plain reads of objects are answered from the tier, all else is passed on, signed with the gateway's key.
+//!
+//! Invariants:
+//!  - a request is passed on only if its sender has the right for it in the keys file, by the client's name of the
+//!    bucket; what the upstream could read as another operation is refused, or needs the right `own`;
+//!  - an answer of the upstream goes out as it came, but for names that a [`Map`] changes;
+//!  - content that is not what its client declared never becomes an object;
+//!  - after a write through the gateway, the next read of the object asks the upstream.
+//!
+//! It knows no access lists and policies: the upstream would apply them to the gateway's key.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cache::Cache;
+use http::{Extensions, HeaderMap, Method, Uri};
+use percent_encoding::percent_decode_str;
+use s3s::path::{S3Path, parse_path_style};
+use s3s::route::S3Route;
+use s3s::{Body, S3, S3Request, S3Response, S3Result};
+
+mod conditions;
+mod deletion;
+mod documents;
+mod download;
+mod forget;
+mod forward;
+mod headers;
+mod operation;
+mod origin;
+mod places;
+mod query;
+mod reads;
+mod settings;
+mod sign;
+mod upload;
+mod upstream;
+
+use self::deletion::Deletion;
+use self::forget::{Forgotten, Which};
+use self::forward::{COPY_SOURCE, Passing};
+use self::operation::{OTHER, Operation, PREFLIGHT};
+use self::places::{Places, Route};
+use self::query::Query;
+use self::reads::{Read, Reads};
+use self::upstream::Upstream;
+use crate::access::check_lifetime;
+use crate::digests::Digests;
+use crate::error::fault;
+use crate::exchange::Exchange;
+use crate::gate::Head;
+use crate::keys::{Keys, Right};
+
+pub(crate) use self::forward::FromUpstream;
+pub use self::places::{Map, Place, PlaceError, Scope};
+pub use self::settings::{GatewayError, GatewaySettings};
+pub use self::sign::Credential;
+
+/// Name of the listing of all buckets.
+const LIST_BUCKETS: &str = "ListBuckets";
+
+/// Passes requests on.
+pub(crate) struct Gateway {
+    keys: Arc<Keys>,
+    places: Places,
+    upstream: Arc<Upstream>,
+    reads: Reads,
+    /// Longest XML body in bytes.
+    document_bytes_max: usize,
+}
+
+/// The operations of s3s, none of which is ever reached.
+pub(crate) struct NoOperations;
+
+impl S3 for NoOperations {}
+
+/// A request and what was found of it.
+struct Asked {
+    request: S3Request<Body>,
+    id: Option<String>,
+    bucket: String,
+    key: Option<String>,
+    query: Query,
+    operation: Operation,
+}
+
+impl Gateway {
+    /// # Errors
+    /// If the settings contradict each other, or the upstream cannot be asked with them.
+    pub(crate) fn new(
+        settings: &GatewaySettings,
+        cache: Cache,
+        keys: Arc<Keys>,
+        document_bytes_max: usize,
+    ) -> Result<Self, GatewayError> {
+        let upstream = Arc::new(Upstream::new(settings)?);
+        Ok(Self {
+            keys,
+            places: Places::new(settings.scope.clone(), settings.maps.clone())?,
+            reads: Reads::new(cache, upstream.clone()),
+            upstream,
+            document_bytes_max,
+        })
+    }
+
+    async fn answer(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+        let head = Head {
+            method: &request.method,
+            uri: &request.uri,
+            headers: &request.headers,
+        };
+        if head.is_form() {
+            return Err(fault("NotImplemented", "forms of browsers do not pass a gateway"));
+        }
+        check_lifetime(&request.uri)?;
+        let id = request.credentials.as_ref();
+        let id = id.map(|credentials| credentials.access_key.clone());
+        let query = Query::of(&request.uri);
+        let (bucket, key) = match path(&request.uri)? {
+            S3Path::Root => return self.buckets(request, id, query).await,
+            S3Path::Bucket { bucket } => (bucket.into_string(), None),
+            S3Path::Object { bucket, key } => (bucket.into_string(), Some(key.into_string())),
+        };
+        let operation = Operation::of(&request.method, key.is_some(), &query, &request.headers)?;
+        let asked = Asked {
+            request,
+            id,
+            bucket,
+            key,
+            query,
+            operation,
+        };
+        self.note(&asked);
+        self.admit(&asked)?;
+        match (&asked.key, asked.operation.name) {
+            (None, "DeleteObjects") => self.delete_many(asked).await,
+            (None, _) => self.of_bucket(asked).await,
+            (Some(_), _) => self.of_object(asked).await,
+        }
+    }
+
+    /// Reports the operation and the sender to the metrics, the log and the connection.
+    fn note(&self, asked: &Asked) {
+        let Some(exchange) = asked.request.extensions.get::<Arc<Exchange>>() else {
+            return;
+        };
+        exchange.name(asked.operation.name);
+        if asked.id.is_some() {
+            exchange.trust();
+        }
+        exchange.note(|entry| {
+            entry.requester = asked.id.as_deref().map(|id| self.keys.user(id));
+            entry.access_key.clone_from(&asked.id);
+            entry.bucket = Some(asked.bucket.clone());
+            entry.key.clone_from(&asked.key);
+        });
+    }
+
+    fn admit(&self, asked: &Asked) -> S3Result<()> {
+        let id = asked.id.as_deref();
+        match asked.operation.name == PREFLIGHT || self.keys.may(id, &asked.bucket, asked.operation.right) {
+            true => Ok(()),
+            false => Err(denied()),
+        }
+    }
+
+    /// The listing of all buckets, with those in which the sender has a right.
+    async fn buckets(
+        &self,
+        mut request: S3Request<Body>,
+        id: Option<String>,
+        query: Query,
+    ) -> S3Result<S3Response<Body>> {
+        let Some(id) = id else { return Err(denied()) };
+        if request.method != Method::GET {
+            return Err(fault("MethodNotAllowed", "buckets are listed by GET"));
+        }
+        if let Some(exchange) = request.extensions.get::<Arc<Exchange>>() {
+            exchange.name(LIST_BUCKETS);
+            exchange.trust();
+            exchange.note(|entry| {
+                entry.requester = Some(self.keys.user(&id));
+                entry.access_key = Some(id.clone());
+            });
+        }
+        let passing = forward::passing(&mut request, &Route::nowhere(), "", query)?;
+        let answer = self.ask(passing).await?;
+        if !answer.status().is_success() {
+            return Ok(forward::unchanged(answer));
+        }
+        // The owner of a bucket is unknown here: `own` shows it, too.
+        let shows = |name: &str| {
+            let may = |right| self.keys.may(Some(&id), name, right);
+            self.places.shows_bucket(name) && crate::keys::ALL_RIGHTS.into_iter().any(may)
+        };
+        forward::edited(answer, |document| documents::filter_buckets(document, shows)).await
+    }
+
+    /// A request about a bucket, or a listing of one.
+    async fn of_bucket(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
+        let name = asked.operation.name;
+        let lists = is_listing(name);
+        let route = match lists {
+            true => {
+                let prefix = asked.query.get("prefix").unwrap_or_default();
+                self.places.route(&asked.bucket, prefix)
+            }
+            false => {
+                let only_asks = matches!(name, "HeadBucket" | "GetBucketLocation" | PREFLIGHT);
+                self.places.bucket_route(&asked.bucket, only_asks)
+            }
+        };
+        let route = route.ok_or_else(denied)?;
+        if lists && route.renames() {
+            asked.query.change("prefix", |prefix| route.to_upstream(prefix));
+            for marker in ["marker", "start-after", "key-marker"] {
+                asked
+                    .query
+                    .change(marker, |marker| route.marker_to_upstream(marker));
+            }
+        }
+        let _forgotten = asked.operation.changes.then(|| {
+            let bucket = self.reads.of(&route.upstream.bucket);
+            Forgotten::new(bucket, Which::All)
+        });
+        let passing = forward::passing(&mut asked.request, &route, "", asked.query)?;
+        let answer = self.ask(passing).await?;
+        forward::renamed(answer, &route).await
+    }
+
+    /// A request about an object.
+    async fn of_object(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
+        let (route, key) = self.object(&asked.bucket, asked.key.as_deref().unwrap_or_default())?;
+        if let Some(read) = Read::of(asked.operation, &asked.query, &asked.request.headers)
+            && let Some(answer) = self.reads.answer(&read, &route, &key).await?
+        {
+            return Ok(answer);
+        }
+        let source = self.source(&asked)?;
+        let _forgotten = asked.operation.changes.then(|| {
+            let which = match asked.operation.name {
+                OTHER => Which::All,
+                _ => Which::Keys(vec![key.clone()]),
+            };
+            Forgotten::new(self.reads.of(&route.upstream.bucket), which)
+        });
+        let mut passing = forward::passing(&mut asked.request, &route, &key, asked.query)?;
+        if let Some(source) = source {
+            passing.ask.headers.insert(COPY_SOURCE, source);
+        }
+        let answer = self.ask(passing).await?;
+        match asked.operation.name == "GetObject" && answer.status().is_success() {
+            // An object may be a document that looks like an answer.
+            true => Ok(forward::unchanged(answer)),
+            false => forward::renamed(answer, &route).await,
+        }
+    }
+
+    /// Where an object lies at the upstream.
+    fn object(&self, bucket: &str, key: &str) -> S3Result<(Route, String)> {
+        let route = self.places.route(bucket, key).ok_or_else(denied)?;
+        let key = route.to_upstream(key);
+        match key.is_empty() {
+            // Without a key the request would be about the bucket.
+            true => Err(fault("NoSuchKey", "a mapped folder itself is no object")),
+            false => Ok((route, key)),
+        }
+    }
+
+    /// The source of a copy, as the upstream knows it.
+    fn source(&self, asked: &Asked) -> S3Result<Option<http::HeaderValue>> {
+        if !matches!(asked.operation.name, "CopyObject" | "UploadPartCopy") {
+            return Ok(None);
+        }
+        let (bucket, key, version) = forward::copy_source(&asked.request.headers)?;
+        if !self.keys.may(asked.id.as_deref(), &bucket, Right::Read) {
+            return Err(denied());
+        }
+        let (route, key) = self.object(&bucket, &key)?;
+        forward::copy_source_value(&route, &key, version.as_deref()).map(Some)
+    }
+
+    async fn delete_many(&self, mut asked: Asked) -> S3Result<S3Response<Body>> {
+        let exchange = asked.request.extensions.get::<Arc<Exchange>>();
+        if let (Some(exchange), Some(digests)) = (
+            exchange,
+            Digests::of(asked.operation.name, &asked.request.headers)?,
+        ) {
+            exchange.body.expect(digests);
+        }
+        let body = &mut asked.request.input;
+        let document = body.store_all_limited(self.document_bytes_max).await;
+        let document = document.map_err(|error| fault("IncompleteBody", error.to_string()))?;
+        let deletion = Deletion::read(&document, &asked.bucket, &self.places)?;
+        let bucket = self.reads.of(&deletion.route.upstream.bucket);
+        let _forgotten = Forgotten::new(bucket, Which::Keys(deletion.keys.clone()));
+        let mut passing = forward::passing(&mut asked.request, &deletion.route, "", asked.query)?;
+        deletion.set_digest(&mut passing.ask.headers)?;
+        passing.ask.payload = sign::UNSIGNED.to_owned();
+        passing.ask.content = upstream::whole(deletion.document.into());
+        let answer = self.ask(passing).await?;
+        forward::renamed(answer, &deletion.route).await
+    }
+
+    async fn ask(&self, passing: Passing) -> S3Result<http::Response<hyper::body::Incoming>> {
+        let answer = self.upstream.ask(passing.ask).await;
+        answer.map_err(|error| forward::unanswered(&error, &passing.faults))
+    }
+}
+
+#[async_trait]
+impl S3Route for Gateway {
+    fn is_match(&self, _: &Method, _: &Uri, _: &HeaderMap, _: &mut Extensions) -> bool {
+        true
+    }
+
+    /// Decided in [`S3Route::call`], which knows the operation: public objects need no signature.
+    async fn check_access(&self, _: &mut S3Request<Body>) -> S3Result<()> {
+        Ok(())
+    }
+
+    async fn call(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+        self.answer(request).await
+    }
+}
+
+fn denied() -> s3s::S3Error {
+    fault("AccessDenied", "access denied")
+}
+
+/// Whether an operation lists keys that begin with a prefix.
+fn is_listing(operation: &str) -> bool {
+    matches!(
+        operation,
+        "ListObjects" | "ListObjectsV2" | "ListObjectVersions" | "ListMultipartUploads"
+    )
+}
+
+/// The bucket and the key in an address.
+fn path(uri: &Uri) -> S3Result<S3Path> {
+    let wrong = || fault("InvalidURI", "the path is not /BUCKET/KEY");
+    let path = percent_decode_str(uri.path());
+    let path = path.decode_utf8().map_err(|_| wrong())?;
+    parse_path_style(&path).map_err(|_| wrong())
+}

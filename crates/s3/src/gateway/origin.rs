@@ -1,0 +1,351 @@
+//! The upstream as the tier reads it: plain requests, so that every header of an answer is kept, and a refusal travels
+//! as it came.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use cache::{Answer, Description, Origin, OriginError, Validator};
+use futures_util::StreamExt as _;
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderName, IF_MATCH, IF_UNMODIFIED_SINCE,
+    LAST_MODIFIED, RANGE,
+};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use object_store::GetRange;
+
+use super::conditions::seconds_of_date;
+use super::download::Download;
+use super::headers;
+use super::query::Query;
+use super::upstream::{Ask, AskError, EMPTY_SHA256, Upstream, nothing};
+
+/// Longest refusal in bytes that is kept; those of stores have less than a thousand.
+const REFUSAL_BYTES_MAX: usize = 256 * 1024;
+
+/// Headers of one answer, which are not those of a version.
+const OF_ONE_ANSWER: [HeaderName; 6] = [
+    http::header::DATE,
+    http::header::AGE,
+    CONTENT_LENGTH,
+    CONTENT_RANGE,
+    HeaderName::from_static("x-amz-request-id"),
+    HeaderName::from_static("x-amz-id-2"),
+];
+
+/// Headers with checksums: those of the whole object, which answers with a part of it must not have.
+const CHECKSUMS: &str = "x-amz-checksum-";
+
+/// A bucket of the upstream.
+pub(crate) struct BucketOrigin {
+    upstream: Arc<Upstream>,
+    bucket: String,
+    root: String,
+}
+
+/// An answer that refuses, with all that it says.
+#[derive(Debug, thiserror::Error)]
+#[error("the upstream answered {status}")]
+pub(crate) struct Refused {
+    /// The method to which it is the answer.
+    pub(crate) method: Method,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// An answer that does not say what the tier must know.
+#[derive(Debug, thiserror::Error)]
+#[error("the upstream's answer has no {0}")]
+struct Lacking(&'static str);
+
+impl BucketOrigin {
+    pub(crate) fn new(upstream: Arc<Upstream>, bucket: &str) -> Self {
+        Self {
+            upstream,
+            bucket: bucket.to_owned(),
+            root: format!("s3://{bucket}"),
+        }
+    }
+
+    /// Asks for an object.
+    async fn ask(
+        &self,
+        method: Method,
+        key: &str,
+        mut headers: HeaderMap,
+    ) -> Result<Response<Incoming>, OriginError> {
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let ask = Ask {
+            method: method.clone(),
+            bucket: self.bucket.clone(),
+            key: key.to_owned(),
+            query: Query::default(),
+            headers,
+            payload: EMPTY_SHA256.to_owned(),
+            content: nothing(),
+        };
+        let answer = self.upstream.ask(ask).await.map_err(|error| match error {
+            AskError::Request(_) => OriginError::Lasting(Arc::new(error)),
+            AskError::Silent | AskError::Connection(_) => OriginError::Passing(Arc::new(error)),
+        })?;
+        match answer.status() {
+            StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(answer),
+            _ => Err(refusal(method, answer).await),
+        }
+    }
+}
+
+#[async_trait]
+impl Origin for BucketOrigin {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
+    async fn describe(&self, key: &str) -> Result<Description, OriginError> {
+        let answer = self.ask(Method::HEAD, key, HeaderMap::new()).await?;
+        let size_bytes = length(answer.headers()).ok_or_else(|| lacking("length"))?;
+        description(answer.headers(), size_bytes)
+    }
+
+    async fn get(
+        &self,
+        key: &str,
+        expected: Option<&Description>,
+        wanted: Option<GetRange>,
+    ) -> Result<Answer, OriginError> {
+        let mut asked = HeaderMap::new();
+        if let Some(expected) = expected {
+            let (name, value) = condition(expected);
+            asked.extend(value.map(|value| (name, value)));
+        }
+        let range = wanted.map(|range| format!("bytes={}", range_text(&range)));
+        asked.extend(range.and_then(|range| Some((RANGE, HeaderValue::try_from(range).ok()?))));
+        let answer = self.ask(Method::GET, key, asked).await?;
+        let headers = answer.headers();
+        let (range, size_bytes) = match answer.status() {
+            StatusCode::PARTIAL_CONTENT => content_range(headers).ok_or_else(|| lacking("Content-Range"))?,
+            _ => {
+                let size_bytes = length(headers).ok_or_else(|| lacking("length"))?;
+                (0..size_bytes, size_bytes)
+            }
+        };
+        let description = description(headers, size_bytes)?;
+        let body = Download::new(answer.into_body()).into_data_stream();
+        let broken =
+            |error: s3s::StdError| OriginError::Passing(Arc::new(AskError::Connection(error.to_string())));
+        Ok(Answer {
+            description,
+            range,
+            body: body.map(move |piece| piece.map_err(broken)).boxed(),
+        })
+    }
+}
+
+/// The headers of a version.
+pub(crate) fn headers_of(description: &Description) -> HeaderMap {
+    let lines = description.beside.split(|byte| *byte == b'\n');
+    let pairs = lines.filter_map(|line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let name = HeaderName::from_bytes(&line[..colon]).ok()?;
+        Some((name, HeaderValue::from_bytes(&line[colon + 1..]).ok()?))
+    });
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs {
+        headers.append(name, value);
+    }
+    headers
+}
+
+fn description(headers: &HeaderMap, size_bytes: u64) -> Result<Description, OriginError> {
+    let text = |name: HeaderName| headers.get(name)?.to_str().ok();
+    // A weak tag promises equal meaning, not equal bytes.
+    let strong = text(ETAG).filter(|tag| !tag.starts_with("W/") && !tag.is_empty());
+    let modified = || text(LAST_MODIFIED).and_then(seconds_of_date);
+    let validator = match strong {
+        Some(tag) => Validator::Tag(tag.to_owned()),
+        None => Validator::Modified(modified().ok_or_else(|| lacking("ETag or Last-Modified"))? * 1000),
+    };
+    Ok(Description {
+        size_bytes,
+        validator,
+        beside: lines(headers),
+    })
+}
+
+/// Headers, one a line: no value of one has the end of a line in it.
+fn lines(headers: &HeaderMap) -> Bytes {
+    let mut lines = Vec::new();
+    for (name, value) in &headers::of_answer(headers) {
+        if !OF_ONE_ANSWER.contains(name) && !name.as_str().starts_with(CHECKSUMS) {
+            lines.extend_from_slice(name.as_str().as_bytes());
+            lines.push(b':');
+            lines.extend_from_slice(value.as_bytes());
+            lines.push(b'\n');
+        }
+    }
+    lines.into()
+}
+
+/// Asks for no other version.
+fn condition(expected: &Description) -> (HeaderName, Option<HeaderValue>) {
+    match &expected.validator {
+        Validator::Tag(tag) => (IF_MATCH, HeaderValue::try_from(tag).ok()),
+        Validator::Modified(_) => (
+            IF_UNMODIFIED_SINCE,
+            headers_of(expected).get(LAST_MODIFIED).cloned(),
+        ),
+    }
+}
+
+fn range_text(range: &GetRange) -> String {
+    match range {
+        GetRange::Bounded(range) => format!("{}-{}", range.start, range.end.saturating_sub(1)),
+        GetRange::Offset(start) => format!("{start}-"),
+        GetRange::Suffix(bytes) => format!("-{bytes}"),
+    }
+}
+
+fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// The range in an answer, and the size of the whole.
+fn content_range(headers: &HeaderMap) -> Option<(Range<u64>, u64)> {
+    let text = headers
+        .get(CONTENT_RANGE)?
+        .to_str()
+        .ok()?
+        .strip_prefix("bytes ")?;
+    let (range, size) = text.split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let (first, last, size): (u64, u64, u64) = (first.parse().ok()?, last.parse().ok()?, size.parse().ok()?);
+    (first <= last && last < size).then_some((first..last + 1, size))
+}
+
+/// The size in the refusal of a range: `bytes */7`.
+fn size_of_refusal(headers: &HeaderMap) -> Option<u64> {
+    let text = headers.get(CONTENT_RANGE)?.to_str().ok()?;
+    text.strip_prefix("bytes */")?.parse().ok()
+}
+
+async fn refusal(method: Method, answer: Response<Incoming>) -> OriginError {
+    let (head, body) = answer.into_parts();
+    match head.status {
+        StatusCode::PRECONDITION_FAILED => return OriginError::Changed,
+        StatusCode::RANGE_NOT_SATISFIABLE => {
+            let size_bytes = size_of_refusal(&head.headers).unwrap_or(0);
+            return OriginError::Range { size_bytes };
+        }
+        _ => {}
+    }
+    let body = Limited::new(Download::new(body), REFUSAL_BYTES_MAX)
+        .collect()
+        .await;
+    let body = match body {
+        Ok(body) => body.to_bytes(),
+        Err(error) => return OriginError::Passing(Arc::new(AskError::Connection(error.to_string()))),
+    };
+    let status = head.status;
+    let refused = Arc::new(Refused {
+        method,
+        status,
+        headers: headers::of_answer(&head.headers),
+        body,
+    });
+    match status {
+        StatusCode::NOT_FOUND => OriginError::Missing(refused),
+        StatusCode::NOT_IMPLEMENTED => OriginError::Lasting(refused),
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => OriginError::Passing(refused),
+        status if status.is_server_error() => OriginError::Passing(refused),
+        _ => OriginError::Lasting(refused),
+    }
+}
+
+fn lacking(what: &'static str) -> OriginError {
+    OriginError::Lasting(Arc::new(Lacking(what)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn a_version_keeps_its_headers_and_not_those_of_an_answer() {
+        let found = headers(&[
+            ("etag", "\"x\""),
+            ("content-type", "text/plain"),
+            ("x-amz-meta-a", "b: c"),
+            ("x-amz-meta-a", "d"),
+            ("content-length", "7"),
+            ("content-range", "bytes 0-6/7"),
+            ("date", "now"),
+            ("x-amz-request-id", "1"),
+            ("x-amz-checksum-crc32", "AAAAAA=="),
+            ("connection", "close"),
+        ]);
+        let described = description(&found, 7).unwrap();
+        assert_eq!(described.validator, Validator::Tag("\"x\"".to_owned()));
+        let kept = headers_of(&described);
+        let expected = headers(&[
+            ("etag", "\"x\""),
+            ("content-type", "text/plain"),
+            ("x-amz-meta-a", "b: c"),
+            ("x-amz-meta-a", "d"),
+        ]);
+        assert_eq!(kept, expected);
+        assert_eq!(
+            condition(&described),
+            (IF_MATCH, Some(HeaderValue::from_static("\"x\"")))
+        );
+    }
+
+    #[test]
+    fn without_a_strong_tag_the_time_counts() {
+        let modified = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let weak = headers(&[("etag", "W/\"x\""), ("last-modified", modified)]);
+        let described = description(&weak, 7).unwrap();
+        assert_eq!(described.validator, Validator::Modified(784_111_777_000));
+        assert_eq!(
+            condition(&described),
+            (IF_UNMODIFIED_SINCE, Some(HeaderValue::from_static(modified)))
+        );
+        assert!(description(&headers(&[("etag", "W/\"x\"")]), 7).is_err());
+    }
+
+    #[test]
+    fn ranges_are_read_strictly() {
+        let found = |text: &'static str| content_range(&headers(&[("content-range", text)]));
+        assert_eq!(found("bytes 2-5/10"), Some((2..6, 10)));
+        for wrong in [
+            "bytes 5-2/10",
+            "bytes 0-10/10",
+            "bytes 0-1/*",
+            "0-1/2",
+            "bytes -1/2",
+            "bytes 0-1",
+        ] {
+            assert_eq!(found(wrong), None, "{wrong}");
+        }
+        let refused = headers(&[("content-range", "bytes */7")]);
+        assert_eq!(size_of_refusal(&refused), Some(7));
+        for (range, text) in [
+            (GetRange::Bounded(2..6), "2-5"),
+            (GetRange::Offset(3), "3-"),
+            (GetRange::Suffix(4), "-4"),
+        ] {
+            assert_eq!(range_text(&range), text);
+        }
+    }
+}

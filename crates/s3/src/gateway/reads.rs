@@ -1,0 +1,282 @@
+//! Reads of objects through the tier.
+//!
+//! Invariants:
+//!  - what an answer depends on besides the version and its range, the tier does not know: such requests go past it;
+//!  - an answer that has begun is of one version to its end, or breaks off.
+
+use std::sync::Arc;
+
+use cache::{Cache, CachedOrigin, Cause, Description, Got, OriginError, User};
+use futures_util::StreamExt as _;
+use http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, ETAG, EXPIRES, HeaderName,
+    LAST_MODIFIED, ORIGIN, VARY,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use object_store::GetRange;
+use s3s::{Body, S3Response, S3Result, StdError};
+
+use super::conditions::{Verdict, Wanted, has_conditions, wanted, weigh};
+use super::forward;
+use super::operation::Operation;
+use super::origin::{BucketOrigin, Refused, headers_of};
+use super::places::Route;
+use super::query::Query;
+use super::upstream::{AskError, Upstream};
+use crate::body::Faults;
+
+/// Headers of Amazon's that do not change the answer to a read.
+const INDIFFERENT: [&str; 5] = [
+    "x-amz-date",
+    "x-amz-content-sha256",
+    "x-amz-security-token",
+    "x-amz-user-agent",
+    "x-amz-api-version",
+];
+
+/// Clients ask for checksums with every GET. An answer from the tier has none, and nothing is compared then.
+const CHECKSUM_MODE: &str = "x-amz-checksum-mode";
+
+/// The headers of an answer "not modified" (RFC 9110, section 15.4.5).
+const OF_NOT_MODIFIED: [HeaderName; 6] = [
+    ETAG,
+    LAST_MODIFIED,
+    CACHE_CONTROL,
+    CONTENT_LOCATION,
+    EXPIRES,
+    VARY,
+];
+
+/// The upstream, read through a tier.
+pub(crate) struct Reads {
+    cache: Cache,
+    upstream: Arc<Upstream>,
+}
+
+/// A read that the tier can answer.
+pub(crate) struct Read {
+    method: Method,
+    wanted: Option<GetRange>,
+    /// The client's headers.
+    asked: HeaderMap,
+}
+
+impl Read {
+    /// A request as a read for the tier; `None` if it must go past it.
+    pub(crate) fn of(operation: Operation, query: &Query, headers: &HeaderMap) -> Option<Self> {
+        let method = match operation.name {
+            "GetObject" => Method::GET,
+            "HeadObject" => Method::HEAD,
+            _ => return None,
+        };
+        let is_indifferent = |name: &HeaderName| {
+            let name = name.as_str();
+            !name.starts_with("x-amz-")
+                || INDIFFERENT.contains(&name)
+                || name == CHECKSUM_MODE && method == Method::GET
+        };
+        let wants_the_upstream = |value: &HeaderValue| value.as_bytes().starts_with(b"no-");
+        let goes_past = query.names().any(|name| name != "x-id")
+            || !headers.keys().all(is_indifferent)
+            // The upstream has rules for pages, and its answer depends on them.
+            || headers.contains_key(ORIGIN)
+            || headers.get_all(CACHE_CONTROL).iter().any(wants_the_upstream);
+        if goes_past {
+            return None;
+        }
+        let wanted = match wanted(headers) {
+            Wanted::All => None,
+            Wanted::Range(range) => Some(range),
+            Wanted::Other => return None,
+        };
+        Some(Self {
+            method,
+            wanted,
+            asked: headers.clone(),
+        })
+    }
+}
+
+impl Reads {
+    pub(crate) fn new(cache: Cache, upstream: Arc<Upstream>) -> Self {
+        Self { cache, upstream }
+    }
+
+    /// A bucket of the upstream.
+    pub(crate) fn of(&self, bucket: &str) -> CachedOrigin {
+        let origin = BucketOrigin::new(self.upstream.clone(), bucket);
+        self.cache.over(Arc::new(origin), User::Gateway)
+    }
+
+    /// Answers a read; `None` if the upstream has to.
+    ///
+    /// # Errors
+    /// If the upstream cannot be reached.
+    pub(crate) async fn answer(
+        &self,
+        read: &Read,
+        route: &Route,
+        key: &str,
+    ) -> S3Result<Option<S3Response<Body>>> {
+        let object = self.of(&route.upstream.bucket);
+        let answered = match read.method == Method::HEAD || has_conditions(&read.asked) {
+            true => described(read, &object, key).await,
+            false => object
+                .get(key, read.wanted.clone())
+                .await
+                .map(|got| content(got, read.wanted.is_some())),
+        };
+        match answered {
+            Ok(answer) => Ok(answer),
+            Err(OriginError::Missing(cause) | OriginError::Passing(cause) | OriginError::Lasting(cause)) => {
+                refused(read, route, &cause)
+            }
+            // The upstream says it in its own words, or has an answer by now.
+            Err(OriginError::Changed | OriginError::Range { .. }) => Ok(None),
+        }
+    }
+}
+
+/// Answers a read whose answer depends on the version.
+async fn described(
+    read: &Read,
+    object: &CachedOrigin,
+    key: &str,
+) -> Result<Option<S3Response<Body>>, OriginError> {
+    let version = object.describe(key).await?;
+    let headers = headers_of(&version);
+    let wanted = match weigh(&read.asked, &headers) {
+        // With the document of the upstream.
+        Verdict::Failed => return Ok(None),
+        Verdict::NotModified => return Ok(Some(not_modified(&headers))),
+        Verdict::Answer { is_whole: true } => None,
+        Verdict::Answer { is_whole: false } => read.wanted.clone(),
+    };
+    match (&read.method, wanted) {
+        (&Method::HEAD, None) => Ok(Some(head(&version, headers))),
+        // Rare, and the upstream knows how.
+        (&Method::HEAD, Some(_)) => Ok(None),
+        (_, wanted) => {
+            let is_part = wanted.is_some();
+            let got = object.get_version(key, &version, wanted).await?;
+            Ok(content(got, is_part))
+        }
+    }
+}
+
+fn head(version: &Description, mut headers: HeaderMap) -> S3Response<Body> {
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(version.size_bytes));
+    forward::response(StatusCode::OK, headers, Body::empty())
+}
+
+fn not_modified(version: &HeaderMap) -> S3Response<Body> {
+    let kept = OF_NOT_MODIFIED.iter();
+    let kept = kept.filter_map(|name| Some((name.clone(), version.get(name)?.clone())));
+    forward::response(StatusCode::NOT_MODIFIED, kept.collect(), Body::empty())
+}
+
+/// The answer with bytes of a version; `None` if the upstream has to say what a part of nothing is.
+fn content(got: Got, is_part: bool) -> Option<S3Response<Body>> {
+    let Got {
+        description,
+        range,
+        body,
+    } = got;
+    if is_part && range.is_empty() {
+        return None;
+    }
+    let mut headers = headers_of(&description);
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
+    headers
+        .entry(ACCEPT_RANGES)
+        .or_insert(HeaderValue::from_static("bytes"));
+    let mut status = StatusCode::OK;
+    if is_part {
+        status = StatusCode::PARTIAL_CONTENT;
+        let text = format!(
+            "bytes {}-{}/{}",
+            range.start,
+            range.end - 1,
+            description.size_bytes
+        );
+        // Digits always make a value.
+        headers.extend(
+            HeaderValue::try_from(text)
+                .ok()
+                .map(|value| (CONTENT_RANGE, value)),
+        );
+    }
+    let pieces = body.map(|piece| match piece {
+        Ok(bytes) => Ok(Frame::data(bytes)),
+        Err(error) => {
+            // The status is sent already: the connection is cut, which no client takes for the end.
+            tracing::error!(%error, "an answer broke off");
+            Err(StdError::from(error))
+        }
+    });
+    let body = Body::http_body_unsync(StreamBody::new(pieces));
+    Some(forward::response(status, headers, body))
+}
+
+/// The refusal of the upstream, if it is one of the same method; otherwise the upstream is asked as the client does.
+fn refused(read: &Read, route: &Route, cause: &Cause) -> S3Result<Option<S3Response<Body>>> {
+    if let Some(error) = cause.downcast_ref::<AskError>() {
+        return Err(forward::unanswered(error, &Faults::default()));
+    }
+    let refused = cause.downcast_ref::<Refused>();
+    match refused.filter(|refused| refused.method == read.method) {
+        None => Ok(None),
+        Some(refused) => {
+            let headers = refused.headers.clone();
+            forward::renamed_whole(refused.status, headers, &refused.body, route).map(Some)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn goes_through(request: &str, headers: &[(&'static str, &'static str)]) -> bool {
+        let (method, target) = request.split_once(' ').unwrap();
+        let query = Query::of(&target.parse().unwrap());
+        let headers: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .collect();
+        let operation = Operation::of(&method.parse().unwrap(), true, &query, &headers).unwrap();
+        Read::of(operation, &query, &headers).is_some()
+    }
+
+    #[test]
+    fn what_the_tier_does_not_know_goes_past_it() {
+        for (request, headers, expected) in [
+            ("GET /b/k", &[][..], true),
+            ("HEAD /b/k", &[], true),
+            ("GET /b/k?x-id=GetObject&X-Amz-Signature=1", &[], true),
+            ("GET /b/k", &[("x-amz-date", "1"), ("range", "bytes=0-1")], true),
+            ("GET /b/k", &[("x-amz-api-version", "2006-03-01")], true),
+            ("GET /b/k", &[("if-match", "x")], true),
+            ("GET /b/k", &[(CHECKSUM_MODE, "ENABLED")], true),
+            ("HEAD /b/k", &[(CHECKSUM_MODE, "ENABLED")], false),
+            ("GET /b/k", &[("range", "bytes=0-1,3-4")], false),
+            ("GET /b/k", &[("origin", "https://a.example")], false),
+            ("GET /b/k", &[("cache-control", "no-cache")], false),
+            (
+                "GET /b/k",
+                &[("x-amz-server-side-encryption-customer-key", "x")],
+                false,
+            ),
+            ("GET /b/k", &[("x-amz-expected-bucket-owner", "x")], false),
+            ("GET /b/k?versionId=1", &[], false),
+            ("GET /b/k?partNumber=1", &[], false),
+            ("GET /b/k?response-content-type=x", &[], false),
+            ("GET /b/k?acl", &[], false),
+            ("PUT /b/k", &[], false),
+        ] {
+            assert_eq!(goes_through(request, headers), expected, "{request} {headers:?}");
+        }
+    }
+}

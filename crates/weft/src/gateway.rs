@@ -1,0 +1,145 @@
+//! The S3 gateway of `weft serve`: its flags, its start, its announcement.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use cache::{Cache, Directory, Settings};
+use remote::S3Settings;
+use s3::{Credential, GatewaySettings, Map, Scope};
+use server::storage::FaceCounts;
+use tokio::runtime::Runtime;
+
+use crate::s3_face::{Face, FaceArgs};
+use crate::style::clean;
+use crate::threads;
+
+/// Settings of the cache, in the archive.
+const CACHE_FILE: &str = "cache.toml";
+
+/// Region for requests if the environment names none: Amazon's first, and what most other stores expect.
+const REGION_DEFAULT: &str = "us-east-1";
+
+/// Flags of the gateway.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GatewayArgs {
+    /// Serve with --s3 what this store has: every bucket, one, or a folder of one. Its address and the key for it are
+    /// those of AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and so on
+    #[arg(
+        long,
+        value_name = "s3://[BUCKET[/PREFIX]]",
+        requires = "s3",
+        conflicts_with_all = ["volumes", "store_config"],
+        help_heading = "S3 gateway"
+    )]
+    upstream: Option<Scope>,
+
+    /// What clients ask for below the first name lies below the second; repeat it for more, the longest name counts
+    #[arg(
+        long = "map",
+        value_name = "BUCKET/PREFIX=s3://BUCKET/PREFIX",
+        requires = "upstream",
+        help_heading = "S3 gateway"
+    )]
+    maps: Vec<Map>,
+
+    /// Keep what is read in this directory, too, and not in memory alone; repeat it for other disks, the fastest first
+    #[arg(
+        long = "cache",
+        value_name = "DIR",
+        requires = "upstream",
+        help_heading = "S3 gateway"
+    )]
+    caches: Vec<PathBuf>,
+}
+
+impl GatewayArgs {
+    /// Whether a gateway was asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        self.upstream.is_some()
+    }
+
+    fn settings(&self) -> Option<GatewaySettings> {
+        let environment = S3Settings::from_variables(|name| std::env::var(name).ok());
+        let key = environment.access_key_id.zip(environment.secret_access_key);
+        Some(GatewaySettings {
+            scope: self.upstream.clone()?,
+            maps: self.maps.clone(),
+            endpoint: environment.endpoint,
+            region: environment.region.unwrap_or_else(|| REGION_DEFAULT.to_owned()),
+            credential: key.map(|(id, secret)| Credential {
+                id,
+                secret,
+                token: environment.session_token,
+            }),
+        })
+    }
+
+    /// Settings of the archive, with the directories of the flags before its own.
+    fn cache_settings(&self, archive: &Path) -> anyhow::Result<Settings> {
+        let mut settings = Settings::read(&archive.join(CACHE_FILE))?;
+        let given = self.caches.iter().cloned().map(Directory::at);
+        settings.directories = given.chain(settings.directories).collect();
+        Ok(settings)
+    }
+}
+
+/// A running gateway, with its threads.
+pub(crate) struct Gateway {
+    runtime: Runtime,
+    face: Face,
+    scope: Scope,
+    endpoint: Option<String>,
+}
+
+impl Gateway {
+    /// Starts the gateway, if one was asked for; `keys` is the keys file if no flag gives one.
+    pub(crate) fn start(
+        args: &GatewayArgs,
+        face: &FaceArgs,
+        keys: PathBuf,
+        archive: &Path,
+    ) -> anyhow::Result<Option<Gateway>> {
+        let (Some(gateway), Some(settings)) = (args.settings(), face.settings(keys)) else {
+            return Ok(None);
+        };
+        let (scope, endpoint) = (gateway.scope.clone(), gateway.endpoint.clone());
+        let cache_settings = args.cache_settings(archive)?;
+        let runtime = threads::start("gateway")?;
+        let face = runtime.block_on(async {
+            let cache = Cache::open(&cache_settings, "serve").context("open the cache")?;
+            Face::start_gateway(settings, gateway, cache).await
+        })?;
+        Ok(Some(Gateway {
+            runtime,
+            face,
+            scope,
+            endpoint,
+        }))
+    }
+
+    /// Requests and connections since the start.
+    pub(crate) fn counts(&self) -> FaceCounts {
+        Arc::new(self.face.counts())
+    }
+
+    /// Returns the part of the announcement for programs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let mut said = self.face.to_json();
+        said["upstream"] = self.scope.to_string().into();
+        said["endpoint"] = self.endpoint.clone().into();
+        said
+    }
+
+    /// Returns the announcement.
+    pub(crate) fn said(&self) -> String {
+        let endpoint = self.endpoint.as_deref().unwrap_or("Amazon");
+        let upstream = clean(&format!("{} of {endpoint}", self.scope));
+        format!("a gateway to {upstream}: {}", self.face.said())
+    }
+
+    /// Waits for running requests, and ends.
+    pub(crate) fn end(self) {
+        self.runtime.block_on(self.face.end());
+    }
+}
