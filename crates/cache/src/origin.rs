@@ -24,6 +24,12 @@ pub trait Origin: Send + Sync + 'static {
         ""
     }
 
+    /// Whether what a description has beside was written by an origin of this kind: several read one store, and what one
+    /// of them knows is only of use to those that can read it.
+    fn understands(&self, _beside: &[u8]) -> bool {
+        true
+    }
+
     /// Describes the version that is there now.
     ///
     /// # Errors

@@ -63,6 +63,7 @@ pub struct StoreOrigin {
 
 /// What a description keeps beside size and validator.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Beside {
     modified_ms: i64,
     /// As the store writes it, weak ones included.
@@ -193,6 +194,10 @@ impl Origin for StoreOrigin {
 
     fn endpoint(&self) -> &str {
         &self.endpoint
+    }
+
+    fn understands(&self, beside: &[u8]) -> bool {
+        serde_json::from_slice::<Beside>(beside).is_ok()
     }
 
     async fn describe(&self, path: &str) -> std::result::Result<Description, OriginError> {

@@ -422,7 +422,8 @@ impl CachedOrigin {
         let address = self.0.address(path);
         let known = &self.0.tier.known;
         loop {
-            if let Some(known) = known.fresh(&address, self.0.tier.bound) {
+            let fresh = known.fresh(&address, self.0.tier.bound);
+            if let Some(known) = fresh.filter(|known| self.understands(&known.version.info)) {
                 return Ok(known);
             }
             let began = ambient::now();
@@ -430,10 +431,15 @@ impl CachedOrigin {
             let answer = asked.await;
             match &answer {
                 // Asked by another, before the bound that holds for this reader.
-                Ok(found) if !is_mine && !self.holds(found, began) => {}
+                Ok(found)
+                    if !is_mine && !(self.holds(found, began) && self.understands(&found.version.info)) => {}
                 _ => return answer,
             }
         }
+    }
+
+    fn understands(&self, info: &ObjectInfo) -> bool {
+        self.0.origin.understands(&info.description.beside)
     }
 
     fn holds(&self, found: &Known, at: std::time::Instant) -> bool {
@@ -484,6 +490,7 @@ impl CachedOrigin {
                 .directories
                 .iter()
                 .find_map(|directory| directory.object_at(self.0.origin.endpoint(), address))
+            && self.understands(&info)
         {
             let version = self.0.version(path, info.description.clone(), treatment);
             return Ok(Known { version, asked });

@@ -45,6 +45,8 @@ pub struct Parts {
     pub sql: bool,
     /// Those of a catalogue of files.
     pub files: bool,
+    /// That of a cache.
+    pub cache: bool,
 }
 
 impl Parts {
@@ -53,6 +55,7 @@ impl Parts {
             Section::Store => self.store,
             Section::Sql => self.sql,
             Section::Files => self.files,
+            Section::Cache => self.cache,
             Section::Rights | Section::Loads | Section::Statistics => self.running,
             _ => self.archive,
         }
@@ -74,12 +77,13 @@ pub enum Section {
     Statistics,
     Store,
     Files,
+    Cache,
     About,
     SignIn,
     None,
 }
 
-const NAVIGATION: [(Section, &str, &str); 10] = [
+const NAVIGATION: [(Section, &str, &str); 11] = [
     (Section::Ranking, "/ranking", "Ranking"),
     (Section::Domains, "/domains", "Domains"),
     (Section::Captures, "/captures", "Captures"),
@@ -89,6 +93,7 @@ const NAVIGATION: [(Section, &str, &str); 10] = [
     (Section::Statistics, "/statistics", "Statistics"),
     (Section::Store, "/store", "Store"),
     (Section::Files, "/files", "Files"),
+    (Section::Cache, "/cache", "Cache"),
     (Section::About, "/about", "About"),
 ];
 

@@ -141,7 +141,7 @@ impl RangeSource for CachedRanges {
 }
 
 /// An error of the tier as the readers of inputs take it.
-fn failure(bucket: Option<&Bucket>, error: OriginError) -> Failure {
+pub(crate) fn failure(bucket: Option<&Bucket>, error: OriginError) -> Failure {
     match error {
         OriginError::Changed => Failure::changed("another one is there"),
         OriginError::Range { size_bytes } => Failure::changed(format!("it has {size_bytes} bytes now")),

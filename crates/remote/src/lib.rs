@@ -32,6 +32,7 @@ mod s3_error;
 mod s3_list;
 mod settings;
 mod stat;
+mod warm;
 mod web;
 
 pub use folder::Folder;
@@ -41,3 +42,4 @@ pub use reader::READ_AHEAD_BYTES;
 pub use remote::Remote;
 pub use settings::{Retry, S3Settings, Settings};
 pub use stat::Stat;
+pub use warm::Warmed;

@@ -100,6 +100,12 @@ impl Remote {
         let _ = self.shared.open_cache.set(Box::new(open));
     }
 
+    /// The same with a tier that is open. It has to be given before anything is read.
+    pub fn set_cache(&self, cache: Cache) {
+        let _ = self.shared.open_cache.set(Box::new(|| None));
+        let _ = self.shared.cache.set(Some(cache));
+    }
+
     /// The cache tier, if there is one.
     pub fn cache(&self) -> Option<&Cache> {
         self.shared.cache()
@@ -258,7 +264,7 @@ impl Shared {
     }
 
     /// What tells buckets of one name apart.
-    fn endpoint(&self) -> &str {
+    pub(crate) fn endpoint(&self) -> &str {
         self.settings.s3.endpoint.as_deref().unwrap_or_default()
     }
 

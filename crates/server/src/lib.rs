@@ -21,6 +21,7 @@ mod admit;
 mod api;
 mod arguments;
 mod ask;
+mod cache_metrics;
 mod catalogue;
 mod cdx_pages;
 mod counters;

@@ -104,6 +104,9 @@ pub(crate) async fn page(state: &State) -> Response {
     if let Some(store) = &state.store {
         crate::storage::write(&mut text, &*store.report().await);
     }
+    if let Some(cache) = &state.cache {
+        crate::cache_metrics::write(&mut text, &cache.stats());
+    }
     if let Some(gateway) = &state.gateway {
         let (requests, connections) = gateway();
         crate::storage::write_s3(&mut text, &requests, Some(&connections));

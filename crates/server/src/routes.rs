@@ -39,6 +39,7 @@ const NOBODY_KNOWN: Parts = Parts {
     store: false,
     sql: false,
     files: false,
+    cache: false,
 };
 
 /// Values in an address must be shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and

@@ -11,6 +11,7 @@ use archive::Archive;
 use archive::question::SightBody;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts as RequestParts;
+use cache::Cache;
 use door::{Door, Hosts, Limits, Places};
 use look::{Parts, Viewer};
 use rights::Groups;
@@ -41,6 +42,8 @@ pub struct Served {
     pub store: Option<Arc<dyn Storage>>,
     /// Counts of the S3 gateway beside it, if there is one.
     pub gateway: Option<FaceCounts>,
+    /// The cache through which stores elsewhere are read, if there is one.
+    pub cache: Option<Cache>,
     /// Answers statements in SQL, if the program for it is there.
     pub sql: Option<Arc<dyn SqlServer>>,
     /// Where a catalogue of files is, as soon as there is one.
@@ -53,6 +56,7 @@ impl From<Arc<dyn Answers>> for Served {
             archive,
             store: None,
             gateway: None,
+            cache: None,
             sql: None,
             files: None,
         }
@@ -65,6 +69,7 @@ impl From<Archive> for Served {
             archive: Arc::new(archive),
             store: None,
             gateway: None,
+            cache: None,
             sql: None,
             files: None,
         }
@@ -95,6 +100,8 @@ pub(crate) struct Common {
     pub(crate) store: Option<Watch>,
     /// Counts of the S3 gateway, if there is one.
     pub(crate) gateway: Option<FaceCounts>,
+    /// The cache, if there is one.
+    pub(crate) cache: Option<Cache>,
     /// Where statements in SQL go, if anywhere.
     pub(crate) sql: Option<Arc<dyn SqlServer>>,
     /// The catalogue of files, if it may have one.
@@ -120,6 +127,7 @@ impl Common {
             history: History::new(),
             store: served.store.map(Watch::new),
             gateway: served.gateway,
+            cache: served.cache,
             sql: served.sql,
             files: served.files.map(Files::new),
             settings,
@@ -167,6 +175,7 @@ impl Common {
             sql: self.sql.is_some(),
             // Asked each time: the first scan may end while the server runs.
             files: self.files.as_ref().is_some_and(Files::is_there),
+            cache: self.cache.is_some(),
         }
     }
 }

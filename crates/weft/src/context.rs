@@ -95,16 +95,18 @@ fn parse_memory(text: &str) -> Result<u64, String> {
 impl Context {
     /// The context of a command line.
     pub(crate) fn new(args: GlobalArgs, command_line: fn() -> clap::Command) -> Context {
+        let archive_given = args.archive.is_some();
+        let archive = args.archive.unwrap_or_else(|| PathBuf::from("./weft-archive"));
         Context {
-            archive_given: args.archive.is_some(),
-            archive: args.archive.unwrap_or_else(|| PathBuf::from("./weft-archive")),
+            remote_inputs: RemoteInputs::new(&archive, args.read_only),
+            archive_given,
+            archive,
             read_only: args.read_only,
             memory_size_bytes: args.memory,
             groups: args.groups,
             json: args.json,
             verbose: args.verbose,
             command_line,
-            remote_inputs: RemoteInputs::new(),
             out: Out::stdout(),
             err_style: Style::of_stderr(),
         }

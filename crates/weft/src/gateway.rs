@@ -1,10 +1,9 @@
 //! The S3 gateway of `weft serve`: its flags, its start, its announcement.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
-use cache::{Cache, Directory, Settings};
+use cache::Cache;
 use remote::S3Settings;
 use s3::{Credential, GatewaySettings, Map, Scope};
 use server::storage::FaceCounts;
@@ -13,9 +12,6 @@ use tokio::runtime::Runtime;
 use crate::s3_face::{Face, FaceArgs};
 use crate::style::clean;
 use crate::threads;
-
-/// Settings of the cache, in the archive.
-const CACHE_FILE: &str = "cache.toml";
 
 /// Region for requests if the environment names none: Amazon's first, and what most other stores expect.
 const REGION_DEFAULT: &str = "us-east-1";
@@ -42,15 +38,6 @@ pub(crate) struct GatewayArgs {
         help_heading = "S3 gateway"
     )]
     maps: Vec<Map>,
-
-    /// Keep what is read in this directory, too, and not in memory alone; repeat it for other disks, the fastest first
-    #[arg(
-        long = "cache",
-        value_name = "DIR",
-        requires = "upstream",
-        help_heading = "S3 gateway"
-    )]
-    caches: Vec<PathBuf>,
 }
 
 impl GatewayArgs {
@@ -74,14 +61,6 @@ impl GatewayArgs {
             }),
         })
     }
-
-    /// Settings of the archive, with the directories of the flags before its own.
-    fn cache_settings(&self, archive: &Path) -> anyhow::Result<Settings> {
-        let mut settings = Settings::read(&archive.join(CACHE_FILE))?;
-        let given = self.caches.iter().cloned().map(Directory::at);
-        settings.directories = given.chain(settings.directories).collect();
-        Ok(settings)
-    }
 }
 
 /// A running gateway, with its threads.
@@ -98,18 +77,14 @@ impl Gateway {
         args: &GatewayArgs,
         face: &FaceArgs,
         keys: PathBuf,
-        archive: &Path,
+        cache: &Cache,
     ) -> anyhow::Result<Option<Gateway>> {
         let (Some(gateway), Some(settings)) = (args.settings(), face.settings(keys)) else {
             return Ok(None);
         };
         let (scope, endpoint) = (gateway.scope.clone(), gateway.endpoint.clone());
-        let cache_settings = args.cache_settings(archive)?;
         let runtime = threads::start("gateway")?;
-        let face = runtime.block_on(async {
-            let cache = Cache::open(&cache_settings, "serve").context("open the cache")?;
-            Face::start_gateway(settings, gateway, cache).await
-        })?;
+        let face = runtime.block_on(Face::start_gateway(settings, gateway, cache.clone()))?;
         Ok(Some(Gateway {
             runtime,
             face,

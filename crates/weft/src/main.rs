@@ -15,6 +15,7 @@ use clap::CommandFactory as _;
 use terminal as style;
 
 mod ask;
+mod cache_args;
 mod cli;
 mod commands;
 mod context;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use archive::{InputSource, Sources, Stat};
+use cache::{Cache, SETTINGS_FILE};
 use cluster::{ConnectSettings, connect};
 use facts::Place;
 use files::Address;
@@ -20,6 +21,9 @@ use warc::Input;
 use crate::outcome::WrongUse;
 use crate::which_store::{self, StoreArgs};
 
+/// Under this name the cache counts what is read.
+pub(crate) const PROGRAM: &str = "weft";
+
 /// All sources from which this process reads inputs.
 #[derive(Clone)]
 pub(crate) struct RemoteInputs {
@@ -29,8 +33,9 @@ pub(crate) struct RemoteInputs {
 }
 
 impl RemoteInputs {
-    /// Makes the sources with the settings of the environment.
-    pub(crate) fn new() -> RemoteInputs {
+    /// Makes the sources with the settings of the environment. They are read through the cache that the settings of this
+    /// archive describe, in memory alone if nothing may be written.
+    pub(crate) fn new(archive: &Path, in_memory_alone: bool) -> RemoteInputs {
         let settings = Settings {
             s3: S3Settings::from_variables(|name| std::env::var(name).ok()),
             ..Settings::default()
@@ -43,7 +48,19 @@ impl RemoteInputs {
             let given = given.lock().clone();
             own_store(given).boxed()
         });
+        let file = archive.join(SETTINGS_FILE);
+        remote.use_cache(move || Cache::open_if_possible(&file, PROGRAM, in_memory_alone));
         RemoteInputs { remote, store }
+    }
+
+    /// Reads through this cache, which is open.
+    pub(crate) fn set_cache(&self, cache: Cache) {
+        self.remote.set_cache(cache);
+    }
+
+    /// The stores behind addresses, for what reads them by itself.
+    pub(crate) fn remote(&self) -> &Remote {
+        &self.remote
     }
 
     /// Makes `store://` mean the store that flags name, if they do.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use archive::Archive;
+use cache::Cache;
 use server::storage::{FaceCounts, Storage};
 use server::{ServeError, Served, Server, ServerSettings, SqlServer};
 use tokio::runtime::Runtime;
@@ -26,6 +27,8 @@ pub(crate) struct Beside {
     pub(crate) store: Option<Arc<dyn Storage>>,
     /// An S3 gateway.
     pub(crate) gateway: Option<FaceCounts>,
+    /// The cache through which it reads, if there is one.
+    pub(crate) cache: Option<Cache>,
 }
 
 /// A server that accepts connections until [`WebServer::end`].
@@ -51,6 +54,7 @@ impl WebServer {
         let served = |sql: Option<Arc<SqlProgram>>| Served {
             store: beside.store.clone(),
             gateway: beside.gateway.clone(),
+            cache: beside.cache.clone(),
             sql: sql.map(|sql| -> Arc<dyn SqlServer> { sql }),
             files: Some(files::shown_in(archive.dir())),
             ..Served::from(archive.clone())

@@ -105,6 +105,17 @@ impl Origin for BucketOrigin {
         &self.root
     }
 
+    fn endpoint(&self) -> &str {
+        self.upstream.endpoint()
+    }
+
+    fn understands(&self, beside: &[u8]) -> bool {
+        // Every answer of a store says when its object was changed.
+        beside
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.starts_with(b"last-modified:") || line.starts_with(b"etag:"))
+    }
+
     async fn describe(&self, key: &str) -> Result<Description, OriginError> {
         let answer = self.ask(Method::HEAD, key, HeaderMap::new()).await?;
         let size_bytes = length(answer.headers()).ok_or_else(|| lacking("length"))?;

@@ -82,6 +82,8 @@ pub(crate) struct Upstream {
     path: String,
     region: String,
     credential: Option<Credential>,
+    /// As settings name it; nothing for Amazon's.
+    endpoint: String,
 }
 
 impl Upstream {
@@ -110,7 +112,13 @@ impl Upstream {
             path: path.unwrap_or_default().trim_end_matches('/').to_owned(),
             region: settings.region.clone(),
             credential: settings.credential.clone(),
+            endpoint: settings.endpoint.clone().unwrap_or_default(),
         })
+    }
+
+    /// Which store that is, as the tier tells stores apart.
+    pub(crate) fn endpoint(&self) -> &str {
+        &self.endpoint
     }
 
     /// Asks, and returns the answer when its head is there.

@@ -5,6 +5,7 @@
 
 mod about;
 mod assets;
+mod cache;
 mod calendar;
 mod captures;
 mod dated;
@@ -53,6 +54,8 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/captures", get(captures::show))
         .route("/loads", get(loads::show))
         .route("/loads/live", get(loads::live))
+        .route("/cache", get(cache::show))
+        .route("/cache/live", get(cache::live))
         .route("/quarantine", get(quarantine::show))
         .route("/statistics", get(statistics::show))
         .route("/statistics/live", get(statistics::live))

@@ -119,6 +119,7 @@ pub(crate) fn served(
         archive: Arc::new(Fake(answers)),
         store: Some(Arc::new(FakeStore(crate::sample::store()))),
         gateway: None,
+        cache: None,
         sql: None,
         files: None,
     }

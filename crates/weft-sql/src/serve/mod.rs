@@ -164,6 +164,8 @@ pub(crate) async fn run(
                 sql: true,
                 // A catalogue that a first scan makes later is led to from here when this program starts anew.
                 files: database.dir().join("files").is_dir(),
+                // The server has one, whatever is in it.
+                cache: true,
             };
             let shared = Shared {
                 answers,

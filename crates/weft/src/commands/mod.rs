@@ -5,6 +5,7 @@ use clap::Subcommand;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 
+mod cache;
 mod cdx;
 mod completions;
 mod demo;
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     Rebuild(rebuild::Args),
     /// Serve pages, API and CDX to browsers
     Serve(Box<serve::Args>),
+    /// What is kept here of stores elsewhere
+    Cache(cache::Args),
     /// Keep files on several disks or machines
     Store(Box<store::Args>),
     /// What file systems hold: scan, find, sums, changes
@@ -140,6 +143,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Verify(args) => verify::run(&args, context),
         Command::Rebuild(args) => rebuild::run(args, context),
         Command::Serve(args) => serve::run(&args, context),
+        Command::Cache(args) => cache::run(args, context),
         Command::Store(args) => store::run(*args, context),
         Command::Files(args) => files::run(*args, context),
         Command::Demo(args) => demo::run(&args, context),

@@ -12,9 +12,11 @@ mod new_files;
 mod policies;
 
 use crate::ask;
+use crate::cache_args::CacheArgs;
 use crate::context::Context;
 use crate::exit::{NotFound, Outcome, WrongUse};
 use crate::gateway::{Gateway, GatewayArgs};
+use crate::remote_inputs::PROGRAM as CACHE_PROGRAM;
 use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
 use crate::sql_program::{PROGRAM, SqlProgram};
 use crate::stderr::progress_line;
@@ -94,6 +96,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     gateway: GatewayArgs,
 
+    #[command(flatten)]
+    cache: CacheArgs,
+
     /// Load WARC, ARC, WAT and WET files below this directory as they appear or grow, and keep the catalogue of its files
     /// current; may be repeated
     #[arg(
@@ -149,6 +154,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if let Some(place) = args.place().or_else(|| args.cluster.given()) {
         context.remote_inputs.use_store(place);
     }
+    // One cache for all that reads here.
+    let cache = args.cache.open(context, CACHE_PROGRAM)?;
+    context.remote_inputs.set_cache(cache.clone());
     let archive = ask::open_with(context, settings).map_err(told_to_create)?;
     // Register before anything listens: from here on a Ctrl-C ends everything in order.
     let stop = Stop::listen()?;
@@ -173,10 +181,11 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         Some(place) => Some(StoreNode::start(&place, &args.face, keys.clone())?),
         None => None,
     };
-    let gateway = Gateway::start(&args.gateway, &args.face, keys, &context.archive)?;
+    let gateway = Gateway::start(&args.gateway, &args.face, keys, &cache)?;
     let served = Beside {
         store: node.as_ref().map(StoreNode::storage),
         gateway: gateway.as_ref().map(Gateway::counts),
+        cache: Some(cache),
     };
     let server = start(&archive, served, args, context);
     let server = match server {

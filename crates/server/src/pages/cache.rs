@@ -1,0 +1,204 @@
+//! The page of the cache: what it holds, what it has brought, what more or less space would bring.
+
+use archive::question::Jobs;
+use cache::{Advice, Cache, DirectoryStats, SPACES, Stats, UserRow};
+use maud::{Markup, html};
+
+use super::html::{Context, Html, Shown};
+use super::parts;
+use super::parts::{Align, Column};
+use crate::cache_metrics::events;
+use crate::present;
+use look::{Frame, Section};
+
+pub(super) async fn show(context: Context) -> Shown {
+    // What may see how the archive runs may see this.
+    let epoch = context.asker.ask(Jobs {}).await?.epoch;
+    let content = html! {
+        header.page-head {
+            h1 { "Cache" }
+            p.soft {
+                "Blocks of objects that lie in stores elsewhere, kept in memory and on disks of this machine."
+                noscript { " " a href="/cache" { "Refresh" } }
+            }
+        }
+        div data-live="/cache/live" data-every-ms="3000" { (part(context.cache.as_ref())) }
+    };
+    let frame = Frame {
+        title: "Cache",
+        section: Section::Cache,
+        parts: context.parts(),
+        viewer: context.viewer(),
+        query: "",
+        epoch: Some(epoch),
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+/// The part of the page that the script fetches repeatedly.
+pub(super) async fn live(context: Context) -> Shown {
+    context.asker.ask(Jobs {}).await?;
+    Ok(Html::ok(part(context.cache.as_ref())))
+}
+
+fn part(cache: Option<&Cache>) -> Markup {
+    let Some(cache) = cache else {
+        return parts::nothing(
+            "There is no cache",
+            html! { p { "This server reads without one." } },
+        );
+    };
+    let stats = cache.stats();
+    html! {
+        section aria-labelledby="tiers" {
+            h2 #tiers { "Where" }
+            (tiers(&stats))
+            (whats_wrong(&stats))
+        }
+        section aria-labelledby="users" {
+            h2 #users { "Who read how much" }
+            (users("weft", &stats.users))
+            // Other programs on the same directories, as they wrote it down last.
+            @for written in cache.written().iter().filter(|written| written.program != "weft") {
+                h3 { (written.program) }
+                (users(&written.program, &written.stats.users))
+            }
+        }
+        section aria-labelledby="advice" {
+            h2 #advice { "What more or less space would bring" }
+            (advice(&cache.advice()))
+        }
+    }
+}
+
+fn tiers(stats: &Stats) -> Markup {
+    let columns = [
+        Column("Tier", Align::Text),
+        Column("Used", Align::Number),
+        Column("Of", Align::Number),
+        Column("Pinned", Align::Number),
+        Column("Blocks", Align::Number),
+        Column("State", Align::Text),
+    ];
+    let memory = &stats.memory;
+    let mut rows = vec![vec![
+        html! { "Memory" },
+        html! { (present::size(memory.used_bytes)) },
+        html! { (present::size(memory.capacity_bytes)) },
+        html! { "\u{2013}" },
+        html! { (present::count(memory.blocks)) },
+        html! { "in use" },
+    ]];
+    rows.extend(stats.directories.iter().map(|directory| {
+        vec![
+            html! { code { (parts::text(&directory.path)) } },
+            html! { (present::size(directory.used_bytes)) },
+            html! { (present::size(directory.capacity_bytes.min(directory.quota_bytes))) },
+            html! { (present::size(directory.pinned_bytes)) },
+            html! { (present::count(directory.blocks)) },
+            html! { (state(directory)) },
+        ]
+    }));
+    html! {
+        (parts::table("Tiers", &columns, rows))
+        @if stats.directories.is_empty() {
+            p.soft { "No directory is set: what is kept is lost when the server ends. A file " code { "cache.toml" }
+                " in the archive, or " code { "weft serve --cache DIR" } ", names one." }
+        }
+    }
+}
+
+fn state(directory: &DirectoryStats) -> String {
+    match (&directory.off, directory.is_guest) {
+        (Some(why), _) => format!("left alone: {why}"),
+        (None, true) => "shared: another program decides what leaves".to_owned(),
+        (None, false) if directory.capacity_bytes < directory.quota_bytes => {
+            "in use; the disk has no more room".to_owned()
+        }
+        (None, false) => "in use".to_owned(),
+    }
+}
+
+/// What is counted of each directory, where it happened.
+fn whats_wrong(stats: &Stats) -> Markup {
+    html! {
+        @for directory in &stats.directories {
+            @let happened: Vec<_> = events(directory).into_iter().filter(|(_, count)| *count > 0).collect();
+            @if !happened.is_empty() {
+                p.soft { code { (parts::text(&directory.path)) } ": "
+                    @for (index, (event, count)) in happened.iter().enumerate() {
+                        @if index > 0 { ", " }
+                        (present::count(*count)) " " (event.replace('_', " "))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn users(program: &str, rows: &[UserRow]) -> Markup {
+    let columns = [
+        Column("Who", Align::Text),
+        Column("Reads", Align::Number),
+        Column("From memory", Align::Number),
+        Column("From disk", Align::Number),
+        Column("Fetched", Align::Number),
+        Column("Hit rate", Align::Number),
+        Column("Waited", Align::Number),
+    ];
+    let active = rows
+        .iter()
+        .filter(|row| row.stats.reads > 0 || row.stats.checks > 0);
+    let rows: Vec<Vec<Markup>> = active
+        .map(|row| {
+            let stats = &row.stats;
+            vec![
+                html! { (row.user) },
+                html! { (present::count(stats.reads)) },
+                html! { (present::size(stats.memory_bytes + stats.joined_bytes)) },
+                html! { (present::size(stats.disk_bytes)) },
+                html! { (present::size(stats.fetched_bytes + stats.passed_bytes)) },
+                html! { (row.hit_rate().map_or("\u{2013}".to_owned(), percent)) },
+                html! { (present::span(stats.wait_us / 1000)) },
+            ]
+        })
+        .collect();
+    html! {
+        @if rows.is_empty() {
+            p.soft { "Nothing was read through the cache yet." }
+        } @else {
+            (parts::table(&format!("Reads of {program}"), &columns, rows))
+        }
+    }
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.0} %", part * 100.0)
+}
+
+/// [`cache::SPACES`], as readers see them.
+const SPACE_NAMES: [&str; SPACES.len()] = ["\u{bc}", "\u{bd}", "as it is", "2\u{d7}", "4\u{d7}"];
+
+fn advice(advice: &[Advice]) -> Markup {
+    let mut columns = vec![Column("Prefix", Align::Text), Column("Reads", Align::Number)];
+    columns.extend(SPACE_NAMES.map(|name| Column(name, Align::Number)));
+    let rows: Vec<Vec<Markup>> = advice
+        .iter()
+        .map(|row| {
+            let mut cells = vec![
+                html! { code { (parts::text(&row.prefix)) } },
+                html! { (present::count(row.reads)) },
+            ];
+            cells.extend(row.hit_rates.map(|rate| html! { (percent(rate)) }));
+            cells
+        })
+        .collect();
+    html! {
+        @if rows.is_empty() {
+            p.soft { "Nothing was read yet." }
+        } @else {
+            p.soft { "The part of reads of blocks that the cache would have answered with so much space; of one block in eight." }
+            (parts::table("Hit rates by space", &columns, rows))
+        }
+    }
+}
