@@ -1,5 +1,6 @@
 //! An object read from front to back through a warm disk tier, beside the plain file with the same reads.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -25,6 +26,7 @@ const AIM: f64 = 0.80;
 #[derive(Default)]
 struct Way {
     plain: Vec<f64>,
+    kept: Vec<f64>,
     store: Vec<f64>,
     tier: Vec<f64>,
 }
@@ -39,8 +41,8 @@ pub(crate) async fn measure(dir: &Path, rounds: usize) -> anyhow::Result<()> {
         "\n{BLOCKS} MiB read in order, parts of 64 KiB, MiB/s, median of {rounds} (aim: {AIM} of the plain file)"
     );
     println!(
-        "{:<24}{:>12}{:>14}{:>8}{:>8}",
-        "the system's memory", "plain file", "object_store", "tier", "ratio"
+        "{:<24}{:>12}{:>12}{:>14}{:>8}{:>8}{:>9}",
+        "the system's memory", "plain file", "the same, *", "object_store", "tier", "ratio", "ratio, *"
     );
     for (name, is_cold) in [("has the files", false), ("has forgotten them", true)] {
         let mut ways = Way::default();
@@ -52,15 +54,25 @@ pub(crate) async fn measure(dir: &Path, rounds: usize) -> anyhow::Result<()> {
             if is_cold {
                 contest::forget_pages(dir)?;
             }
+            ways.kept.push(plain_to_keep(&file)?);
+            if is_cold {
+                contest::forget_pages(dir)?;
+            }
             ways.store.push(through_object_store(dir).await?);
+            if is_cold {
+                contest::forget_pages(dir)?;
+            }
             ways.tier.push(through_tier(&tier, &store).await?);
         }
-        let (plain, store, tier) = (median(ways.plain)?, median(ways.store)?, median(ways.tier)?);
+        let (plain, kept) = (median(ways.plain)?, median(ways.kept)?);
+        let (store, tier) = (median(ways.store)?, median(ways.tier)?);
         println!(
-            "{name:<24}{plain:>12.0}{store:>14.0}{tier:>8.0}{:>8.2}",
-            tier / plain
+            "{name:<24}{plain:>12.0}{kept:>12.0}{store:>14.0}{tier:>8.0}{:>8.2}{:>9.2}",
+            tier / plain,
+            tier / kept
         );
     }
+    println!("* each part into memory of its own, as who keeps it needs, and 64 MiB of them kept");
     std::fs::remove_dir_all(dir)?;
     Ok(())
 }
@@ -108,6 +120,27 @@ fn plain(path: &Path) -> anyhow::Result<f64> {
         match file.read(&mut part)? {
             0 => break,
             read => bytes += read as u64,
+        }
+    }
+    rate(bytes, began)
+}
+
+/// The same, but what was read is not overwritten by what is read next: as much of it is kept as the tier keeps in memory.
+fn plain_to_keep(path: &Path) -> anyhow::Result<f64> {
+    let began = Instant::now();
+    let mut file = File::open(path)?;
+    let mut kept = VecDeque::new();
+    let mut bytes = 0;
+    loop {
+        let mut part = Vec::with_capacity(PIECE_BYTES as usize);
+        let read = Read::by_ref(&mut file).take(PIECE_BYTES).read_to_end(&mut part)?;
+        if read == 0 {
+            break;
+        }
+        bytes += read as u64;
+        kept.push_back(part);
+        if kept.len() as u64 > MEMORY_BYTES / PIECE_BYTES {
+            kept.pop_front();
         }
     }
     rate(bytes, began)
