@@ -17,10 +17,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bytes::Bytes;
+use rustix::fs::Advice;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::block::{BlockKey, Class, PIECE_BYTES, PIECES, Pieces};
@@ -215,13 +217,13 @@ fn read_run(
 ) -> Result<(), Fault> {
     let length: usize = places.clone().map(|place| header.length(place)).sum();
     let mut bytes = Vec::with_capacity(length);
+    let start = HEADER_BYTES + places.start as u64 * PIECE_BYTES;
+    // The system would begin with little of each file, and with more only when that was read. If it cannot be told, it is
+    // read as it comes.
+    let _ = rustix::fs::fadvise(file, start, NonZeroU64::new(length as u64), Advice::WillNeed);
     let mut from = file;
     // A file of this process alone: its position is nobody else's.
-    io::Seek::seek(
-        &mut from,
-        io::SeekFrom::Start(HEADER_BYTES + places.start as u64 * PIECE_BYTES),
-    )
-    .map_err(Fault::Io)?;
+    io::Seek::seek(&mut from, io::SeekFrom::Start(start)).map_err(Fault::Io)?;
     from.take(length as u64)
         .read_to_end(&mut bytes)
         .map_err(Fault::Io)?;

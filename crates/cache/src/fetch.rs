@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use object_store::GetRange;
 use rustc_hash::FxHashMap;
@@ -130,7 +130,9 @@ struct Filling<'a> {
     flight: &'a Flight,
     at: u64,
     end: u64,
-    piece: Vec<u8>,
+    /// What has come of the next piece, with room for the rest of its block: pieces that leave memory together are one
+    /// allocation, because an allocator may take a page more for each.
+    piece: BytesMut,
 }
 
 impl Filling<'_> {
@@ -139,7 +141,7 @@ impl Filling<'_> {
             flight,
             at,
             end,
-            piece: Vec::new(),
+            piece: BytesMut::new(),
         }
     }
 
@@ -176,14 +178,17 @@ impl Filling<'_> {
                 .saturating_mul(PIECE_BYTES)
                 .min(self.end);
             if self.piece.capacity() == 0 {
-                self.piece = Vec::with_capacity((end - self.at) as usize);
+                let of_block = (self.at / BLOCK_BYTES + 1)
+                    .saturating_mul(BLOCK_BYTES)
+                    .min(self.end);
+                self.piece = BytesMut::with_capacity((of_block - self.at) as usize);
             }
             let (now, later) = bytes.split_at(bytes.len().min((end - self.at) as usize));
             self.piece.extend_from_slice(now);
             self.at += now.len() as u64;
             bytes = later;
             if self.at == end {
-                self.flight.arrive(Bytes::from(std::mem::take(&mut self.piece)));
+                self.flight.arrive(self.piece.split().freeze());
             }
         }
     }

@@ -1,0 +1,117 @@
+//! The cache tier: what it costs and what it brings, beside other disk tiers and other orders of eviction.
+//!
+//! `cargo run --release -p bench --bin cache` measures, in one run:
+//!
+//! - *hits*: a read of 64 KiB that is in memory;
+//! - *sequence*: an object read from front to back through the disk tier, beside the plain file with the same reads;
+//! - *contest*: a burst of blocks that many readers bring, and what of them is there afterwards, beside foyer and cacache
+//!   (`cargo build --release -p peers` builds these);
+//! - *rates*: hit rates of Zipf's law with scans mixed in, beside LRU, FIFO and quick_cache;
+//! - *bounds*: memory and disk beside their settings;
+//! - *opening*: a directory of many blocks.
+//!
+//! Parts are named to measure these alone. The directory (`--dir`) is on the disk to measure; up to 13 GB are written there
+//! with `--blocks 10000`, and removed.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+mod bounds;
+mod contestants;
+mod hits;
+mod opening;
+mod ours;
+mod rates;
+mod sequence;
+mod shared;
+mod trace;
+
+// What the program itself uses: what memory costs depends on it.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Measures the cache tier.
+#[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Args {
+    /// What to measure [default: all]
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// Blocks of 1 MiB of the burst
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    blocks: u64,
+    /// Blocks of the directory that is opened
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    open_blocks: u64,
+    /// Rounds; medians are printed
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: usize,
+    /// Folder for the tiers, on the disk to measure [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    #[command(subcommand)]
+    alone: Option<Alone>,
+}
+
+/// What this program runs itself for, in a process of its own.
+#[derive(Debug, Subcommand)]
+enum Alone {
+    /// The tier in the contest; prints figures as JSON
+    #[command(hide = true, name = "alone-contest")]
+    Contest(contest::Task),
+    /// Memory and disk of a tier; prints figures as JSON
+    #[command(hide = true, name = "alone-bounds")]
+    Bounds(bounds::Task),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Hits,
+    Sequence,
+    Contest,
+    Rates,
+    Bounds,
+    Opening,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let runtime = tokio::runtime::Runtime::new()?;
+    match &args.alone {
+        Some(Alone::Contest(task)) => {
+            let figures = runtime.block_on(contest::measure::<ours::Ours>(task))?;
+            println!("{}", serde_json::to_string(&figures)?);
+            return Ok(());
+        }
+        Some(Alone::Bounds(task)) => return runtime.block_on(bounds::alone(task)),
+        None => {}
+    }
+    let temporary = tempfile::tempdir()?;
+    let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+    std::fs::create_dir_all(&dir)?;
+    let is_wanted = |part| args.parts.is_empty() || args.parts.contains(&part);
+    if is_wanted(Part::Hits) {
+        runtime.block_on(hits::measure(args.rounds))?;
+    }
+    if is_wanted(Part::Sequence) {
+        runtime.block_on(sequence::measure(&dir.join("sequence"), args.rounds))?;
+    }
+    if is_wanted(Part::Contest) {
+        contestants::measure(&dir.join("contest"), args.blocks, args.rounds)?;
+    }
+    if is_wanted(Part::Rates) {
+        runtime.block_on(rates::measure())?;
+    }
+    if is_wanted(Part::Bounds) {
+        bounds::measure(&dir.join("bounds"))?;
+    }
+    if is_wanted(Part::Opening) {
+        runtime.block_on(opening::measure(
+            &dir.join("opening"),
+            args.open_blocks,
+            args.rounds,
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Requests to an S3 store, told apart as they pass by.
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Bytes of an object.
+    Data,
+    /// Whether an object is there, and which version.
+    Head,
+    /// Names.
+    List,
+    /// Whatever changes something.
+    Other,
+}
+
+impl Kind {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Kind; 4] = [Kind::Data, Kind::Head, Kind::List, Kind::Other];
+
+    /// By the first line: an address of one part is a bucket's.
+    fn of(method: &str, target: &str) -> Kind {
+        let path = target.split('?').next().unwrap_or_default();
+        let is_object = path.trim_matches('/').contains('/');
+        match method {
+            "GET" if is_object => Kind::Data,
+            "GET" => Kind::List,
+            "HEAD" => Kind::Head,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// A head that is longer has something else in it.
+const HEAD_MAX: usize = 64 << 10;
+
+/// Finds the heads in what one client sends over one connection.
+#[derive(Default)]
+pub(crate) struct Requests {
+    head: Vec<u8>,
+    /// Bytes of a body that come before the next head.
+    body: u64,
+}
+
+impl Requests {
+    /// Takes what was sent, and says which requests begin in it.
+    pub(crate) fn take(&mut self, mut bytes: &[u8]) -> Vec<Kind> {
+        let mut begun = Vec::new();
+        loop {
+            let of_body = usize::try_from(self.body).unwrap_or(usize::MAX).min(bytes.len());
+            self.body -= of_body as u64;
+            bytes = &bytes[of_body..];
+            if bytes.is_empty() {
+                return begun;
+            }
+            let before = self.head.len();
+            self.head.extend_from_slice(bytes);
+            let Some(end) = self.head.windows(4).position(|four| four == b"\r\n\r\n") else {
+                if self.head.len() > HEAD_MAX {
+                    self.head.clear();
+                }
+                return begun;
+            };
+            bytes = &bytes[end + 4 - before..];
+            let head = String::from_utf8_lossy(&self.head[..end]).into_owned();
+            self.head.clear();
+            let mut lines = head.lines();
+            let mut words = lines.next().unwrap_or_default().split(' ');
+            let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            begun.push(Kind::of(method, target));
+            self.body = lines.find_map(length).unwrap_or(0);
+        }
+    }
+}
+
+fn length(line: &str) -> Option<u64> {
+    let (name, value) = line.split_once(':')?;
+    if !name.eq_ignore_ascii_case("content-length") {
+        return None;
+    }
+    value.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_found_however_they_are_cut() {
+        let sent = b"PUT /b/k HTTP/1.1\r\nContent-Length: 21\r\n\r\nGET /no/such\r\n\r\nbytesGET /b?list-type=2 HTTP/1.1\r\n\r\n\
+            HEAD /b/k HTTP/1.1\r\n\r\nGET /b/k?versionId=1 HTTP/1.1\r\nrange: bytes=0-1\r\n\r\n";
+        for length in 1..sent.len() {
+            let mut requests = Requests::default();
+            let begun: Vec<Kind> = sent
+                .chunks(length)
+                .flat_map(|part| requests.take(part))
+                .collect();
+            assert_eq!(
+                begun,
+                [Kind::Other, Kind::List, Kind::Head, Kind::Data],
+                "cut every {length} bytes"
+            );
+        }
+    }
+}
