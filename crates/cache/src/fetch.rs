@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use object_store::GetRange;
 use rustc_hash::FxHashMap;
 
-use crate::block::{BlockKey, PIECE_BYTES, Pieces, bytes_of};
+use crate::block::{BLOCK_BYTES, BlockKey, PIECE_BYTES, Pieces, bytes_of};
 use crate::counts::add;
 use crate::directory::NewBlock;
 use crate::flight::Flight;
@@ -101,7 +101,7 @@ async fn filled(
             Some(answer) => Ok(answer),
             None => {
                 let wanted = GetRange::Bounded(from..bytes.end);
-                reading.origin.get(path, Some(description), Some(wanted)).await
+                heard(reading.origin.get(path, Some(description), Some(wanted))).await
             }
         };
         let failure = match answer {

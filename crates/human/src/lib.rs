@@ -65,7 +65,7 @@ pub fn per_second(number: u64, ms: u64) -> u64 {
     }
 }
 
-/// Reads bytes as people write them: `4096`, `64k`, `1.5M`, `2G`, in units of 1,024.
+/// Reads bytes as people write them: `4096`, `64k`, `1.5M`, `2G`, `10 GiB`, in units of 1,024.
 ///
 /// # Errors
 /// What was expected, where the text is no number of bytes.
@@ -80,7 +80,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         Some('t') => (&bare[..bare.len() - 1], 40),
         _ => (bare, 0),
     };
-    let number: f64 = number.parse().map_err(|_| expected())?;
+    let number: f64 = number.trim_end().parse().map_err(|_| expected())?;
     let bytes = number * f64::from(2_u32).powi(shift);
     if !bytes.is_finite() || !(1.0..1e18).contains(&bytes) {
         return Err(expected());

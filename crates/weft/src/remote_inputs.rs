@@ -216,6 +216,14 @@ impl InputSource for RemoteInputs {
         self.remote.open(address, expected.as_ref())
     }
 
+    fn drop_cached(&self, address: &str) {
+        if let Some(cache) = self.remote.cache()
+            && let Err(error) = cache.drop_below(address)
+        {
+            tracing::warn!(%error, address, "other programs on the same cache do not know that this was dropped");
+        }
+    }
+
     fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
         Ok(Arc::new(self.remote.folder(address)?))
     }

@@ -43,7 +43,7 @@ struct Figures {
 
 /// Measures, and prints the figures as JSON.
 pub(crate) async fn alone(task: &Task) -> anyhow::Result<()> {
-    let cache = Cache::open(&settings(MEMORY_BYTES, Some((&task.dir, QUOTA_BYTES))))?;
+    let cache = Cache::open(&settings(MEMORY_BYTES, Some((&task.dir, QUOTA_BYTES))), "bench")?;
     let origin = Arc::new(MadeUp::new(
         BLOCKS,
         Arc::new(Store::new(Duration::from_millis(10))),

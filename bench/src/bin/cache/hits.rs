@@ -15,7 +15,7 @@ const READS: u64 = 50_000;
 const AIM_US: f64 = 20.0;
 
 pub(crate) async fn measure(rounds: usize) -> anyhow::Result<()> {
-    let cache = Cache::open(&settings(2 * BLOCKS * BLOCK_BYTES, None))?;
+    let cache = Cache::open(&settings(2 * BLOCKS * BLOCK_BYTES, None), "bench")?;
     let origin = Arc::new(MadeUp::new(BLOCKS, Arc::new(Store::new(Duration::ZERO))));
     let reads = cache.over(origin, User::Sql);
     pieces(reads.get("hot", None).await?).await?;

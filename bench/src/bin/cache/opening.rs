@@ -18,7 +18,7 @@ const MEMORY_BYTES: u64 = 64 << 20;
 pub(crate) async fn measure(dir: &Path, blocks: u64, rounds: usize) -> anyhow::Result<()> {
     contest::empty(dir)?;
     let quota = blocks * (2 * PIECE_BYTES);
-    let open = || Cache::open(&settings(MEMORY_BYTES, Some((dir, quota))));
+    let open = || Cache::open(&settings(MEMORY_BYTES, Some((dir, quota))), "bench");
     fill(&open()?, blocks).await?;
     let (mut cold, mut warm) = (Vec::new(), Vec::new());
     for _ in 0..rounds.max(1) {

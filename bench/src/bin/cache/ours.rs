@@ -35,7 +35,7 @@ impl Ours {
 impl DiskTier for Ours {
     async fn open(task: &Task, store: Arc<Store>) -> anyhow::Result<Ours> {
         let directory = (task.dir.as_path(), task.quota_bytes());
-        let cache = Cache::open(&settings(MEMORY_BYTES, Some(directory)))?;
+        let cache = Cache::open(&settings(MEMORY_BYTES, Some(directory)), "bench")?;
         let origin = Arc::new(MadeUp::new(task.blocks, store));
         let reads = cache.over(origin.clone(), User::Sql);
         Ok(Ours { cache, origin, reads })

@@ -44,7 +44,7 @@ pub(crate) async fn measure() -> anyhow::Result<()> {
 
 /// Through the tier itself, of whose blocks the first piece is read.
 async fn tier(reads: &[u64], blocks: u64) -> anyhow::Result<f64> {
-    let cache = Cache::open(&settings(blocks * (PIECE_BYTES + ENTRY_BYTES), None))?;
+    let cache = Cache::open(&settings(blocks * (PIECE_BYTES + ENTRY_BYTES), None), "bench")?;
     let origin = Arc::new(MadeUp::new(trace::BLOCKS, Arc::new(Store::new(Duration::ZERO))));
     let through = cache.over(origin, User::Sql);
     for block in reads {

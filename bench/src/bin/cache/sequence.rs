@@ -105,10 +105,10 @@ async fn fill(dir: &Path, store: &Arc<Store>) -> anyhow::Result<()> {
 }
 
 fn open(dir: &Path) -> anyhow::Result<Cache> {
-    Ok(Cache::open(&settings(
-        MEMORY_BYTES,
-        Some((dir, 2 * BLOCKS * BLOCK_BYTES)),
-    ))?)
+    Ok(Cache::open(
+        &settings(MEMORY_BYTES, Some((dir, 2 * BLOCKS * BLOCK_BYTES))),
+        "bench",
+    )?)
 }
 
 fn plain(path: &Path) -> anyhow::Result<f64> {

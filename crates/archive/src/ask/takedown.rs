@@ -53,6 +53,7 @@ fn taken_down(
     selector: Selector,
     body: &mut TakenDownBody,
 ) -> Result<(), AskError> {
+    let locations = locations_of(open, &selector)?;
     let asked = weave::TakeDown {
         selector,
         who: question.who.clone(),
@@ -60,6 +61,9 @@ fn taken_down(
         at_ms: now_ms(),
     };
     let took_down = take_down_captures(open, &asked).map_err(AskError::internal)?;
+    for location in &locations {
+        open.sources.drop_cached(location);
+    }
     body.known = !took_down.is_new;
     if took_down.is_new {
         body.captures = took_down.takedown.captures;
@@ -67,6 +71,17 @@ fn taken_down(
     body.unreadable = took_down.unreadable.into_iter().map(unreadable).collect();
     body.takedown = Some(row(&took_down.takedown));
     Ok(())
+}
+
+/// Where the inputs are that have something of it: what a cache keeps of them has it, too.
+fn locations_of(open: &OpenArchive, selector: &Selector) -> Result<Vec<String>, AskError> {
+    let would = open.weave.would_leave(selector, 0)?;
+    let snapshot = open.weave.snapshot();
+    let locations = would
+        .inputs
+        .iter()
+        .map(|(id, _)| Ok(snapshot.input(*id)?.location.clone()));
+    Ok(locations.collect::<Result<_, weave::SnapshotError>>()?)
 }
 
 fn would_leave(

@@ -29,6 +29,9 @@ pub trait InputSource: Send + Sync + 'static {
     /// given, otherwise the first one met. Reading fails if another version has replaced it.
     fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>>;
 
+    /// Drops what is kept of an input in a cache, because something of it was taken down.
+    fn drop_cached(&self, _address: &str) {}
+
     /// The folder at an address as a place for tables of facts. It is cheap: no request is sent. A source that
     /// writes nothing has none.
     fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
@@ -69,6 +72,15 @@ impl Sources {
             return self.open_address(&address);
         }
         Ok(Arc::new(open_file(&path_of(location))?))
+    }
+
+    /// Drops what a cache keeps of the input at a location.
+    pub(crate) fn drop_cached(&self, location: &str) {
+        if let (Some(source), true) = (&self.0, is_address(location))
+            && let Some(address) = address_of(location)
+        {
+            source.drop_cached(&address);
+        }
     }
 
     /// Opens the input at an address.

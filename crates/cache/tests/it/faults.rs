@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use cache::{Cache, CachedOrigin, Directory, Settings, Size, User};
+use cache::{Cache, CachedOrigin, Directory, OriginError, Settings, Size, User};
 
 use crate::restart::on_disk;
 use crate::world::{World, bytes_of, content, simulated};
@@ -164,5 +165,24 @@ fn the_quota_is_that_of_the_disk() {
             let memory = cache.stats().memory;
             assert!(memory.used_bytes <= 1 << 20, "{memory:?}");
         }
+    });
+}
+
+#[test]
+fn a_store_that_says_nothing_is_an_error_and_nobody_waits_for_it_for_ever() {
+    simulated(10, || async {
+        let world = world(2);
+        let cache = Cache::open(&Settings::default(), "test").unwrap();
+        let through = cache.over(world.clone(), User::Sql);
+        let described = through.describe("o/1").await.unwrap();
+        world.hangs.store(true, Ordering::Relaxed);
+        let limit = Duration::from_secs(600);
+        // Nothing known of one, the other known but for its bytes.
+        let unknown = tokio::time::timeout(limit, through.get("o/0", None)).await;
+        assert!(matches!(unknown, Ok(Err(OriginError::Passing(_)))));
+        let known = tokio::time::timeout(limit, through.get_version("o/1", &described, None)).await;
+        assert!(matches!(known, Ok(Err(OriginError::Passing(_)))));
+        world.hangs.store(false, Ordering::Relaxed);
+        read_all(&through, 2).await;
     });
 }

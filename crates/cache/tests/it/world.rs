@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -33,6 +33,8 @@ pub(crate) struct World {
     pub(crate) fail_permille: AtomicU64,
     /// Longest time of a request.
     pub(crate) delay_ms_max: AtomicU64,
+    /// Whether questions have no answer at all.
+    pub(crate) hangs: AtomicBool,
     /// How long an answer is on its way.
     pub(crate) answers_late_ms: AtomicU64,
     /// Whether versions are told by time alone.
@@ -90,6 +92,9 @@ impl World {
     }
 
     async fn is_slow_and_may_fail(&self) -> Result<(), OriginError> {
+        if self.hangs.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
         let delay_max = self.delay_ms_max.load(Ordering::Relaxed);
         if delay_max > 0 {
             tokio::time::sleep(Duration::from_millis(ambient::random_range(0..=delay_max))).await;

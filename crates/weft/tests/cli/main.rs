@@ -6,6 +6,7 @@ mod addresses;
 mod ask;
 #[cfg(target_os = "linux")]
 mod bombs;
+mod cache;
 mod demo;
 mod documents;
 mod export;
