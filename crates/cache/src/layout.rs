@@ -15,9 +15,10 @@
 //!  - nothing outside of `objects`, and nothing in it that has another name, is ever removed;
 //!  - what is removed is only ever kept elsewhere: a directory can be deleted at any time.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -119,23 +120,19 @@ impl Layout {
             path: root.to_owned(),
             source,
         };
-        fs::create_dir_all(root).map_err(failed)?;
+        // What is kept may be for few to see.
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(root)
+            .map_err(failed)?;
         let mark = root.join(MARK);
         match fs::read_to_string(&mark) {
             Ok(text) if text.starts_with("weft cache 1\n") => {}
             Ok(_) => return Err(OpenError::NotOurs(root.to_owned())),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // Another process may be making it at this moment.
-                let is_other = |entry: &fs::DirEntry| {
-                    ![MARK, LOCK, OBJECTS, "lost+found"]
-                        .iter()
-                        .any(|ours| entry.file_name() == *ours)
-                };
-                if fs::read_dir(root)
-                    .map_err(failed)?
-                    .flatten()
-                    .any(|entry| is_other(&entry))
-                {
+                let entries = fs::read_dir(root).map_err(failed)?.flatten();
+                if entries.into_iter().any(|entry| !is_ours(&entry.file_name())) {
                     return Err(OpenError::NotOurs(root.to_owned()));
                 }
                 fs::write(&mark, MARK_TEXT).map_err(failed)?;
@@ -417,6 +414,24 @@ impl Layout {
         let state = rustix::fs::statvfs(&self.root)?;
         Ok(state.f_bavail.saturating_mul(state.f_frsize))
     }
+}
+
+/// Whether a file of this name in a directory may be left of a cache whose mark was removed, or be made at this moment.
+fn is_ours(name: &OsStr) -> bool {
+    let names = [
+        MARK,
+        LOCK,
+        PINS,
+        DROPS,
+        CHANGES,
+        CHANGES_TAKEN,
+        OBJECTS,
+        "lost+found",
+    ];
+    let is_stats = name
+        .to_str()
+        .is_some_and(|name| name.starts_with("stats.") && name.ends_with(".json"));
+    is_stats || names.iter().any(|ours| name == *ours)
 }
 
 fn found_block(key: BlockKey, info: &Arc<ObjectInfo>, meta: &fs::Metadata) -> Found {

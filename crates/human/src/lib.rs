@@ -137,7 +137,7 @@ mod tests {
             Some(65_536),
             Some(1_572_864),
             Some(2 << 30),
-            None,
+            Some(3072),
             None,
             None,
             None,

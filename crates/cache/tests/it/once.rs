@@ -93,14 +93,18 @@ fn of_a_burst_of_blocks_each_is_on_the_disk_or_counted() {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        assert_eq!(events.stored_blocks, BLOCKS, "{events:?}");
+        // On a busy machine a disk may turn out slower than the store: what it does not get is told.
+        let told = events.bypassed_blocks + events.refused_blocks;
+        assert_eq!(events.stored_blocks + told, BLOCKS, "{events:?}");
         let given = world.given_bytes();
         for object in 0..BLOCKS {
             bytes_of(through.get(&format!("o/{object}"), None).await.unwrap())
                 .await
                 .unwrap();
         }
-        assert_eq!(world.given_bytes(), given, "everything came from the disk");
+        let off = cache.stats().directories[0].off.is_some();
+        let again = world.given_bytes() - given;
+        assert!(off || again <= told * 20_000, "{again} bytes of {told} blocks");
     });
 }
 

@@ -310,6 +310,7 @@ const PAGES: [&str; 21] = [
     "/captures?url=example.org&match=domain",
     "/loads",
     "/store",
+    "/cache",
     "/statistics",
     "/about",
     "/rights",

@@ -119,7 +119,7 @@ pub(crate) fn served(
         archive: Arc::new(Fake(answers)),
         store: Some(Arc::new(FakeStore(crate::sample::store()))),
         gateway: None,
-        cache: None,
+        cache: Some(cache::Cache::open(&cache::Settings::default(), "test").expect("a cache")),
         sql: None,
         files: None,
     }

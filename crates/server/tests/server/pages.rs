@@ -33,6 +33,7 @@ pub(crate) const PAGES: [&str; 27] = [
     "/quarantine?input=iana.warc.gz",
     "/statistics",
     "/store",
+    "/cache",
     "/about",
     "/rights",
     "/rights?url=http://example.com/&as=readers&mime=text/html",
@@ -169,6 +170,7 @@ async fn an_empty_archive_says_what_to_do_next() {
         ("/loads", 200, "weft load"),
         ("/quarantine", 200, "Nothing in quarantine"),
         ("/statistics", 200, "No load has run"),
+        ("/cache", 200, "Nothing was read through the cache yet"),
         ("/nowhere", 404, "there is nothing at this address"),
     ] {
         let reply = get(&router, path).await;

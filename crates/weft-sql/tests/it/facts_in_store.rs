@@ -85,6 +85,23 @@ fn facts_in_a_store_answer_as_facts_in_a_folder() {
         let far = place.command(&["--archive", "far", "--format", "csv", statement]);
         assert_eq!(lake.good(far), near, "{statement}");
     }
+    // Through a cache on a disk: the same, and the second time nothing is fetched.
+    let settings = "[[directory]]\npath = 'blocks'\nfree_space_min_bytes = 0\n";
+    std::fs::write(place.path("far/cache.toml"), settings).unwrap();
+    let statement = "select url, fetch_time, content_digest from captures order by 1, 2";
+    let near = place.good(&["--format", "csv", statement]);
+    let mut fetched = Vec::new();
+    for _ in 0..2 {
+        let far = place.command(&["--archive", "far", "--format", "csv", statement]);
+        assert_eq!(lake.good(far), near);
+        let stats = lake.good(place.other(&weft, &["cache", "stats", "--archive", "far", "--json"]));
+        let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+        assert_eq!(stats["programs"][0]["program"], "weft-sql", "{stats}");
+        let users = stats["programs"][0]["stats"]["users"].as_array().unwrap();
+        let sql = users.iter().find(|row| row["user"] == "sql").unwrap();
+        fetched.push(sql["fetched_bytes"].as_u64().unwrap());
+    }
+    assert!(fetched[0] > 0 && fetched[1] == 0, "{fetched:?}");
     let verified = lake.good(place.command(&["--archive", "far", "verify"]));
     assert_eq!(verified, place.good(&["verify"]));
     let maintained =
