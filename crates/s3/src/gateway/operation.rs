@@ -323,6 +323,9 @@ fn plain(method: &Method, about: About, query: &Query) -> &'static str {
     }
 }
 
+/// Access lists that give rights to nobody but the owners of the bucket and the object.
+const PRIVATE: [&str; 3] = ["private", "bucket-owner-read", "bucket-owner-full-control"];
+
 /// Whether a request gives rights away, or overrules a lock.
 fn gives_away(query: &Query, headers: &HeaderMap) -> bool {
     let named = |name: &str| {
@@ -330,8 +333,8 @@ fn gives_away(query: &Query, headers: &HeaderMap) -> bool {
         name == "x-amz-acl" || name.starts_with("x-amz-grant-") || name == "x-amz-bypass-governance-retention"
     };
     let is_private = |name: &str| {
-        let values = headers.get_all(name).iter();
-        name == "x-amz-acl" && values.into_iter().all(|value| value == "private")
+        let mut values = headers.get_all(name).iter();
+        name == "x-amz-acl" && values.all(|value| PRIVATE.iter().any(|list| value == list))
     };
     let mut in_headers = headers.keys().map(http::HeaderName::as_str);
     in_headers.any(|name| named(name) && !is_private(name)) || query.names().any(named)

@@ -84,6 +84,7 @@ fn what_gives_rights_away_needs_own() {
     let acl = |value| of("PUT /b/k", &[("x-amz-acl", value)]).map(|(_, right, _)| right);
     assert_eq!(acl("public-read"), Ok(Right::Own));
     assert_eq!(acl("private"), Ok(Right::Write));
+    assert_eq!(acl("bucket-owner-full-control"), Ok(Right::Write));
     let grants = of("PUT /b/k", &[("x-amz-grant-read", "id=x")]);
     assert_eq!(grants, Ok(("PutObject", Right::Own, true)));
     let overruled = of("DELETE /b/k", &[("x-amz-bypass-governance-retention", "true")]);
