@@ -429,11 +429,10 @@ impl CachedOrigin {
             let began = ambient::now();
             let (asked, is_mine) = self.ask(path, &address, treatment, wanted);
             let answer = asked.await;
-            match &answer {
-                // Asked by another, before the bound that holds for this reader.
-                Ok(found)
-                    if !is_mine && !(self.holds(found, began) && self.understands(&found.version.info)) => {}
-                _ => return answer,
+            // An answer to another's question may be of before the bound that holds for this reader.
+            let serves = |found: &Known| self.holds(found, began) && self.understands(&found.version.info);
+            if is_mine || answer.as_ref().map_or(true, serves) {
+                return answer;
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Reading objects into the cache before anybody asks for them.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::sync::Arc;
 
 use cache::{Cache, StoreOrigin};
@@ -53,7 +53,7 @@ impl Remote {
                         let read = cache.warm(Arc::new(origin), &path, |bytes| progress(bytes)).await;
                         read.map_err(|error| match failure(Some(&bucket), error) {
                             Failure::Final(error) => error,
-                            Failure::Passing(what, _) => io::Error::new(ErrorKind::Other, what),
+                            Failure::Passing(what, _) => io::Error::other(what),
                         })
                     }
                     .await;

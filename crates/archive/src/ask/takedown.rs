@@ -79,8 +79,8 @@ fn locations_of(open: &OpenArchive, selector: &Selector) -> Result<Vec<String>, 
     let snapshot = open.weave.snapshot();
     let locations = would
         .inputs
-        .iter()
-        .map(|(id, _)| Ok(snapshot.input(*id)?.location.clone()));
+        .keys()
+        .map(|id| Ok(snapshot.input(*id)?.location.clone()));
     Ok(locations.collect::<Result<_, weave::SnapshotError>>()?)
 }
 
