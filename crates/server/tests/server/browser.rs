@@ -293,7 +293,7 @@ fn requests(scene: &Scene, route: &str) -> u64 {
 }
 
 /// Pages with much on them, and with things that break layouts.
-const PAGES: [&str; 21] = [
+const PAGES: [&str; 22] = [
     "/",
     "/search",
     "/search?q=weaving",

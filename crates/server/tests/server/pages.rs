@@ -9,7 +9,7 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 27] = [
+pub(crate) const PAGES: [&str; 28] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
