@@ -1,0 +1,237 @@
+//! What is done with files, and what is made of a disk that fails.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::index::Leaver;
+use super::new_block::block_bytes;
+use super::{DirectoryTier, LOOK_EVERY_BYTES, NewBlock, STRIPES};
+use crate::block::{BlockKey, ObjectId, PIECE_BYTES, Pieces};
+use crate::block_file::{self, Fault};
+use crate::counts::add;
+use crate::device::Gauge;
+use crate::rules::Treatment;
+
+impl DirectoryTier {
+    /// Pieces of a block: those of `wanted` that are here and right, within the time that this disk is given.
+    pub(crate) async fn read(self: &Arc<Self>, key: BlockKey, wanted: u16, store: &Gauge) -> Option<Pieces> {
+        {
+            let mut state = self.state.lock();
+            state.ring.touch(&key);
+            if let Some(waiting) = state.waiting.get(&key)
+                && waiting.mask() & wanted == wanted
+            {
+                return Some(waiting.clone());
+            }
+        }
+        let bytes = u64::from(wanted.count_ones()) * PIECE_BYTES;
+        let began = ambient::now();
+        let tier = self.clone();
+        let work = ambient::blocking(move || block_file::read(&tier.layout.block(&key), &key, wanted));
+        let patience = self.device.patience(store, bytes);
+        let fault = match tokio::time::timeout(patience, work).await {
+            Ok(Ok(Ok((pieces, mask)))) => {
+                self.device.worked();
+                self.device.reads.note(pieces.bytes(), ambient::since(began));
+                self.device.compare(store);
+                if let Some(block) = self.state.lock().blocks.get_mut(&key) {
+                    block.mask.get_or_insert(mask);
+                }
+                return Some(pieces);
+            }
+            Ok(Ok(Err(fault))) => fault,
+            // The thread's panic: nothing here may become an error of a read.
+            Ok(Err(_)) => Fault::Io(io::Error::other("the thread that read it ended")),
+            Err(_) => {
+                add(&self.counts.slow_reads, 1);
+                self.device.failed("it does not answer in time");
+                return None;
+            }
+        };
+        self.bear(&key, fault);
+        None
+    }
+
+    pub(super) fn bear(&self, key: &BlockKey, fault: Fault) {
+        let counter = match &fault {
+            // Removed by hand, with its object, or by another process.
+            Fault::Gone => None,
+            Fault::Unfinished => Some(&self.counts.unfinished_blocks),
+            Fault::Corrupt(what) => {
+                tracing::warn!(path = %self.layout.block(key).display(), what, "a block of the cache is damaged: it is fetched again");
+                Some(&self.counts.corrupt_blocks)
+            }
+            Fault::Io(error) => {
+                tracing::warn!(path = %self.layout.block(key).display(), %error, "a block of the cache cannot be read");
+                self.device.failed("it fails");
+                Some(&self.counts.io_errors)
+            }
+        };
+        if let Some(counter) = counter {
+            add(counter, 1);
+        }
+        self.forget(&[*key]);
+    }
+
+    pub(super) fn write(&self, block: &NewBlock) {
+        let _alone = self.stripe(block.key.object);
+        let began = ambient::now();
+        let path = self.layout.block(&block.key);
+        let result = self
+            .layout
+            .make_object(&block.info)
+            .and_then(|()| block_file::write(&path, &block.key, block.block_bytes, &block.pieces))
+            .and_then(|mask| match self.layout.is_guest() {
+                true => self.layout.tell_change(&block.key).map(|()| mask),
+                false => Ok(mask),
+            });
+        let bytes = block.pieces.bytes();
+        let is_wanted = {
+            let mut state = self.state.lock();
+            if let Some(waited) = state.waiting.remove(&block.key) {
+                state.waiting_bytes -= waited.bytes();
+                // Another part of the same block came meanwhile, and waits for its own write.
+                let mut rest = Pieces::default();
+                for (place, piece) in waited
+                    .iter()
+                    .filter(|(place, _)| block.pieces.get(*place).is_none())
+                {
+                    rest.set(place, piece.clone());
+                }
+                if rest.mask() != 0 {
+                    state.waiting_bytes += rest.bytes();
+                    state.waiting.insert(block.key, rest);
+                }
+            }
+            match (&result, state.blocks.get_mut(&block.key)) {
+                (Ok(mask), Some(known)) => {
+                    known.mask = Some(*mask);
+                    state.grow(block.key.object, bytes);
+                    true
+                }
+                // It left while it was written, or could not be.
+                _ => false,
+            }
+        };
+        match result {
+            Ok(_) => {
+                self.device.worked();
+                self.device.writes.note(bytes, ambient::since(began));
+                add(&self.counts.stored_blocks, 1);
+                add(&self.counts.stored_bytes, bytes);
+                if !is_wanted {
+                    let _ = self.layout.remove(&block.key, false);
+                }
+            }
+            Err(error) => {
+                drop(_alone);
+                self.bear_write(&block.key, &error);
+            }
+        }
+    }
+
+    pub(super) fn bear_write(&self, key: &BlockKey, error: &io::Error) {
+        if matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+        ) {
+            add(&self.counts.no_space, 1);
+            let mut state = self.state.lock();
+            // What is here is all that fits, until a look at the disk says otherwise.
+            let used = state.ring.used();
+            state.ring.set_capacity(used.saturating_sub(LOOK_EVERY_BYTES));
+        } else {
+            tracing::warn!(path = %self.layout.block(key).display(), %error, "a block of the cache cannot be written");
+            add(&self.counts.io_errors, 1);
+            self.device.failed("it fails");
+        }
+        self.forget(&[*key]);
+    }
+
+    /// Gives up space when the disk has less than it must keep free, and takes it again when there is some.
+    pub(super) fn look_at_free_space(&self, bytes: u64) {
+        let unlooked = self.unlooked.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let is_short = self.state.lock().ring.capacity() < self.quota;
+        if unlooked < LOOK_EVERY_BYTES && !is_short {
+            return;
+        }
+        self.unlooked.store(0, Ordering::Relaxed);
+        let Ok(free) = self.layout.free_bytes() else {
+            return;
+        };
+        let gone = {
+            let mut state = self.state.lock();
+            let used = state.ring.used();
+            let may_use = (used + free)
+                .saturating_sub(self.free_min)
+                .saturating_sub(state.waiting_bytes);
+            state.ring.set_capacity(may_use.min(self.quota));
+            let gone = state.ring.shrink();
+            state.leave(&gone)
+        };
+        add(&self.counts.evicted_blocks, gone.len() as u64);
+        self.remove_files(&gone);
+    }
+
+    /// What leaves for the next directory, read before its files are removed.
+    pub(super) fn leavers(&self, gone: &[Leaver]) -> Vec<(Leaver, Pieces)> {
+        let read = |leaver: &Leaver| {
+            let (pieces, _) =
+                block_file::read(&self.layout.block(&leaver.key), &leaver.key, u16::MAX).ok()?;
+            Some((leaver.clone(), pieces))
+        };
+        gone.iter()
+            .filter(|leaver| !leaver.is_timed)
+            .filter_map(read)
+            .collect()
+    }
+
+    pub(super) fn demote(&self, moved: Vec<(Leaver, Pieces)>) {
+        let Some(next) = &self.next else { return };
+        for (leaver, pieces) in moved {
+            let block = NewBlock {
+                key: leaver.key,
+                block_bytes: block_bytes(&leaver.key, &leaver.info),
+                info: leaver.info,
+                treatment: Arc::new(Treatment::of_a_leaver()),
+                pieces,
+                is_of_scan: false,
+            };
+            if next.layout.is_guest() || next.device.off().is_some() {
+                return;
+            }
+            if let Some(gone) = next.admit(&block) {
+                next.remove_files(&gone);
+                next.write(&block);
+                add(&self.counts.demoted_blocks, 1);
+            }
+        }
+    }
+
+    pub(super) fn stripe(&self, object: ObjectId) -> parking_lot::MutexGuard<'_, ()> {
+        self.stripes[(object.0 % STRIPES as u128) as usize].lock()
+    }
+
+    pub(super) fn remove_files(&self, gone: &[Leaver]) {
+        for leaver in gone {
+            let _alone = self.stripe(leaver.key.object);
+            // It may have come back meanwhile.
+            let (is_back, is_object_back) = {
+                let state = self.state.lock();
+                (
+                    state.blocks.contains_key(&leaver.key),
+                    state.objects.contains_key(&leaver.key.object),
+                )
+            };
+            if !is_back
+                && let Err(error) = self
+                    .layout
+                    .remove(&leaver.key, leaver.with_object && !is_object_back)
+            {
+                add(&self.counts.io_errors, 1);
+                tracing::warn!(path = %self.layout.block(&leaver.key).display(), %error, "a block of the cache cannot be removed");
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Several processes on one directory: the owner decides what leaves, guests write what they fetched and tell it.
+
+use std::sync::atomic::Ordering;
+
+use rustc_hash::FxHashSet;
+
+use super::new_block::share;
+use super::{DirectoryTier, GUEST_PART, OBJECT_SPACE};
+use crate::block::BlockKey;
+use crate::counts::add;
+use crate::layout::Found;
+use crate::rules::Rules;
+
+impl DirectoryTier {
+    /// Whether there may be more on the disk.
+    pub(super) fn may_write(&self, bytes: u64) -> bool {
+        if !self.layout.is_guest() {
+            self.look_at_free_space(bytes);
+            return true;
+        }
+        // Until the owner has made room for it, what guests have written is beyond the quota.
+        let limit = self.quota / GUEST_PART;
+        let written = self.unlooked.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if written > limit && self.layout.has_no_changes() {
+            self.unlooked.store(bytes, Ordering::Relaxed);
+        }
+        let free = self.layout.free_bytes().unwrap_or(0);
+        self.unlooked.load(Ordering::Relaxed) <= limit && free > self.free_min.saturating_add(bytes)
+    }
+
+    /// Takes over what guests have written.
+    pub(crate) fn take_over(&self, rules: &Rules) {
+        if self.layout.is_guest() {
+            return;
+        }
+        for block in self.layout.take_changes() {
+            let treatment = rules.of(&block.info.root, &block.info.path);
+            let (share, weight) = (
+                share(block.key.class, &treatment),
+                block.space_bytes + OBJECT_SPACE,
+            );
+            let gone = {
+                let mut state = self.state.lock();
+                let is_new = !state.blocks.contains_key(&block.key);
+                let Some(dropped) = state.ring.insert(block.key, weight, share, treatment.is_pinned) else {
+                    drop(state);
+                    add(&self.counts.refused_blocks, 1);
+                    let _ = self.layout.remove(&block.key, false);
+                    continue;
+                };
+                if is_new {
+                    let expires_ms = treatment.ttl_ms.map(|ttl| block.written_ms.saturating_add(ttl));
+                    state.enter(
+                        block.key,
+                        &block.info,
+                        expires_ms,
+                        None,
+                        block.space_bytes,
+                        treatment.is_pinned,
+                    );
+                } else if let Some(known) = state.blocks.get_mut(&block.key) {
+                    // It has what both have written, or what the later one has: reading tells.
+                    known.mask = None;
+                }
+                state.leave(&dropped)
+            };
+            add(&self.counts.evicted_blocks, gone.len() as u64);
+            self.remove_files(&gone);
+        }
+    }
+
+    /// Looks again at what the owner has, for a guest.
+    pub(crate) fn look_again(&self, rules: &Rules) {
+        let Ok(found) = self.layout.scan() else { return };
+        {
+            let mut state = self.state.lock();
+            let there: FxHashSet<BlockKey> = found.iter().map(|block| block.key).collect();
+            let is_gone = |key: &&BlockKey| !there.contains(key) && !state.waiting.contains_key(key);
+            let gone: Vec<BlockKey> = state.blocks.keys().filter(is_gone).copied().collect();
+            for key in &gone {
+                state.ring.remove(key);
+            }
+            state.leave(&gone);
+        }
+        let is_new = |block: &Found| !self.state.lock().blocks.contains_key(&block.key);
+        self.restore(found.into_iter().filter(is_new).collect(), rules);
+    }
+}
