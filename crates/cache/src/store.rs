@@ -17,9 +17,10 @@ use object_store::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::cached::{CachedOrigin, Got};
 use crate::counts::User;
 use crate::origin::{Answer, Cause, Description, Origin, OriginError, Validator};
-use crate::tier::{Cache, CachedOrigin, Got};
+use crate::tier::Cache;
 
 /// Name of the tier in errors.
 const NAME: &str = "cache";

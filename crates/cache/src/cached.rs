@@ -1,0 +1,361 @@
+//! A store, read through the tier: what is there now, and its bytes.
+//!
+//! Invariants:
+//!  - an answer is of a version that was there at some moment not longer ago than the bound, and of no other;
+//!  - where nothing is known of an object, its first bytes come with its description, in one request.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use object_store::GetRange;
+
+use crate::block::{BLOCK_BYTES, Class, PIECE_BYTES, bytes_of};
+use crate::counts::add;
+use crate::directory::NewBlock;
+use crate::fetch;
+use crate::flight::Flight;
+use crate::known::{Asked, Known, Version};
+use crate::layout::ObjectInfo;
+use crate::origin::{Answer, Description, OriginError};
+use crate::read::{FIRST_MAX, Reader};
+use crate::rules::Treatment;
+use crate::tier::Reading;
+
+/// Times that a read begins again because another version has come.
+const ATTEMPTS_MAX: u32 = 4;
+
+/// A store, read through the tier. Cheap to clone.
+#[derive(Clone)]
+pub struct CachedOrigin(Reading);
+
+/// Bytes of a version.
+pub struct Got {
+    /// The version.
+    pub description: Arc<Description>,
+    /// Which of its bytes follow.
+    pub range: Range<u64>,
+    /// These bytes. An error ends them early: never are they of another version.
+    pub body: BoxStream<'static, Result<Bytes, OriginError>>,
+}
+
+impl CachedOrigin {
+    pub(crate) fn new(reading: Reading) -> CachedOrigin {
+        CachedOrigin(reading)
+    }
+
+    /// The version that is there, or was within the bound of the settings.
+    ///
+    /// # Errors
+    /// What the origin says.
+    pub async fn describe(&self, path: &str) -> Result<Arc<Description>, OriginError> {
+        let treatment = self.treatment(path);
+        let described = match treatment.is_cached {
+            false => self.0.origin.describe(path).await,
+            true => self
+                .known(path, &treatment, None)
+                .await
+                .map(|known| known.version.info.description.clone()),
+        };
+        self.counted(described.map(Arc::new))
+    }
+
+    /// Bytes of the version that is there, or was within the bound: all, or those `wanted`.
+    ///
+    /// # Errors
+    /// What the origin says; [`OriginError::Range`] if nothing of it is in the range.
+    pub async fn get(&self, path: &str, wanted: Option<GetRange>) -> Result<Got, OriginError> {
+        add(&self.0.counts().reads, 1);
+        let treatment = self.treatment(path);
+        if !treatment.is_cached {
+            let got = self.passed(path, None, wanted).await;
+            return self.counted(got);
+        }
+        let first = wanted.clone().unwrap_or(GetRange::Offset(0));
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let known = self.counted(self.known(path, &treatment, Some(&first)).await)?;
+            match self.read(&known.version, wanted.as_ref()).await {
+                // Its bytes cannot be had any more, and none was given: what is there now is as good an answer.
+                Err(OriginError::Changed) if attempts < ATTEMPTS_MAX => self.forget(path),
+                other => return self.counted(other),
+            }
+        }
+    }
+
+    /// Bytes of a version that [`CachedOrigin::describe`] gave.
+    ///
+    /// # Errors
+    /// As [`CachedOrigin::get`]; [`OriginError::Changed`] if they cannot be had any more: then it is forgotten here, too.
+    pub async fn get_version(
+        &self,
+        path: &str,
+        of: &Arc<Description>,
+        wanted: Option<GetRange>,
+    ) -> Result<Got, OriginError> {
+        add(&self.0.counts().reads, 1);
+        let treatment = self.treatment(path);
+        if !treatment.is_cached {
+            let got = self.passed(path, Some(of), wanted).await;
+            return self.counted(got);
+        }
+        let known = self.0.tier.known.get(&self.0.address(path));
+        let version = match known {
+            Some(known) if known.version.info.description.is_same_version(of) => known.version,
+            _ => self.0.version(path, (**of).clone(), &treatment),
+        };
+        let read = self.read(&version, wanted.as_ref()).await;
+        if matches!(read, Err(OriginError::Changed)) {
+            self.forget(path);
+        }
+        self.counted(read)
+    }
+
+    /// After a write: the next answer is of what is there then.
+    pub fn forget(&self, path: &str) {
+        self.0.tier.known.forget(&self.0.address(path));
+    }
+
+    /// The same for all paths that begin so.
+    pub fn forget_below(&self, prefix: &str) {
+        self.0.tier.known.forget_below(&self.0.address(prefix));
+    }
+
+    /// Writes to the disks what only memory has of a version.
+    pub(crate) async fn memory_to_disk(&self, path: &str, description: &Description) {
+        let Some(first) = self.0.tier.directories.first() else {
+            return;
+        };
+        let treatment = self.treatment(path);
+        if !treatment.is_cached {
+            return;
+        }
+        let version = self.0.version(path, description.clone(), &treatment);
+        let blocks = u32::try_from(description.size_bytes.div_ceil(BLOCK_BYTES)).unwrap_or(u32::MAX);
+        for key in (0..blocks)
+            .flat_map(|block| [Class::Data, Class::Metadata].map(|class| version.key(block, class)))
+        {
+            let Some(pieces) = self.0.tier.memory.get(&key) else {
+                continue;
+            };
+            if pieces.mask() & !first.mask(&key) != 0 {
+                let block = NewBlock::new(key, &version, pieces, false);
+                first.store(block, &self.0.gauge).await;
+            }
+        }
+    }
+
+    fn counted<T>(&self, result: Result<T, OriginError>) -> Result<T, OriginError> {
+        if let Err(OriginError::Passing(_) | OriginError::Lasting(_)) = &result {
+            add(&self.0.counts().errors, 1);
+        }
+        result
+    }
+
+    fn treatment(&self, path: &str) -> Treatment {
+        self.0.tier.rules.read().of(self.0.origin.root(), path)
+    }
+
+    /// Past the tier.
+    async fn passed(
+        &self,
+        path: &str,
+        of: Option<&Description>,
+        wanted: Option<GetRange>,
+    ) -> Result<Got, OriginError> {
+        let answer = self.0.origin.get(path, of, wanted).await?;
+        let counts = self.0.counts_of();
+        let body = answer.body.inspect(move |piece| {
+            if let Ok(piece) = piece {
+                add(&counts.passed_bytes, piece.len() as u64);
+            }
+        });
+        Ok(Got {
+            description: Arc::new(answer.description),
+            range: answer.range,
+            body: body.boxed(),
+        })
+    }
+
+    async fn read(&self, version: &Arc<Version>, wanted: Option<&GetRange>) -> Result<Got, OriginError> {
+        let size_bytes = version.info.description.size_bytes;
+        let range = resolve(wanted, size_bytes)?;
+        let mut reader = Reader::new(self.0.clone(), version.clone(), range.clone());
+        // Whether its bytes can be had is known with the first of them.
+        let first = reader.piece().await.transpose()?;
+        let (reading, address) = (self.0.clone(), self.0.address(&version.info.path));
+        let rest = reader.stream().inspect(move |piece| {
+            if let Err(OriginError::Changed) = piece {
+                reading.tier.known.forget(&address);
+            }
+        });
+        Ok(Got {
+            description: Arc::new(version.info.description.clone()),
+            range,
+            body: stream::iter(first.map(Ok)).chain(rest).boxed(),
+        })
+    }
+
+    /// What holds of an object now. Where nothing is known, the bytes `wanted` are asked for with the description.
+    async fn known(
+        &self,
+        path: &str,
+        treatment: &Treatment,
+        wanted: Option<&GetRange>,
+    ) -> Result<Known, OriginError> {
+        let address = self.0.address(path);
+        let known = &self.0.tier.known;
+        loop {
+            let fresh = known.fresh(&address, self.0.tier.bound);
+            if let Some(known) = fresh.filter(|known| self.understands(&known.version.info)) {
+                return Ok(known);
+            }
+            let began = ambient::now();
+            let (asked, is_mine) = self.ask(path, &address, treatment, wanted);
+            let answer = asked.await;
+            // An answer to another's question may be of before the bound that holds for this reader.
+            let serves = |found: &Known| self.holds(found, began) && self.understands(&found.version.info);
+            if is_mine || answer.as_ref().map_or(true, serves) {
+                return answer;
+            }
+        }
+    }
+
+    fn understands(&self, info: &ObjectInfo) -> bool {
+        self.0.origin.understands(&info.description.beside)
+    }
+
+    fn holds(&self, found: &Known, at: std::time::Instant) -> bool {
+        found.version.treatment.is_immutable || at.saturating_duration_since(found.asked) < self.0.tier.bound
+    }
+
+    fn ask(
+        &self,
+        path: &str,
+        address: &str,
+        treatment: &Treatment,
+        wanted: Option<&GetRange>,
+    ) -> (Asked, bool) {
+        let known = &self.0.tier.known;
+        known.ask(address, |number| {
+            let (this, path, address) = (self.clone(), path.to_owned(), address.to_owned());
+            let (treatment, wanted) = (treatment.clone(), wanted.cloned());
+            let work = async move {
+                let answer = this.asked(&path, &address, &treatment, wanted.as_ref()).await;
+                let tier = &this.0.tier;
+                if let Some(before) = tier.known.answered(&address, number, &answer) {
+                    // Nobody can ask for the version before any more.
+                    tier.forget_object(before.version.id);
+                }
+                answer
+            };
+            // A task of its own, so that it comes to its end whoever stops waiting.
+            Box::pin(async move {
+                let task = tokio::spawn(work);
+                task.await
+                    .unwrap_or_else(|error| Err(OriginError::Passing(Arc::new(error))))
+            })
+        })
+    }
+
+    /// Asks the store, or what is on the disks of an immutable object.
+    async fn asked(
+        &self,
+        path: &str,
+        address: &str,
+        treatment: &Treatment,
+        wanted: Option<&GetRange>,
+    ) -> Result<Known, OriginError> {
+        let asked = ambient::now();
+        let tier = &self.0.tier;
+        if treatment.is_immutable
+            && let Some(info) = tier
+                .directories
+                .iter()
+                .find_map(|directory| directory.object_at(self.0.origin.endpoint(), address))
+            && self.understands(&info)
+        {
+            let version = self.0.version(path, info.description.clone(), treatment);
+            return Ok(Known { version, asked });
+        }
+        let is_new = tier.known.get(address).is_none();
+        if let Some(first) = wanted.filter(|_| is_new).and_then(first_of) {
+            match fetch::heard(self.0.origin.get(path, None, Some(first))).await {
+                Ok(answer) => return Ok(self.begun(path, treatment, answer, asked)),
+                // Nothing of it is there; its size says what to answer.
+                Err(OriginError::Range { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        add(&self.0.counts().checks, 1);
+        let description = fetch::heard(self.0.origin.describe(path)).await?;
+        Ok(Known {
+            version: self.0.version(path, description, treatment),
+            asked,
+        })
+    }
+
+    /// An answer that came with the description: its bytes are a fetch under way.
+    fn begun(&self, path: &str, treatment: &Treatment, answer: Answer, asked: std::time::Instant) -> Known {
+        let version = self.0.version(path, answer.description.clone(), treatment);
+        let size_bytes = version.info.description.size_bytes;
+        let end = match answer.range.end == size_bytes {
+            true => size_bytes.div_ceil(PIECE_BYTES),
+            false => answer.range.end / PIECE_BYTES,
+        };
+        let pieces = answer.range.start.div_ceil(PIECE_BYTES)..end;
+        if !bytes_of(&pieces, size_bytes).is_empty() {
+            let flight = Arc::new(Flight::new(pieces));
+            if self.0.tier.flights.register(version.id, &flight) {
+                tokio::spawn(fetch::run(
+                    self.0.clone(),
+                    version.clone(),
+                    flight,
+                    Some((answer, asked)),
+                ));
+            }
+        }
+        Known { version, asked }
+    }
+}
+
+/// The range to ask for before the size is known: whole pieces, and not more than a first answer needs.
+fn first_of(wanted: &GetRange) -> Option<GetRange> {
+    let first_bytes = FIRST_MAX * PIECE_BYTES;
+    let from = |start: u64, end: u64| {
+        let start = start / PIECE_BYTES * PIECE_BYTES;
+        let end = end
+            .checked_next_multiple_of(PIECE_BYTES)?
+            .min(start.checked_add(first_bytes)?);
+        (start < end).then_some(GetRange::Bounded(start..end))
+    };
+    match wanted {
+        GetRange::Bounded(range) => from(range.start, range.end),
+        GetRange::Offset(start) => from(*start, start.checked_add(first_bytes)?),
+        // Its first whole piece begins at most a piece later.
+        GetRange::Suffix(bytes) if *bytes > 0 && *bytes <= first_bytes => {
+            Some(GetRange::Suffix(bytes + PIECE_BYTES))
+        }
+        GetRange::Suffix(_) => None,
+    }
+}
+
+/// The bytes of an object of this size that a range means.
+///
+/// # Errors
+/// [`OriginError::Range`] if there are none.
+pub fn resolve(wanted: Option<&GetRange>, size_bytes: u64) -> Result<Range<u64>, OriginError> {
+    let beyond = Err(OriginError::Range { size_bytes });
+    match wanted {
+        None => Ok(0..size_bytes),
+        Some(GetRange::Bounded(range)) if range.start >= size_bytes || range.is_empty() => beyond,
+        Some(GetRange::Bounded(range)) => Ok(range.start..range.end.min(size_bytes)),
+        Some(GetRange::Offset(start)) if *start >= size_bytes => beyond,
+        Some(GetRange::Offset(start)) => Ok(*start..size_bytes),
+        Some(GetRange::Suffix(0)) => beyond,
+        Some(GetRange::Suffix(bytes)) => Ok(size_bytes.saturating_sub(*bytes)..size_bytes),
+    }
+}
