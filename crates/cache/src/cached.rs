@@ -142,7 +142,7 @@ impl CachedOrigin {
                 continue;
             };
             if pieces.mask() & !first.mask(&key) != 0 {
-                let block = NewBlock::new(key, &version, pieces, false);
+                let block = NewBlock::new(key, &version, pieces, self.0.effort());
                 first.store(block, &self.0.gauge).await;
             }
         }

@@ -65,7 +65,7 @@ pub(crate) async fn run(
     flight.end(ended);
     if let Some(first) = tier.directories.first() {
         for (key, pieces) in blocks {
-            let block = NewBlock::new(key, &version, pieces, reading.is_scan());
+            let block = NewBlock::new(key, &version, pieces, reading.effort());
             first.store(block, &reading.gauge).await;
         }
     }

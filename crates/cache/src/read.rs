@@ -37,6 +37,8 @@ pub(crate) struct Reader {
     /// The next piece to give.
     next: u64,
     first: u64,
+    /// The block last noted for advice.
+    noted: Option<BlockKey>,
 }
 
 /// Some pieces that follow each other, from one source.
@@ -68,6 +70,7 @@ impl Reader {
             planned: first,
             next: first,
             first,
+            noted: None,
         }
     }
 
@@ -168,7 +171,8 @@ impl Reader {
             while end < window.end.min(in_block) && self.version.classes.of_piece(end) == class {
                 end += 1;
             }
-            if with_disk {
+            // Once for each pass of a reader over a block, in however many parts it is planned.
+            if with_disk && self.noted.replace(key) != Some(key) {
                 self.reading.tier.ghosts.read(&key, &self.version.treatment.group);
             }
             self.plan_block(key, begin..end, with_disk, &mut parts, &mut wanted);

@@ -12,7 +12,7 @@ use crate::block::ObjectId;
 use crate::cached::CachedOrigin;
 use crate::counts::{User, UserCounts};
 use crate::device::Gauge;
-use crate::directory::DirectoryTier;
+use crate::directory::{DirectoryTier, Effort};
 use crate::flight::Flights;
 use crate::ghost::Ghosts;
 use crate::known::{AllKnown, Version};
@@ -204,6 +204,15 @@ impl Reading {
     /// The same, for as long as somebody holds it.
     pub(crate) fn counts_of(&self) -> CountsOf {
         CountsOf(self.tier.clone(), self.user)
+    }
+
+    /// What is done for blocks to be kept that are fetched here.
+    pub(crate) fn effort(&self) -> Effort {
+        match self.user {
+            User::Inputs => Effort::IfThereIsRoom,
+            User::Warm => Effort::WaitForOwner,
+            User::Records | User::Sql | User::Gateway => Effort::Usual,
+        }
     }
 
     /// Whether everything is read once, from front to back.

@@ -133,6 +133,10 @@ impl Cache {
         let Some(first) = self.0.directories.first() else {
             return;
         };
+        // Who reads nothing has nothing to say.
+        if self.0.upkeep.program.is_empty() {
+            return;
+        }
         let written = Written {
             program: self.0.upkeep.program.to_owned(),
             at_ms: ambient::wall_ms(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::index::Leaver;
-use super::new_block::block_bytes;
+use super::new_block::{Effort, block_bytes};
 use super::{DirectoryTier, LOOK_EVERY_BYTES, NewBlock, STRIPES};
 use crate::block::{BlockKey, ObjectId, PIECE_BYTES, Pieces};
 use crate::block_file::{self, Fault};
@@ -196,7 +196,7 @@ impl DirectoryTier {
                 info: leaver.info,
                 treatment: Arc::new(Treatment::of_a_leaver()),
                 pieces,
-                is_of_scan: false,
+                effort: Effort::Usual,
             };
             if next.layout.is_guest() || next.device.off().is_some() {
                 return;

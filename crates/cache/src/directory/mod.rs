@@ -45,7 +45,7 @@ mod new_block;
 mod sharing;
 mod stats;
 
-pub(crate) use new_block::NewBlock;
+pub(crate) use new_block::{Effort, NewBlock};
 pub use stats::DirectoryStats;
 
 use index::{Leaver, State};
@@ -184,7 +184,10 @@ impl DirectoryTier {
                 add(&self.counts.bypassed_blocks, 1);
                 return;
             };
-            if !self.may_write(block.pieces.bytes()) {
+            let waits = block.effort == Effort::WaitForOwner;
+            if !(self.may_write(block.pieces.bytes())
+                || waits && self.owner_followed(block.pieces.bytes()).await)
+            {
                 add(&self.counts.bypassed_blocks, 1);
                 return;
             }
@@ -240,7 +243,10 @@ impl DirectoryTier {
         }
         let mask = is_there.unwrap_or(0) | new;
         let weight = space(mask, block.block_bytes) + OBJECT_SPACE;
-        if block.is_of_scan && is_there.is_none() && !state.ring.has_room(block.share(), weight) {
+        if block.effort == Effort::IfThereIsRoom
+            && is_there.is_none()
+            && !state.ring.has_room(block.share(), weight)
+        {
             add(&self.counts.scan_blocks, 1);
             return None;
         }

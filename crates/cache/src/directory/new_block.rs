@@ -8,6 +8,17 @@ use crate::layout::ObjectInfo;
 use crate::ring::ShareId;
 use crate::rules::{SHARE_OF_METADATA, Treatment};
 
+/// What is done for a block to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Nothing leaves for it: it is of one pass over everything.
+    IfThereIsRoom,
+    /// Others leave for it.
+    Usual,
+    /// The same, and a guest waits until the owner has taken over what it wrote before.
+    WaitForOwner,
+}
+
 /// A block, or a part of it, to be kept.
 #[derive(Clone)]
 pub(crate) struct NewBlock {
@@ -16,19 +27,19 @@ pub(crate) struct NewBlock {
     pub(crate) treatment: Arc<Treatment>,
     pub(crate) block_bytes: u32,
     pub(crate) pieces: Pieces,
-    /// Kept only where nothing has to leave for it.
-    pub(crate) is_of_scan: bool,
+    /// What is done for it to be kept.
+    pub(crate) effort: Effort,
 }
 
 impl NewBlock {
-    pub(crate) fn new(key: BlockKey, version: &Version, pieces: Pieces, is_of_scan: bool) -> NewBlock {
+    pub(crate) fn new(key: BlockKey, version: &Version, pieces: Pieces, effort: Effort) -> NewBlock {
         NewBlock {
             key,
             info: version.info.clone(),
             treatment: version.treatment.clone(),
             block_bytes: block_bytes(&key, &version.info),
             pieces,
-            is_of_scan,
+            effort,
         }
     }
 

@@ -1,15 +1,19 @@
 //! Several processes on one directory: the owner decides what leaves, guests write what they fetched and tell it.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 
 use super::new_block::share;
-use super::{DirectoryTier, GUEST_PART, OBJECT_SPACE};
+use super::{DirectoryTier, GUEST_PART, OBJECT_SPACE, WAIT_MAX};
 use crate::block::BlockKey;
 use crate::counts::add;
 use crate::layout::Found;
 use crate::rules::Rules;
+
+/// Between looks whether the owner has followed.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl DirectoryTier {
     /// Whether there may be more on the disk.
@@ -20,12 +24,30 @@ impl DirectoryTier {
         }
         // Until the owner has made room for it, what guests have written is beyond the quota.
         let limit = self.quota / GUEST_PART;
-        let written = self.unlooked.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if written > limit && self.layout.has_no_changes() {
-            self.unlooked.store(bytes, Ordering::Relaxed);
+        if self.unlooked.load(Ordering::Relaxed).saturating_add(bytes) > limit {
+            if !self.layout.has_no_changes() {
+                return false;
+            }
+            self.unlooked.store(0, Ordering::Relaxed);
         }
         let free = self.layout.free_bytes().unwrap_or(0);
-        self.unlooked.load(Ordering::Relaxed) <= limit && free > self.free_min.saturating_add(bytes)
+        let may = bytes <= limit && free > self.free_min.saturating_add(bytes);
+        if may {
+            self.unlooked.fetch_add(bytes, Ordering::Relaxed);
+        }
+        may
+    }
+
+    /// Waits until the owner has taken over what this guest wrote. Says whether there may be more.
+    pub(super) async fn owner_followed(&self, bytes: u64) -> bool {
+        let began = ambient::now();
+        while self.layout.is_guest() && ambient::since(began) < WAIT_MAX {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            if self.may_write(bytes) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes over what guests have written.

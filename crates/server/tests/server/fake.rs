@@ -111,6 +111,16 @@ pub(crate) fn error(code: ErrorCode) -> AskError {
     }
 }
 
+/// A cache with a directory, in which nothing is.
+fn a_cache() -> Cache {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+    let settings = Settings {
+        directories: vec![Directory::at(directory)],
+        ..Settings::default()
+    };
+    Cache::open(&settings, "").expect("a cache")
+}
+
 /// Served that answer by `answers`, with a store that reports the sample.
 pub(crate) fn served(
     answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
@@ -119,7 +129,7 @@ pub(crate) fn served(
         archive: Arc::new(Fake(answers)),
         store: Some(Arc::new(FakeStore(crate::sample::store()))),
         gateway: None,
-        cache: Some(cache::Cache::open(&cache::Settings::default(), "test").expect("a cache")),
+        cache: Some(a_cache()),
         sql: None,
         files: None,
     }
