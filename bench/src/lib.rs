@@ -3,3 +3,5 @@
 pub mod process;
 pub mod program;
 pub mod s3;
+pub mod sql_server;
+pub mod store_server;

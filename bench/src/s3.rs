@@ -11,8 +11,10 @@ use object_store::path::Path;
 use object_store::signer::Signer;
 use object_store::{ClientOptions, RetryConfig};
 
-const ACCESS: &str = "bench";
-const SECRET: &str = "a-key-for-this-run-alone";
+/// The client's key.
+pub const ACCESS: &str = "bench";
+/// Its secret.
+pub const SECRET: &str = "a-key-for-this-run-alone";
 
 /// A keys file in which the client may do everything.
 pub fn keys_file() -> String {

@@ -10,6 +10,9 @@
 //! - *bounds*: memory and disk beside their settings;
 //! - *opening*: a directory of many blocks.
 //!
+//! `cargo run --release -p bench --bin cache -- far --archive DIR` asks four questions over facts in a store far away, with
+//! and without the cache (`far.rs`). It needs `weft-sql` beside `weft`, and `--python` one with `pyspark` for Spark.
+//!
 //! Parts are named to measure these alone. The directory (`--dir`) is on the disk to measure; up to 13 GB are written there
 //! with `--blocks 10000`, and removed.
 
@@ -19,12 +22,17 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 mod bounds;
 mod contestants;
+mod far;
+mod far_report;
 mod hits;
+mod link;
 mod opening;
 mod ours;
 mod rates;
+mod requests;
 mod sequence;
 mod shared;
+mod spark;
 mod trace;
 
 // What the program itself uses: what memory costs depends on it.
@@ -54,7 +62,7 @@ struct Args {
     alone: Option<Alone>,
 }
 
-/// What this program runs itself for, in a process of its own.
+/// What this program runs itself for, in a process of its own; and what needs other programs.
 #[derive(Debug, Subcommand)]
 enum Alone {
     /// The tier in the contest; prints figures as JSON
@@ -63,6 +71,8 @@ enum Alone {
     /// Memory and disk of a tier; prints figures as JSON
     #[command(hide = true, name = "alone-bounds")]
     Bounds(bounds::Task),
+    /// Four questions over facts in a store far away
+    Far(far::Task),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -85,6 +95,7 @@ fn main() -> anyhow::Result<()> {
             return Ok(());
         }
         Some(Alone::Bounds(task)) => return runtime.block_on(bounds::alone(task)),
+        Some(Alone::Far(task)) => return runtime.block_on(far::measure(task)),
         None => {}
     }
     let temporary = tempfile::tempdir()?;

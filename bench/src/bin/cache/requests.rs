@@ -90,10 +90,7 @@ mod tests {
             HEAD /b/k HTTP/1.1\r\n\r\nGET /b/k?versionId=1 HTTP/1.1\r\nrange: bytes=0-1\r\n\r\n";
         for length in 1..sent.len() {
             let mut requests = Requests::default();
-            let begun: Vec<Kind> = sent
-                .chunks(length)
-                .flat_map(|part| requests.take(part))
-                .collect();
+            let begun: Vec<Kind> = sent.chunks(length).flat_map(|part| requests.take(part)).collect();
             assert_eq!(
                 begun,
                 [Kind::Other, Kind::List, Kind::Head, Kind::Data],

@@ -11,15 +11,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use bench::sql_server::Server;
 use clap::Parser;
 
 mod copies;
 mod duckdb;
 mod questions;
-mod server;
 
 use duckdb::DuckDb;
-use server::Server;
 
 /// Runs of each question that are counted.
 const RUNS: usize = 3;
@@ -78,7 +77,7 @@ fn main() -> anyhow::Result<()> {
     verify(&weft_sql, &archive, load)?;
     copies::enter(&archive.join("facts/captures"), args.copies)?;
 
-    let server = Server::start(&weft_sql, &archive)?;
+    let server = Server::start(&weft_sql, &archive, MEMORY_BYTES, |_| ())?;
     let captures = server.count("select count(*) from captures")?;
     let links = server.count("select count(*) from links")?;
     println!("\n{captures} rows of captures, {links} of links; seconds, median of {RUNS} runs\n");

@@ -1,16 +1,13 @@
 //! The store through its S3 face: `weft store serve` as a process of its own, asked over loopback.
 
-use std::fs;
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
+use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use bench::process;
 use bench::s3::{client, make_bucket};
+use bench::store_server::StoreServer;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::aws::AmazonS3;
@@ -19,17 +16,11 @@ use object_store::{ObjectStoreExt, PutPayload};
 
 use crate::{Shape, Took};
 
-/// A server that has not answered after this time is broken.
-const START: Duration = Duration::from_secs(30);
-
-/// Ends the server when the measurement ends, even by an error.
-struct Server(Child);
-
 /// Puts and gets every object. CPU time is the server's alone.
 pub(crate) async fn measure(weft: &Path, dir: &Path, content: &Bytes, shape: Shape) -> anyhow::Result<Took> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let server = start(weft, dir, port)?;
-    let process = server.0.id();
+    let server = StoreServer::start(weft, dir, port)?;
+    let process = server.id();
     let client = client(&format!("http://127.0.0.1:{port}"), "bench")?;
     make_bucket(&client).await?;
 
@@ -66,38 +57,6 @@ pub(crate) async fn measure(weft: &Path, dir: &Path, content: &Bytes, shape: Sha
     })
 }
 
-fn start(weft: &Path, dir: &Path, port: u16) -> anyhow::Result<Server> {
-    let keys = dir.join("keys.toml");
-    fs::write(&keys, bench::s3::keys_file())?;
-    fs::set_permissions(&keys, fs::Permissions::from_mode(0o600))?;
-    let mut command = Command::new(weft);
-    command
-        .args([
-            "store",
-            "serve",
-            "--s3",
-            &format!("127.0.0.1:{port}"),
-            "--s3-keys",
-        ])
-        .arg(&keys);
-    for volume in ["a", "b"] {
-        command.arg("--volume").arg(dir.join(volume));
-    }
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .context("start weft store serve")?;
-    let mut server = Server(child);
-    let started = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        ensure!(server.0.try_wait()?.is_none(), "weft store serve ended at once");
-        ensure!(started.elapsed() < START, "weft store serve does not answer");
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(server)
-}
-
 async fn put(client: AmazonS3, content: Bytes, object: usize) -> anyhow::Result<()> {
     client
         .put(
@@ -122,11 +81,4 @@ async fn get(client: AmazonS3, expected_bytes: usize, object: usize) -> anyhow::
         "object {object} has {found_bytes} bytes, expected {expected_bytes}"
     );
     Ok(())
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

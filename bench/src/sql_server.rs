@@ -9,14 +9,25 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-pub(crate) struct Server {
+/// A server; it ends with this.
+pub struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    pub(crate) fn start(weft_sql: &Path, archive: &Path) -> anyhow::Result<Server> {
-        let mut child = Command::new(weft_sql)
+    /// Starts a server of an archive; `more` adds to its command.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start(
+        weft_sql: &Path,
+        archive: &Path,
+        memory_bytes: u64,
+        more: impl FnOnce(&mut Command),
+    ) -> anyhow::Result<Server> {
+        let mut command = Command::new(weft_sql);
+        command
             .args([
                 "serve",
                 "--json",
@@ -27,11 +38,11 @@ impl Server {
                 "--time-limit",
                 "3600",
             ])
-            .args(["--memory", &super::MEMORY_BYTES.to_string(), "--archive"])
+            .args(["--memory", &memory_bytes.to_string(), "--archive"])
             .arg(archive)
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("start weft-sql serve")?;
+            .stdout(Stdio::piped());
+        more(&mut command);
+        let mut child = command.spawn().context("start weft-sql serve")?;
         let stdout = child.stdout.take().context("read what weft-sql serve prints")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
@@ -70,7 +81,10 @@ impl Server {
     }
 
     /// How long a statement took, to its last row, and how many rows it has.
-    pub(crate) fn rows(&self, statement: &str) -> anyhow::Result<(Duration, u64)> {
+    ///
+    /// # Errors
+    /// The server refuses it, or is gone.
+    pub fn rows(&self, statement: &str) -> anyhow::Result<(Duration, u64)> {
         let begun = Instant::now();
         let body = self.ask(statement, "jsonl")?;
         let took = begun.elapsed();
@@ -78,7 +92,10 @@ impl Server {
     }
 
     /// The number in the only row.
-    pub(crate) fn count(&self, statement: &str) -> anyhow::Result<u64> {
+    ///
+    /// # Errors
+    /// As [`Server::rows`], or there is none.
+    pub fn count(&self, statement: &str) -> anyhow::Result<u64> {
         let first = self.texts(statement)?;
         first
             .first()
@@ -87,7 +104,10 @@ impl Server {
     }
 
     /// The first column, as texts.
-    pub(crate) fn texts(&self, statement: &str) -> anyhow::Result<Vec<String>> {
+    ///
+    /// # Errors
+    /// As [`Server::rows`].
+    pub fn texts(&self, statement: &str) -> anyhow::Result<Vec<String>> {
         let body = self.ask(statement, "jsonl")?;
         let lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines
