@@ -61,7 +61,7 @@ install-files:
 # Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.
 # With assertions of our own state, which the program that people get leaves out.
 # What answers SQL is built apart from the rest, as people build it.
-TESTS = --config .ci/assertions.toml --release --workspace --exclude bench --exclude sql --exclude weft-sql
+TESTS = --config .ci/assertions.toml --release --workspace --exclude bench --exclude contest --exclude peers --exclude sql --exclude weft-sql
 TESTS_SQL = --config .ci/assertions.toml --release -p sql -p weft-sql
 test: need-cargo need-chromium need-clients test-absences
 	@if [ -n "$(SHARED_DATA)" ]; then echo 'test data: $(SHARED_DATA)'; \
@@ -99,7 +99,8 @@ python: need-cargo need-python
 # Modest sizes, some minutes. SQL is measured where `make sql` has built it.
 bench: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
-	@for program in relevance read load search store scan 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
+	$(CARGO) build --release -p peers
+	@for program in relevance read load search store scan cache 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
 	@echo; echo '== bench/sql'; \
@@ -108,7 +109,9 @@ bench: need-cargo need-readers
 # At the sizes of docs/performance.md, which gets a row for each load: two hours, and 45 GB of disk below TMPDIR.
 bench-full: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
-	@for program in relevance read 'load --full --record docs/performance.md' 'weave --full' 'search --full' 'scan --full'; do \
+	$(CARGO) build --release -p peers
+	@for program in relevance read 'load --full --record docs/performance.md' 'weave --full' 'search --full' 'scan --full' \
+	    'cache --blocks 10000 --open-blocks 100000'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
 	@if [ -x '$(WEFT)-sql' ]; then echo; echo '== bench/sql'; $(CARGO_TARGET_DIR)/release/sql --full --python $(VENV)/bin/python; fi
