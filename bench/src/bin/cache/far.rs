@@ -101,7 +101,7 @@ pub(crate) async fn measure(task: &Task) -> anyhow::Result<()> {
     let store_dir = dir.join("store");
     contest::empty(&store_dir)?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let _store = StoreServer::start(&weft, &store_dir, port)?;
+    let store = StoreServer::start(&weft, &store_dir, port)?;
     let facts_bytes = upload(&task.archive.join("facts"), port).await?;
     let link = Link::open(([127, 0, 0, 1], port).into(), SHAPE).await?;
     println!(
@@ -130,6 +130,7 @@ pub(crate) async fn measure(task: &Task) -> anyhow::Result<()> {
         let groups = place.ask_spark(python, &dir, &cache, task.memory_mib)?;
         print(&groups)?;
     }
+    drop(store);
     fs::remove_dir_all(&store_dir)?;
     fs::remove_dir_all(&cache)?;
     Ok(())
