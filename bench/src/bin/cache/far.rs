@@ -78,6 +78,9 @@ pub(crate) struct Task {
     /// A Python with pyspark and delta-spark, for the fourth group; it is left out otherwise
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
+    /// Ask Spark alone
+    #[arg(long, requires = "python")]
+    spark_alone: bool,
 }
 
 /// Where facts are read from.
@@ -115,16 +118,18 @@ pub(crate) async fn measure(task: &Task) -> anyhow::Result<()> {
         link: &link,
     };
     let cache = dir.join("cache");
-    let mut groups = vec![place.ask("local files", None, None)?];
-    for (name, settings) in [
-        ("no cache", "only_listed = true\n".to_owned()),
-        ("memory and disk", with_disk(task.memory_mib, &cache)),
-        ("disk alone", with_disk(16, &cache)),
-    ] {
-        contest::empty(&cache)?;
-        groups.push(place.ask(name, Some(&settings), Some(&cache))?);
+    if !task.spark_alone {
+        let mut groups = vec![place.ask("local files", None, None)?];
+        for (name, settings) in [
+            ("no cache", "only_listed = true\n".to_owned()),
+            ("memory and disk", with_disk(task.memory_mib, &cache)),
+            ("disk alone", with_disk(16, &cache)),
+        ] {
+            contest::empty(&cache)?;
+            groups.push(place.ask(name, Some(&settings), Some(&cache))?);
+        }
+        print(&groups)?;
     }
-    print(&groups)?;
     if let Some(python) = &task.python {
         contest::empty(&cache)?;
         let groups = place.ask_spark(python, &dir, &cache, task.memory_mib)?;
@@ -209,11 +214,13 @@ impl Place<'_> {
         let ask = |name: &str, endpoint: String| -> anyhow::Result<Group> {
             let mut spark = Spark::start(python, &endpoint, BUCKET)?;
             let mut questions = Vec::new();
-            for (_, statement) in QUESTIONS {
+            for (question, statement) in QUESTIONS {
                 let mut runs = Vec::new();
                 for _ in 0..RUNS {
                     let before = self.link.counted();
                     let seconds = spark.ask(statement)?;
+                    // It takes minutes.
+                    eprintln!("Spark, {name}, {question}: {seconds:.2} s");
                     runs.push(Run {
                         seconds,
                         passed: self.link.counted().since(&before),

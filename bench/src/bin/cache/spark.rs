@@ -93,7 +93,15 @@ pub(crate) fn gateway(
     fs::set_permissions(&keys, fs::Permissions::from_mode(0o600))?;
     let mut command = Command::new(weft);
     command
-        .args(["serve", "--listen", "127.0.0.1:0", "--upstream", "s3://", "--s3"])
+        .args([
+            "serve",
+            "--create",
+            "--listen",
+            "127.0.0.1:0",
+            "--upstream",
+            "s3://",
+            "--s3",
+        ])
         .arg(format!("127.0.0.1:{port}"))
         .arg("--s3-keys")
         .arg(&keys)
