@@ -1,6 +1,6 @@
 //! What more or less space would bring: rings that keep names alone.
 //!
-//! One block in [`SAMPLED`] is followed, chosen by its name, in rings of a quarter, half, one, two and four times the space:
+//! Of a large cache one block in [`SAMPLED`] is followed, chosen by its name, in rings of a quarter, half, one, two and four times the space:
 //! a sample by name keeps the shape of reuse, so that its hit rate is that of all (Waldspurger, Park, Garthwaite, Ahmad:
 //! Efficient MRC construction with SHARDS, FAST 2015).
 
@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::block::{BLOCK_BYTES, BlockKey};
 use crate::ring::Ring;
 
-/// One block in so many is followed.
+/// One block in so many is followed where there is space for many.
 const SAMPLED: u64 = 8;
+/// Blocks of space from which on a sample is enough.
+const SAMPLE_FROM_BLOCKS: u64 = 8192;
 /// Least space of the smallest ring, in blocks: with fewer, chance decides.
 const BLOCKS_MIN: u64 = 8;
 /// Groups that are told apart; what comes after them is counted together.
@@ -25,7 +27,11 @@ const OTHERS: &str = "(others)";
 pub const SPACES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
 /// What would be where with other spaces.
-pub(crate) struct Ghosts(Mutex<State>);
+pub(crate) struct Ghosts {
+    /// One block in so many is followed.
+    sampled: u64,
+    state: Mutex<State>,
+}
 
 struct State {
     rings: Vec<Ring<BlockKey>>,
@@ -51,15 +57,23 @@ pub struct Advice {
 
 impl Ghosts {
     pub(crate) fn new(space_bytes: u64) -> Ghosts {
+        let sampled = if space_bytes / BLOCK_BYTES < SAMPLE_FROM_BLOCKS {
+            1
+        } else {
+            SAMPLED
+        };
         let ring = |part: &f64| {
-            let blocks = (space_bytes as f64 * part / (BLOCK_BYTES * SAMPLED) as f64) as u64;
+            let blocks = (space_bytes as f64 * part / (BLOCK_BYTES * sampled) as f64) as u64;
             let blocks = blocks.max(BLOCKS_MIN);
             Ring::new(blocks, &[blocks])
         };
-        Ghosts(Mutex::new(State {
-            rings: SPACES.iter().map(ring).collect(),
-            groups: FxHashMap::default(),
-        }))
+        Ghosts {
+            sampled,
+            state: Mutex::new(State {
+                rings: SPACES.iter().map(ring).collect(),
+                groups: FxHashMap::default(),
+            }),
+        }
     }
 
     /// Notes a read of a block.
@@ -68,10 +82,10 @@ impl Ghosts {
         let mixed = (key.object.0 as u64)
             .wrapping_add(u64::from(key.block))
             .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        if mixed >> 32 & (SAMPLED - 1) != 0 {
+        if mixed >> 32 & (self.sampled - 1) != 0 {
             return;
         }
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let State { rings, groups } = &mut *state;
         let name = match groups.contains_key(group) || groups.len() < GROUPS_MAX {
             true => group,
@@ -94,11 +108,11 @@ impl Ghosts {
 
     /// What each prefix would have, sorted by prefix.
     pub(crate) fn advice(&self) -> Vec<Advice> {
-        let state = self.0.lock();
+        let state = self.state.lock();
         let sorted: BTreeMap<&String, &Group> = state.groups.iter().collect();
         let advice = |(prefix, group): (&String, &Group)| Advice {
             prefix: prefix.clone(),
-            reads: group.reads * SAMPLED,
+            reads: group.reads * self.sampled,
             hit_rates: group.hits.map(|hits| hits as f64 / group.reads.max(1) as f64),
         };
         sorted.into_iter().map(advice).collect()

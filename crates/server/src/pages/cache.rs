@@ -60,8 +60,10 @@ fn part(cache: Option<&Cache>) -> Markup {
             (users("weft", &stats.users))
             // Other programs on the same directories, as they wrote it down last.
             @for written in cache.written().iter().filter(|written| written.program != "weft") {
-                h3 { (written.program) }
-                (users(&written.program, &written.stats.users))
+                section {
+                    h3 { (parts::text(&written.program)) }
+                    (users(&written.program, &written.stats.users))
+                }
             }
         }
         section aria-labelledby="advice" {
@@ -197,7 +199,7 @@ fn advice(advice: &[Advice]) -> Markup {
         @if rows.is_empty() {
             p.soft { "Nothing was read yet." }
         } @else {
-            p.soft { "The part of reads of blocks that the cache would have answered with so much space; of one block in eight." }
+            p.soft { "The part of reads of blocks that the cache would have answered with so much space; of a large cache one block in eight is followed." }
             (parts::table("Hit rates by space", &columns, rows))
         }
     }

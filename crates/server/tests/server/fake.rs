@@ -1,5 +1,6 @@
 //! Something to ask without an archive behind it, and how to ask it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use archive::question::{Answer, Body, CdxBlocksBody, CdxBody, Question, SearchBody, SightBody};
@@ -7,6 +8,7 @@ use archive::{AskError, ErrorCode};
 use axum::Router;
 use axum::body::{Body as Content, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
+use cache::{Cache, Directory, Settings};
 use rights::Groups;
 use server::storage::{Storage, StoreReport};
 use server::{Answers, Served, ServerSettings};
