@@ -53,7 +53,7 @@ impl DirectoryTier {
         None
     }
 
-    pub(super) fn bear(&self, key: &BlockKey, fault: Fault) {
+    fn bear(self: &Arc<Self>, key: &BlockKey, fault: Fault) {
         let counter = match &fault {
             // Removed by hand, with its object, or by another process.
             Fault::Gone => None,
@@ -71,7 +71,15 @@ impl DirectoryTier {
         if let Some(counter) = counter {
             add(counter, 1);
         }
-        self.forget(&[*key]);
+        self.remove_files_later(self.leave(&[*key]));
+    }
+
+    /// Removes files without waiting for a disk that may not answer.
+    pub(super) fn remove_files_later(self: &Arc<Self>, gone: Vec<Leaver>) {
+        if !gone.is_empty() {
+            let tier = self.clone();
+            ambient::blocking(move || tier.remove_files(&gone));
+        }
     }
 
     pub(super) fn write(&self, block: &NewBlock) {

@@ -151,7 +151,7 @@ impl DirectoryTier {
 
     /// Which pieces of a block may be here. Those of a block that was found, or that another process wrote, are not known
     /// before they are read.
-    pub(crate) fn mask(&self, key: &BlockKey) -> u16 {
+    pub(crate) fn mask(self: &Arc<Self>, key: &BlockKey) -> u16 {
         if self.device.off().is_some() {
             return 0;
         }
@@ -169,7 +169,7 @@ impl DirectoryTier {
         let gone = state.leave(&[*key]);
         drop(state);
         add(&self.counts.expired_blocks, 1);
-        self.remove_files(&gone);
+        self.remove_files_later(gone);
         0
     }
 
@@ -184,10 +184,9 @@ impl DirectoryTier {
                 add(&self.counts.bypassed_blocks, 1);
                 return;
             };
+            let bytes = block.pieces.bytes();
             let waits = block.effort == Effort::WaitForOwner;
-            if !(self.may_write(block.pieces.bytes())
-                || waits && self.owner_followed(block.pieces.bytes()).await)
-            {
+            if !(self.may_write_soon(bytes).await || waits && self.owner_followed(bytes).await) {
                 add(&self.counts.bypassed_blocks, 1);
                 return;
             }
@@ -285,14 +284,17 @@ impl DirectoryTier {
 
     /// Drops blocks.
     pub(crate) fn forget(&self, keys: &[BlockKey]) {
-        let gone = {
-            let mut state = self.state.lock();
-            for key in keys {
-                state.ring.remove(key);
-            }
-            state.leave(keys)
-        };
+        let gone = self.leave(keys);
         self.remove_files(&gone);
+    }
+
+    /// Takes blocks out of the order; their files are still there.
+    fn leave(&self, keys: &[BlockKey]) -> Vec<Leaver> {
+        let mut state = self.state.lock();
+        for key in keys {
+            state.ring.remove(key);
+        }
+        state.leave(keys)
     }
 
     /// Blocks of the objects that `which` names.

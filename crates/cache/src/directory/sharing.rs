@@ -1,5 +1,6 @@
 //! Several processes on one directory: the owner decides what leaves, guests write what they fetched and tell it.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -16,8 +17,22 @@ use crate::rules::Rules;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl DirectoryTier {
+    /// Whether there may be more on the disk; not, if the disk does not say so in time.
+    pub(super) async fn may_write_soon(self: &Arc<Self>, bytes: u64) -> bool {
+        let tier = self.clone();
+        let looked = tokio::time::timeout(WAIT_MAX, ambient::blocking(move || tier.may_write(bytes))).await;
+        match looked {
+            Ok(Ok(may)) => may,
+            Ok(Err(_)) => false,
+            Err(_) => {
+                self.device.failed("it does not answer in time");
+                false
+            }
+        }
+    }
+
     /// Whether there may be more on the disk.
-    pub(super) fn may_write(&self, bytes: u64) -> bool {
+    fn may_write(&self, bytes: u64) -> bool {
         if !self.layout.is_guest() {
             self.look_at_free_space(bytes);
             return true;
@@ -39,11 +54,11 @@ impl DirectoryTier {
     }
 
     /// Waits until the owner has taken over what this guest wrote. Says whether there may be more.
-    pub(super) async fn owner_followed(&self, bytes: u64) -> bool {
+    pub(super) async fn owner_followed(self: &Arc<Self>, bytes: u64) -> bool {
         let began = ambient::now();
         while self.layout.is_guest() && ambient::since(began) < WAIT_MAX {
             tokio::time::sleep(LOOK_AGAIN).await;
-            if self.may_write(bytes) {
+            if self.may_write_soon(bytes).await {
                 return true;
             }
         }

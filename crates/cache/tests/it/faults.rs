@@ -186,3 +186,35 @@ fn a_store_that_says_nothing_is_an_error_and_nobody_waits_for_it_for_ever() {
         read_all(&through, 2).await;
     });
 }
+
+/// A pipe that nobody writes to is a file that does not answer.
+#[test]
+fn a_disk_that_does_not_answer_is_left_alone() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    runtime.block_on(async {
+        let world = world(30);
+        let cache = Cache::open(&settings(dir.path(), 1 << 30), "test").unwrap();
+        let through = cache.over(world.clone(), User::Sql);
+        read_all(&through, 30).await;
+        assert!(cache.settled(Duration::from_secs(60)).await);
+        for block in blocks(&dir.path().join("cache")) {
+            fs::remove_file(&block).unwrap();
+            let made = std::process::Command::new("mkfifo").arg(&block).status().unwrap();
+            assert!(made.success());
+        }
+        let began = std::time::Instant::now();
+        read_all(&through, 30).await;
+        let stats = cache.stats();
+        let directory = &stats.directories[0];
+        assert!(directory.events.slow_reads >= 3, "{directory:?}");
+        assert_eq!(directory.off.as_deref(), Some("it does not answer in time"));
+        // Three of them were waited for, and those beside them.
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    });
+    // Threads that wait for a pipe wait for ever.
+    runtime.shutdown_background();
+}
