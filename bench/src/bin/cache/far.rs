@@ -132,7 +132,7 @@ pub(crate) async fn measure(task: &Task) -> anyhow::Result<()> {
     }
     if let Some(python) = &task.python {
         contest::empty(&cache)?;
-        let groups = place.ask_spark(python, &dir, &cache, task.memory_mib)?;
+        let groups = place.ask_spark(python, &dir, &cache)?;
         print(&groups)?;
     }
     drop(store);
@@ -204,13 +204,7 @@ impl Place<'_> {
     }
 
     /// Spark, directly and through the gateway.
-    fn ask_spark(
-        &self,
-        python: &Path,
-        dir: &Path,
-        cache: &Path,
-        memory_mib: u64,
-    ) -> anyhow::Result<Vec<Group>> {
+    fn ask_spark(&self, python: &Path, dir: &Path, cache: &Path) -> anyhow::Result<Vec<Group>> {
         let ask = |name: &str, endpoint: String| -> anyhow::Result<Group> {
             let mut spark = Spark::start(python, &endpoint, BUCKET)?;
             let mut questions = Vec::new();
@@ -234,12 +228,11 @@ impl Place<'_> {
                 disk_bytes: None,
             })
         };
-        let direct = ask("no cache", format!("http://{}", self.link.address))?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let _gateway = spark::gateway(self.weft, dir, port, &with_disk(memory_mib, cache), |command| {
-            self.to_store(command)
-        })?;
+        let gateway = spark::gateway(self.weft, dir, port, cache, |command| self.to_store(command))?;
         let through = ask("gateway", format!("http://127.0.0.1:{port}"))?;
+        drop(gateway);
+        let direct = ask("no cache", format!("http://{}", self.link.address))?;
         Ok(vec![direct, through])
     }
 }

@@ -77,17 +77,16 @@ impl Drop for Spark {
 /// A gateway; it ends with this.
 pub(crate) struct Gateway(Child);
 
-/// Starts a gateway to the store that `to_store` names, with an archive of its own and these settings of the cache.
+/// Starts a gateway to the store that `to_store` names, with an archive of its own and the cache's usual memory.
 pub(crate) fn gateway(
     weft: &Path,
     dir: &Path,
     port: u16,
-    settings: &str,
+    cache: &Path,
     to_store: impl FnOnce(&mut Command),
 ) -> anyhow::Result<Gateway> {
     let archive = dir.join("gateway");
     contest::empty(&archive)?;
-    fs::write(archive.join("cache.toml"), settings)?;
     let keys = dir.join("gateway-keys.toml");
     fs::write(&keys, bench::s3::keys_file())?;
     fs::set_permissions(&keys, fs::Permissions::from_mode(0o600))?;
@@ -105,6 +104,8 @@ pub(crate) fn gateway(
         .arg(format!("127.0.0.1:{port}"))
         .arg("--s3-keys")
         .arg(&keys)
+        .arg("--cache")
+        .arg(cache)
         .arg("--archive")
         .arg(&archive)
         .stdin(Stdio::null())
