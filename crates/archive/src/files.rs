@@ -38,6 +38,8 @@ const POLICIES: &str = "policies.toml";
 /// Rules of who may see what, which people write (`weft rights`).
 const RIGHTS: &str = "rights.toml";
 const RIGHTS_LOCK: &str = "rights.toml.lock";
+/// Settings of the cache through which inputs elsewhere are read; this crate leaves them to the program.
+const CACHE: &str = "cache.toml";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
@@ -196,6 +198,7 @@ impl Files {
             POLICIES,
             RIGHTS,
             RIGHTS_LOCK,
+            CACHE,
         ];
         let entries = fs::read_dir(&self.dir).map_err(|source| OpenError::io("list", &self.dir, source))?;
         for entry in entries {

@@ -17,6 +17,12 @@ const PATIENCE: (Duration, Duration) = (Duration::from_millis(100), Duration::fr
 /// How much longer than the store a disk may take before the store is asked.
 const PATIENCE_FACTOR: f64 = 4.0;
 
+/// What is shorter says more of the time that a request takes than of bytes: scaled to a MiB, a read of 64 KiB that waited for
+/// a processor looks like a slow disk.
+const MEASURED_BYTES_MIN: u64 = 512 << 10;
+/// How much slower a disk must be: this machine does other things, which the measurements feel.
+const SLOWER_FACTOR: f64 = 1.5;
+
 /// A running mean of the time that a MiB takes.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(Mutex<Mean>);
@@ -29,7 +35,7 @@ struct Mean {
 
 impl Gauge {
     pub(crate) fn note(&self, bytes: u64, took: Duration) {
-        if bytes == 0 {
+        if bytes < MEASURED_BYTES_MIN {
             return;
         }
         let us = took.as_secs_f64() * 1e6 * ((1 << 20) as f64 / bytes as f64);
@@ -102,7 +108,7 @@ impl Device {
     /// Leaves it alone if reading it takes longer than fetching the same from the store.
     pub(crate) fn compare(&self, store: &Gauge) {
         if let (Some(own), Some(other)) = (self.reads.us_per_mib(), store.us_per_mib())
-            && own > other
+            && own > other * SLOWER_FACTOR
         {
             // Measured anew when it is tried again.
             self.reads.reset();
@@ -120,7 +126,7 @@ impl Device {
     /// Whether what waits to be written would wait longer than the store takes to give it again.
     pub(crate) fn writes_slower_than(&self, store: &Gauge) -> bool {
         match (self.writes.us_per_mib(), store.us_per_mib()) {
-            (Some(own), Some(other)) => own > other,
+            (Some(own), Some(other)) => own > other * SLOWER_FACTOR,
             _ => false,
         }
     }
@@ -146,8 +152,10 @@ mod tests {
         for round in 0..TRUSTED_FROM {
             device.compare(&store);
             assert_eq!(device.off(), None, "round {round}");
-            device.reads.note(mib, Duration::from_millis(30));
-            store.note(mib / 4, Duration::from_millis(5));
+            device.reads.note(mib, Duration::from_millis(31));
+            store.note(mib / 2, Duration::from_millis(10));
+            // Too little to be compared.
+            device.reads.note(mib / 16, Duration::from_millis(1));
         }
         device.compare(&store);
         assert_eq!(device.off(), Some("slower than the store"));

@@ -155,6 +155,11 @@ impl Flights {
         true
     }
 
+    /// Whether nothing is on its way, to the disks neither.
+    pub(crate) fn are_all_landed(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
     /// A fetch has ended, and what it brought is in a tier, if anything is kept of it.
     pub(crate) fn landed(&self, object: ObjectId, flight: &Arc<Flight>) {
         let mut all = self.0.lock();

@@ -23,6 +23,8 @@ use crate::rules::{Rules, Treatment};
 use crate::settings::Settings;
 use crate::upkeep::Upkeep;
 
+/// Between looks whether everything has landed, for who waits for the end.
+const LANDING_LOOK: Duration = Duration::from_millis(5);
 /// Fetches from all stores at a time.
 const FETCHES_MAX: usize = 64;
 /// Part of memory that waits to be written to disks, and its bounds.
@@ -148,7 +150,12 @@ impl Cache {
 
     /// Waits until what was fetched is on the disks, at most for `time_max`. Says whether it is.
     pub async fn settled(&self, time_max: Duration) -> bool {
-        let mut all = true;
+        let began = ambient::now();
+        // Readers have their bytes before the disk is given them.
+        while !self.0.flights.are_all_landed() && ambient::since(began) < time_max {
+            tokio::time::sleep(LANDING_LOOK).await;
+        }
+        let mut all = self.0.flights.are_all_landed();
         for directory in &self.0.directories {
             all &= directory.settled(time_max).await;
         }

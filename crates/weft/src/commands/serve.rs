@@ -5,7 +5,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use archive::{Archive, OpenError, OpenSettings};
+use cache::Cache;
 use cluster::{ConnectSettings, VolumeSettings};
 
 mod new_files;
@@ -154,10 +156,12 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if let Some(place) = args.place().or_else(|| args.cluster.given()) {
         context.remote_inputs.use_store(place);
     }
-    // One cache for all that reads here.
-    let cache = args.cache.open(context, CACHE_PROGRAM)?;
-    context.remote_inputs.set_cache(cache.clone());
+    // What is wrong with the settings is said before an archive is made.
+    let cache_settings = args.cache.settings(context)?;
     let archive = ask::open_with(context, settings).map_err(told_to_create)?;
+    // One cache for all that reads here. Its directory may be in that of the archive.
+    let cache = Cache::open(&cache_settings, CACHE_PROGRAM).context("open the cache")?;
+    context.remote_inputs.set_cache(cache.clone());
     // Register before anything listens: from here on a Ctrl-C ends everything in order.
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);
