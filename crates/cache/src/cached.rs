@@ -271,17 +271,20 @@ impl CachedOrigin {
     ) -> Result<Known, OriginError> {
         let asked = ambient::now();
         let tier = &self.0.tier;
-        if treatment.is_immutable
-            && let Some(info) = tier
-                .directories
-                .iter()
-                .find_map(|directory| directory.object_at(self.0.origin.endpoint(), address))
-            && self.understands(&info)
+        let endpoint = self.0.origin.endpoint();
+        let on_disk = tier
+            .directories
+            .iter()
+            .find_map(|directory| directory.object_at(endpoint, address));
+        if let Some(info) = on_disk
+            .as_ref()
+            .filter(|info| treatment.is_immutable && self.understands(info))
         {
             let version = self.0.version(path, info.description.clone(), treatment);
             return Ok(Known { version, asked });
         }
-        let is_new = tier.known.get(address).is_none();
+        // What is there of an object is worth a question without bytes.
+        let is_new = on_disk.is_none() && tier.known.get(address).is_none();
         if let Some(first) = wanted.filter(|_| is_new).and_then(first_of) {
             match fetch::heard(self.0.origin.get(path, None, Some(first))).await {
                 Ok(answer) => return Ok(self.begun(path, treatment, answer, asked)),

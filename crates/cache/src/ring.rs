@@ -200,16 +200,32 @@ impl<K: Copy + Eq + Hash> Ring<K> {
         }
     }
 
-    /// Puts back what was kept before this ring was made: into the main queue, in the order of calls.
+    /// Puts back what was kept before this ring was made: into the main queue, in the order of calls. What is pinned is so as
+    /// far as all of it fits: it may weigh more than it did, or the capacity may be less.
     pub(crate) fn restore(&mut self, name: K, weight: u64, share: ShareId, is_pinned: bool) {
+        let fits = self.pinned.saturating_add(weight) <= self.capacity;
         if !self.entries.contains_key(&name) {
-            self.enter_queue(name, weight, share, is_pinned, false);
+            self.enter_queue(name, weight, share, is_pinned && fits, false);
         }
     }
 
     /// Drops until what is kept fits.
     pub(crate) fn shrink(&mut self) -> Vec<K> {
         let mut dropped = Vec::new();
+        for share in 0..self.shares.len() {
+            let share = ShareId::try_from(share).unwrap_or(ShareId::MAX);
+            let is_over = |ring: &Self| {
+                ring.shares
+                    .get(usize::from(share))
+                    .is_some_and(|share| share.used > share.limit)
+            };
+            while is_over(self) {
+                match self.drop_one(share) {
+                    Some(gone) => dropped.push(gone),
+                    None => break,
+                }
+            }
+        }
         while self.used > self.capacity {
             let share = self.fullest(0);
             match self.drop_one(share) {
