@@ -1,0 +1,287 @@
+// Maps what scripts of an archived page ask for to the archive. It runs before them, in a document without an origin of its own,
+// and trusts nothing that they may have changed since: what it uses of the browser it keeps beforehand.
+//
+// Written from the specifications of HTML, DOM, Fetch and XMLHttpRequest alone.
+(function () {
+  "use strict";
+  const own = document.currentScript;
+  const time = own.dataset.time;
+  const pageUrl = own.dataset.url;
+  own.remove();
+  const PREFIX = "/replay/";
+  const FRAME = "weft-replay";
+  const origin = location.protocol + "//" + location.host;
+  const NativeURL = URL;
+  const isWeb = /^https?:$/;
+  // An address of a capture, with or without the origin of this port before it.
+  const ADDRESS = /^\/replay\/\d*(?:[a-z]{2}_)?\/(https?:\/\/?.*)$/;
+
+  // The URL of a capture's address; other text as it is.
+  function unmapped(text) {
+    const path = text.startsWith(origin) ? text.slice(origin.length) : text;
+    const found = ADDRESS.exec(path);
+    return found ? found[1].replace(/^(https?:)\/+/, "$1//") : text;
+  }
+
+  function base() {
+    const found = document.querySelector("base[href]");
+    if (!found) return pageUrl;
+    const href = attributes.get.call(found, "href");
+    try { return new NativeURL(unmapped(href), pageUrl).href; } catch { return pageUrl; }
+  }
+
+  // The address of the capture of what a script asks for.
+  function mapped(value, modifier) {
+    let text;
+    try { text = String(value).trim(); } catch { return value; }
+    if (text === "" || text.startsWith("#") || /^(?:data|blob|javascript|about|mailto|tel):/i.test(text)) return value;
+    if (text.startsWith(PREFIX) || text.startsWith(origin + PREFIX)) return value;
+    let url;
+    try { url = new NativeURL(unmapped(text), base()); } catch { return value; }
+    if (!isWeb.test(url.protocol)) return value;
+    // Scripts make addresses of the place that they find themselves at.
+    if (url.host === location.host) {
+      const inner = ADDRESS.exec(url.pathname + url.search);
+      try { url = new NativeURL(inner ? unmapped(url.pathname + url.search) : url.pathname + url.search, base()); } catch { return value; }
+    }
+    const hash = url.hash;
+    url.hash = "";
+    return origin + PREFIX + time + modifier + "/" + url.href + hash;
+  }
+
+  function mappedSet(value) {
+    return String(value).replace(/(^|,\s+|,(?=\S+\s))(\s*)([^\s,][^\s]*)/g, (all, comma, space, url) => comma + space + mapped(url, "im_"));
+  }
+
+  function mappedCss(value) {
+    return String(value).replace(/url\(\s*(["']?)([^"')]+)\1\s*\)/gi, (all, mark, url) => "url(" + mark + mapped(url, "im_") + mark + ")");
+  }
+
+  // Which attributes of which elements refer to what.
+  const REFERS = {
+    img: { src: "im_" }, script: { src: "js_" }, iframe: { src: "mp_" }, frame: { src: "mp_" }, embed: { src: "mp_" },
+    object: { data: "mp_" }, video: { src: "im_", poster: "im_" }, audio: { src: "im_" }, source: { src: "im_" },
+    track: { src: "im_" }, input: { src: "im_", formaction: "mp_" }, button: { formaction: "mp_" }, form: { action: "mp_" },
+    a: { href: "mp_" }, area: { href: "mp_" }, link: { href: "cs_" }, image: { href: "im_", "xlink:href": "im_" },
+    use: { href: "im_", "xlink:href": "im_" }, body: { background: "im_" }, table: { background: "im_" }, td: { background: "im_" },
+  };
+  const attributes = { get: Element.prototype.getAttribute, set: Element.prototype.setAttribute, has: Element.prototype.hasAttribute };
+
+  function mappedAttribute(element, name, value) {
+    const tag = (element.localName || "").toLowerCase();
+    name = String(name).toLowerCase();
+    if (name === "style") return mappedCss(value);
+    if (name === "srcset" || name === "imagesrcset") return mappedSet(value);
+    if (name === "srcdoc") return mappedHtml(value);
+    if (name === "target" && /^_(?:blank|top|new)$/i.test(value)) return FRAME;
+    const modifier = (REFERS[tag] || {})[name];
+    return modifier ? mapped(value, modifier) : value;
+  }
+
+  // Attributes whose presence would be wrong for bytes that were rewritten, or opens connections.
+  const isLeftOut = (name) => name === "integrity" || name === "ping" || name === "nonce";
+  const onlyConnects = (rel) => /\b(?:preconnect|dns-prefetch|prefetch|prerender)\b/i.test(rel);
+
+  // Rewrites the elements of a tree that is not in the document.
+  function mapTree(root) {
+    for (const element of root.querySelectorAll("*")) mapElement(element);
+  }
+
+  function mapElement(element) {
+    const tag = (element.localName || "").toLowerCase();
+    if (tag === "link" && onlyConnects(attributes.get.call(element, "rel") || "")) { element.remove(); return; }
+    if (tag === "meta" && /content-security-policy|set-cookie/i.test(attributes.get.call(element, "http-equiv") || "")) { element.remove(); return; }
+    if (tag === "style" && element.textContent.includes("url(")) element.textContent = mappedCss(element.textContent);
+    for (const { name, value } of Array.from(element.attributes)) {
+      if (isLeftOut(name)) { element.removeAttribute(name); continue; }
+      const next = mappedAttribute(element, name, value);
+      if (next !== value) attributes.set.call(element, name, next);
+    }
+    if (tag === "template") mapTree(element.content);
+  }
+
+  const templateOf = document.implementation.createHTMLDocument("");
+  const innerHtml = Object.getOwnPropertyDescriptor(Element.prototype, "innerHTML");
+
+  // Rewrites markup that a script puts into the page. Nothing is fetched for a template.
+  function mappedHtml(value) {
+    const html = String(value);
+    if (!/<[a-z]/i.test(html) || !/(?:src|href|action|data|poster|background|url\(|target|integrity|rel)/i.test(html)) return value;
+    const template = templateOf.createElement("template");
+    innerHtml.set.call(template, html);
+    mapTree(template.content);
+    return innerHtml.get.call(template);
+  }
+
+  // What `document.write` gets may be half a tag, so it is text that is rewritten there.
+  function mappedWriting(html) {
+    return String(html)
+      .replace(/<link\b[^>]*\brel\s*=\s*["']?[^>"']*(?:preconnect|dns-prefetch)[^>]*>/gi, "")
+      .replace(/(<([a-z]+)\b[^>]*?\s)(src|href|action|data|poster|background)(\s*=\s*)(["']?)([^"'\s>]+)/gi,
+        (all, before, tag, name, equals, mark, url) => {
+          const modifier = (REFERS[tag.toLowerCase()] || {})[name.toLowerCase()];
+          return modifier ? before + name + equals + mark + mapped(url.replace(/&amp;/g, "&"), modifier).replace(/&/g, "&amp;") : all;
+        });
+  }
+
+  function define(object, name, descriptor) {
+    try { Object.defineProperty(object, name, { configurable: true, enumerable: true, ...descriptor }); } catch { /* It stays as the browser has it. */ }
+  }
+
+  function wrap(object, name, make) {
+    const native = object && object[name];
+    if (typeof native === "function") {
+      define(object, name, { writable: true, value: make(native) });
+    }
+  }
+
+  // Properties that stand for attributes.
+  function property(Class, name, map, read) {
+    const native = Class && Object.getOwnPropertyDescriptor(Class.prototype, name);
+    if (!native || !native.set) return;
+    define(Class.prototype, name, {
+      get() { const value = native.get.call(this); return read && typeof value === "string" ? unmapped(value) : value; },
+      set(value) { native.set.call(this, map(value, this)); },
+    });
+  }
+  for (const [Class, name, modifier] of [
+    [HTMLImageElement, "src", "im_"], [HTMLScriptElement, "src", "js_"], [HTMLIFrameElement, "src", "mp_"],
+    [HTMLMediaElement, "src", "im_"], [HTMLSourceElement, "src", "im_"], [HTMLTrackElement, "src", "im_"],
+    [HTMLVideoElement, "poster", "im_"], [HTMLInputElement, "src", "im_"], [HTMLInputElement, "formAction", "mp_"],
+    [HTMLButtonElement, "formAction", "mp_"], [HTMLEmbedElement, "src", "mp_"], [HTMLObjectElement, "data", "mp_"],
+    [HTMLLinkElement, "href", "cs_"], [HTMLAnchorElement, "href", "mp_"], [HTMLAreaElement, "href", "mp_"],
+    [HTMLFormElement, "action", "mp_"], [self.HTMLFrameElement, "src", "mp_"], [HTMLBodyElement, "background", "im_"],
+  ]) property(Class, name, (value) => mapped(value, modifier), true);
+  property(HTMLImageElement, "srcset", mappedSet);
+  property(HTMLSourceElement, "srcset", mappedSet);
+  property(HTMLIFrameElement, "srcdoc", mappedHtml);
+  property(HTMLScriptElement, "integrity", () => "");
+  property(HTMLLinkElement, "integrity", () => "");
+  property(HTMLLinkElement, "rel", (value) => onlyConnects(value) ? "" : value);
+  property(HTMLAnchorElement, "ping", () => "");
+  property(Element, "innerHTML", (value, element) => element.localName === "style" ? mappedCss(value) : element.localName === "script" ? value : mappedHtml(value));
+  property(Element, "outerHTML", mappedHtml);
+  wrap(Element.prototype, "insertAdjacentHTML", (native) => function (where, html) { return native.call(this, where, mappedHtml(html)); });
+  wrap(Element.prototype, "setAttribute", (native) => function (name, value) {
+    if (isLeftOut(String(name).toLowerCase())) return undefined;
+    if (this.localName === "link" && String(name).toLowerCase() === "rel" && onlyConnects(value)) return undefined;
+    return native.call(this, name, mappedAttribute(this, name, String(value)));
+  });
+  wrap(Element.prototype, "setAttributeNS", (native) => function (space, name, value) {
+    return native.call(this, space, name, mappedAttribute(this, name, String(value)));
+  });
+  wrap(Element.prototype, "getAttribute", (native) => function (name) {
+    const value = native.call(this, name);
+    return typeof value === "string" && value.startsWith(PREFIX) ? unmapped(value) : value;
+  });
+  wrap(Range.prototype, "createContextualFragment", (native) => function (html) { return native.call(this, mappedHtml(html)); });
+  wrap(Document.prototype, "write", (native) => function (...parts) { return native.call(this, mappedWriting(parts.join(""))); });
+  wrap(Document.prototype, "writeln", (native) => function (...parts) { return native.call(this, mappedWriting(parts.join("")) + "\n"); });
+  wrap(CSSStyleDeclaration.prototype, "setProperty", (native) => function (name, value, priority) { return native.call(this, name, mappedCss(value), priority || ""); });
+  property(CSSStyleDeclaration, "cssText", mappedCss);
+  for (const name of ["background", "backgroundImage", "listStyle", "listStyleImage", "borderImage", "content", "cursor"]) property(CSSStyleDeclaration, name, mappedCss);
+  wrap(CSSStyleSheet.prototype, "insertRule", (native) => function (rule, index) { return native.call(this, mappedCss(rule), index); });
+
+  // What scripts fetch.
+  const NativeRequest = self.Request;
+  wrap(self, "fetch", (native) => function (input, init) {
+    if (input instanceof NativeRequest) return native.call(self, new NativeRequest(mapped(input.url, "mp_"), input), init);
+    return native.call(self, mapped(input, "mp_"), init);
+  });
+  if (NativeRequest) {
+    self.Request = new Proxy(NativeRequest, {
+      construct(target, [input, init]) { return new target(input instanceof NativeRequest ? input : mapped(input, "mp_"), init); },
+    });
+  }
+  wrap(XMLHttpRequest.prototype, "open", (native) => function (method, url, ...rest) { return native.call(this, method, mapped(url, "mp_"), ...rest); });
+  // An archive has nobody to tell, and nothing that goes on.
+  wrap(Navigator.prototype, "sendBeacon", () => function () { return true; });
+  for (const name of ["WebSocket", "EventSource", "WebTransport", "RTCPeerConnection", "webkitRTCPeerConnection"]) {
+    if (name in self) define(self, name, { writable: true, value: class { constructor() { throw new DOMException("An archived page has no connection to " + name, "SecurityError"); } } });
+  }
+  for (const name of ["Worker", "SharedWorker"]) {
+    if (self[name]) self[name] = new Proxy(self[name], { construct: (target, [url, options]) => new target(mapped(url, "js_"), options) });
+  }
+  define(Navigator.prototype, "serviceWorker", { get: () => undefined });
+
+  // Where scripts go.
+  wrap(self, "open", (native) => function (url) {
+    if (url) location.assign(mapped(url, "mp_"));
+    return null;
+  });
+  for (const name of ["pushState", "replaceState"]) {
+    wrap(History.prototype, name, (native) => function (state, title, url) {
+      try { return native.call(this, state, title, url === undefined || url === null ? undefined : mapped(url, "mp_")); } catch { return undefined; }
+    });
+  }
+  if (self.navigation && navigation.addEventListener) {
+    navigation.addEventListener("navigate", (event) => {
+      let url;
+      try { url = new NativeURL(event.destination.url); } catch { return; }
+      if (!isWeb.test(url.protocol) || (url.host === location.host && url.pathname.startsWith(PREFIX)) || !event.cancelable) return;
+      event.preventDefault();
+      location.assign(mapped(url.href, "mp_"));
+    });
+  }
+  addEventListener("click", (event) => {
+    const link = event.target && event.target.closest && event.target.closest("a[target],area[target]");
+    if (!link) return;
+    const target = attributes.get.call(link, "target");
+    let known = false;
+    try { known = target.startsWith("_") || target === FRAME || !!self[target]; } catch { known = true; }
+    if (!known) attributes.set.call(link, "target", FRAME);
+  }, true);
+
+  // What the page says of itself.
+  for (const name of ["URL", "documentURI"]) define(Document.prototype, name, { get: () => pageUrl });
+  define(Document.prototype, "baseURI", { get: base });
+  const referrer = unmapped(document.referrer);
+  define(Document.prototype, "referrer", { get: () => referrer.startsWith(origin) ? "" : referrer });
+  define(Document.prototype, "domain", { get: () => new NativeURL(pageUrl).hostname, set() { /* There is no other to agree with. */ } });
+
+  // Cookies and storage that end with the document: it has no origin that the browser would keep them for.
+  const cookies = new Map();
+  define(Document.prototype, "cookie", {
+    get: () => Array.from(cookies, ([name, value]) => name + "=" + value).join("; "),
+    set(text) {
+      const [pair, ...rest] = String(text).split(";");
+      const at = pair.indexOf("=");
+      const name = pair.slice(0, Math.max(at, 0)).trim();
+      const over = rest.some((part) => /^\s*max-age\s*=\s*(?:0|-)/i.test(part) || (/^\s*expires\s*=/i.test(part) && Date.parse(part.split("=")[1]) < Date.now()));
+      if (over) cookies.delete(name); else cookies.set(name, pair.slice(at + 1).trim());
+    },
+  });
+  class Storage {
+    constructor() { define(this, "kept", { value: new Map(), enumerable: false }); }
+    get length() { return this.kept.size; }
+    key(index) { const name = Array.from(this.kept.keys())[index]; return name === undefined ? null : name; }
+    getItem(name) { return this.kept.has(String(name)) ? this.kept.get(String(name)) : null; }
+    setItem(name, value) { this.kept.set(String(name), String(value)); }
+    removeItem(name) { this.kept.delete(String(name)); }
+    clear() { this.kept.clear(); }
+  }
+  for (const name of ["localStorage", "sessionStorage"]) {
+    const storage = new Proxy(new Storage(), {
+      get: (kept, key) => key in kept ? (typeof kept[key] === "function" ? kept[key].bind(kept) : kept[key]) : typeof key === "string" ? (kept.getItem(key) ?? undefined) : undefined,
+      set: (kept, key, value) => { kept.setItem(key, value); return true; },
+      deleteProperty: (kept, key) => { kept.removeItem(key); return true; },
+      has: (kept, key) => key in Storage.prototype || kept.kept.has(key),
+      ownKeys: (kept) => Array.from(kept.kept.keys()),
+      getOwnPropertyDescriptor: (kept, key) => kept.kept.has(key) ? { value: kept.kept.get(key), configurable: true, enumerable: true, writable: true } : undefined,
+    });
+    define(self, name, { get: () => storage });
+  }
+
+  // What came into the page on other ways is mapped before the next frame is drawn.
+  new MutationObserver((changes) => {
+    for (const change of changes) for (const node of change.addedNodes) {
+      if (node.nodeType === 1) { mapElement(node); mapTree(node); }
+    }
+  }).observe(document, { childList: true, subtree: true });
+
+  // The page around this one, if it is that of the archive, shows where the reader is.
+  if (parent !== self && self.name === FRAME) {
+    const tell = () => parent.postMessage({ weft: "replay", url: pageUrl, time, title: document.title }, "*");
+    addEventListener("DOMContentLoaded", tell);
+  }
+})();

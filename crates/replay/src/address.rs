@@ -1,0 +1,195 @@
+//! Addresses of captures: `/replay/20140126200624im_/http://example.com/a.png`, as pywb and the Wayback Machines have them.
+
+use std::fmt;
+
+/// What all addresses begin with.
+pub const PREFIX: &str = "/replay/";
+
+/// Most digits of a time: to the millisecond.
+const DIGITS_MAX: usize = 17;
+
+/// What a capture is shown as. The words are those of pywb's rewriting modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Modifier {
+    /// No modifier: the capture, for a reader.
+    None,
+    /// `mp_`: a page in its frame.
+    Page,
+    /// `id_`: the payload as it was captured, nothing rewritten.
+    Raw,
+    /// `im_`: a picture, or something else that is not rewritten unless it is a page or a style.
+    Image,
+    /// `js_`: a script.
+    Script,
+    /// `cs_`: a style.
+    Style,
+}
+
+impl Modifier {
+    const ALL: [Modifier; 6] = [
+        Modifier::None,
+        Modifier::Page,
+        Modifier::Raw,
+        Modifier::Image,
+        Modifier::Script,
+        Modifier::Style,
+    ];
+
+    /// How it is written in addresses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Modifier::None => "",
+            Modifier::Page => "mp_",
+            Modifier::Raw => "id_",
+            Modifier::Image => "im_",
+            Modifier::Script => "js_",
+            Modifier::Style => "cs_",
+        }
+    }
+
+    /// Reads a modifier. Those of other programs (`if_`, `oe_`, ...) are pages and things in pages.
+    fn parse(text: &str) -> Option<Modifier> {
+        let known = Modifier::ALL.into_iter().find(|known| known.as_str() == text);
+        known.or(match text {
+            "if_" | "fr_" | "tf_" | "bn_" => Some(Modifier::Page),
+            _ if text.len() == 3 && text.ends_with('_') => Some(Modifier::Image),
+            _ => None,
+        })
+    }
+}
+
+/// The address of a capture.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// The time: 1 to 17 digits, or none for the newest capture.
+    pub time: String,
+    /// What it is shown as.
+    pub modifier: Modifier,
+    /// The URL that was captured.
+    pub url: String,
+}
+
+/// Why an address leads to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{found:?} is no address of a capture: {PREFIX}<14 digits>/<URL> is expected, as in {PREFIX}20140126200624/http://example.com/"
+)]
+pub struct AddressError {
+    found: String,
+}
+
+impl Address {
+    /// Reads an address from the path and the query of a request.
+    ///
+    /// # Errors
+    /// [`AddressError`] if it does not begin with [`PREFIX`], or has no URL of http or https.
+    pub fn parse(path_and_query: &str) -> Result<Address, AddressError> {
+        let failed = || AddressError {
+            found: path_and_query.chars().take(200).collect(),
+        };
+        let rest = path_and_query.strip_prefix(PREFIX).ok_or_else(failed)?;
+        if let Some(url) = web_url(rest) {
+            return Ok(Address {
+                time: String::new(),
+                modifier: Modifier::None,
+                url,
+            });
+        }
+        let (stamp, url) = rest.split_once('/').ok_or_else(failed)?;
+        let digits = stamp.bytes().take_while(u8::is_ascii_digit).count();
+        let (time, modifier) = stamp.split_at(digits);
+        if time.len() > DIGITS_MAX {
+            return Err(failed());
+        }
+        let modifier = Modifier::parse(modifier).ok_or_else(failed)?;
+        // An address typed by hand often has no scheme.
+        let url = match web_url(url) {
+            Some(url) => url,
+            None if url.contains("://") || url.is_empty() => return Err(failed()),
+            None => format!("http://{url}"),
+        };
+        Ok(Address {
+            time: time.to_owned(),
+            modifier,
+            url,
+        })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = match (self.time.as_str(), self.modifier) {
+            ("", Modifier::None) => "",
+            _ => "/",
+        };
+        let modifier = self.modifier.as_str();
+        write!(f, "{PREFIX}{}{modifier}{separator}{}", self.time, self.url)
+    }
+}
+
+/// `text` as a URL of the web. Proxies and browsers on the way may have made one slash of two.
+fn web_url(text: &str) -> Option<String> {
+    for scheme in ["http:/", "https:/"] {
+        let head = text.get(..scheme.len());
+        if head.is_some_and(|head| head.eq_ignore_ascii_case(scheme)) {
+            let rest = text[scheme.len()..].trim_start_matches('/');
+            return (!rest.is_empty()).then(|| format!("{scheme}/{rest}"));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, time: &str, modifier: Modifier, url: &str) {
+        let expected = Address {
+            time: time.to_owned(),
+            modifier,
+            url: url.to_owned(),
+        };
+        assert_eq!(Address::parse(text), Ok(expected.clone()), "{text}");
+        assert_eq!(Address::parse(&expected.to_string()), Ok(expected));
+    }
+
+    #[test]
+    fn addresses_are_those_of_other_programs() {
+        let page = "http://a.example/b?c=d";
+        check(
+            &format!("/replay/20140126200624/{page}"),
+            "20140126200624",
+            Modifier::None,
+            page,
+        );
+        check(&format!("/replay/2014im_/{page}"), "2014", Modifier::Image, page);
+        check(&format!("/replay/2014if_/{page}"), "2014", Modifier::Page, page);
+        check(&format!("/replay/mp_/{page}"), "", Modifier::Page, page);
+        check(&format!("/replay/{page}"), "", Modifier::None, page);
+        check("/replay/2014/http:/a.example/b?c=d", "2014", Modifier::None, page);
+        check(
+            "/replay/2014id_/HTTPS://a.example",
+            "2014",
+            Modifier::Raw,
+            "https://a.example",
+        );
+        check("/replay/2014/a.example/b?c=d", "2014", Modifier::None, page);
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for text in [
+            "/replay/",
+            "/replay/2014",
+            "/replay/2014/",
+            "/replay/2014/ftp://a",
+            "/replay/x/http://a",
+            "/replay/http://",
+            "/other/2014/http://a",
+            "/replay/201401262006241234/http://a",
+        ] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
+    }
+}

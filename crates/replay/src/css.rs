@@ -1,0 +1,206 @@
+//! Rewrites the URLs of CSS: `url()`, `@import`, `image-set()`; everything else stays as it is.
+
+use std::ops::Range;
+
+use cssparser::{ParseError, Parser, ParserInput, Token};
+
+use crate::address::Modifier;
+use crate::scope::Scope;
+
+/// Longest style that is rewritten, in bytes. A longer one is shown as it is.
+pub const CSS_BYTES_MAX: usize = 8 << 20;
+
+/// Most blocks in one another that are looked into. No style has so many; hostile ones would exhaust the stack.
+const DEPTH_MAX: usize = 64;
+
+/// Rewrites a style, or the value of an attribute `style`.
+pub fn rewrite_css(css: &str, scope: &Scope) -> String {
+    if css.len() > CSS_BYTES_MAX {
+        return css.to_owned();
+    }
+    let mut input = ParserInput::new(css);
+    let mut parser = Parser::new(&mut input);
+    let mut found = Found {
+        scope,
+        edits: Vec::new(),
+    };
+    found.walk(&mut parser, false, 0);
+    let mut rewritten = String::with_capacity(css.len() + found.edits.len() * 32);
+    let mut at = 0;
+    for (range, text) in found.edits {
+        rewritten.push_str(&css[at..range.start]);
+        rewritten.push_str(&text);
+        at = range.end;
+    }
+    rewritten.push_str(&css[at..]);
+    rewritten
+}
+
+struct Found<'s> {
+    scope: &'s Scope,
+    /// What is put where, in order.
+    edits: Vec<(Range<usize>, String)>,
+}
+
+impl Found<'_> {
+    /// Walks over one block. `strings_are_urls` is set within `image-set()` and the like.
+    fn walk(&mut self, parser: &mut Parser<'_, '_>, strings_are_urls: bool, depth: usize) {
+        // The next string is that of an `@import`.
+        let mut imports = false;
+        // The URL of an `@namespace` is a name and leads nowhere.
+        let mut names = false;
+        loop {
+            let begin = parser.position().byte_index();
+            let Ok(token) = parser.next_including_whitespace_and_comments() else {
+                return;
+            };
+            let token = token.clone();
+            let range = begin..parser.position().byte_index();
+            match &token {
+                Token::UnquotedUrl(url) if !names => {
+                    let modifier = if imports { Modifier::Style } else { Modifier::Image };
+                    self.edit(range, url, modifier, "url(", ")");
+                    imports = false;
+                }
+                Token::QuotedString(url) if imports => {
+                    self.edit(range, url, Modifier::Style, "", "");
+                    imports = false;
+                }
+                Token::QuotedString(url) if strings_are_urls && !names => {
+                    self.edit(range, url, Modifier::Image, "", "");
+                }
+                Token::AtKeyword(name) => {
+                    imports = name.eq_ignore_ascii_case("import");
+                    names = name.eq_ignore_ascii_case("namespace");
+                }
+                Token::Semicolon => {
+                    imports = false;
+                    names = false;
+                }
+                Token::Function(name) => {
+                    let takes_urls = takes_urls(name) && !names;
+                    self.enter(parser, takes_urls, depth);
+                    imports = false;
+                }
+                Token::ParenthesisBlock | Token::SquareBracketBlock | Token::CurlyBracketBlock => {
+                    self.enter(parser, false, depth);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn enter(&mut self, parser: &mut Parser<'_, '_>, strings_are_urls: bool, depth: usize) {
+        if depth >= DEPTH_MAX {
+            return;
+        }
+        let walked: Result<(), ParseError<'_, ()>> = parser.parse_nested_block(|inner| {
+            self.walk(inner, strings_are_urls, depth + 1);
+            Ok(())
+        });
+        // The walk reads the block to its end and reports no error.
+        let _ = walked;
+    }
+
+    fn edit(&mut self, range: Range<usize>, url: &str, modifier: Modifier, before: &str, after: &str) {
+        if let Some(address) = self.scope.refer(url, modifier) {
+            // In an attribute a quotation mark would end the value; addresses have none of these marks.
+            let address = address
+                .replace('\'', "%27")
+                .replace('"', "%22")
+                .replace('\\', "%5C");
+            self.edits.push((range, format!("{before}'{address}'{after}")));
+        }
+    }
+}
+
+/// Whether strings in a function are URLs (CSS Values 4, CSS Images 4).
+fn takes_urls(name: &str) -> bool {
+    ["url", "src", "image", "image-set", "-webkit-image-set"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use url::Url;
+
+    use super::*;
+
+    fn scope() -> Scope {
+        Scope::new("2014", Url::parse("http://a.example/s/x.css").expect("a URL"))
+    }
+
+    #[track_caller]
+    fn check(css: &str, expected: &str) {
+        let expected = expected.replace("[im]", "/replay/2014im_/http://a.example");
+        assert_eq!(rewrite_css(css, &scope()), expected);
+    }
+
+    #[test]
+    fn urls_lead_to_captures() {
+        check("a{background:url(x.png)}", "a{background:url('[im]/s/x.png')}");
+        check(
+            "a{background:url( \"/x.png\" ) no-repeat}",
+            "a{background:url( '[im]/x.png' ) no-repeat}",
+        );
+        check(
+            "b { src: URL('x') , url(y) }",
+            "b { src: URL('[im]/s/x') , url('[im]/s/y') }",
+        );
+        check(
+            "a{b:image-set('x' 1x,url(y) 2x)}",
+            "a{b:image-set('[im]/s/x' 1x,url('[im]/s/y') 2x)}",
+        );
+        check("a{b:url(x\\)y)}", "a{b:url('[im]/s/x)y')}");
+        check("@media x{a{b:url(y)}}", "@media x{a{b:url('[im]/s/y')}}");
+        check("a{b:url(x.png", "a{b:url('[im]/s/x.png')");
+    }
+
+    #[test]
+    fn imports_are_styles() {
+        let css = rewrite_css(
+            "/*c*/@import  \"x.css\" screen;@import url(y.css);@import url('z.css');",
+            &scope(),
+        );
+        assert_eq!(
+            css,
+            "/*c*/@import  '/replay/2014cs_/http://a.example/s/x.css' screen;@import url('/replay/2014cs_/http://a.example/s/y.css');\
+             @import url('/replay/2014im_/http://a.example/s/z.css');"
+        );
+    }
+
+    #[test]
+    fn everything_else_stays() {
+        for css in [
+            "a{content:\"url(x)\";b:'x'}",
+            "/* url(x) */ a::before { content: 'http://b.example/' }",
+            "@namespace svg url(http://www.w3.org/2000/svg);@namespace 'x';",
+            "a{b:url(data:image/gif;base64,R0l)}",
+            "a{b:url(#f)}",
+            "a { b : c ; ; } }} ) <!-- -->",
+            "\u{e4} { \\66 : \u{1f600} }",
+            "",
+        ] {
+            check(css, css);
+        }
+    }
+
+    #[test]
+    fn deep_blocks_do_not_exhaust_the_stack() {
+        let css = "(".repeat(200_000);
+        check(&css, &css);
+    }
+
+    proptest! {
+        /// Whatever the bytes, what is no URL stays, and a style without any is the same.
+        #[test]
+        fn any_text_is_taken(css in "[a-z(){};:'\"\\\\[im]/* \u{e4}]{0,80}") {
+            let rewritten = rewrite_css(&css, &scope());
+            if !css.contains("url(") && !css.contains("@import") && !css.contains('(') {
+                prop_assert_eq!(rewritten, css);
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Which attributes refer to something, and as what (HTML, SVG 2, and what browsers still take of older versions).
+
+use crate::address::Modifier;
+
+/// What a browser takes the value of an attribute for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// It refers to something that is shown as this.
+    Refers(Modifier),
+    /// Several pictures.
+    Pictures,
+    /// CSS.
+    Style,
+    /// A document of its own, in HTML.
+    Document,
+    /// The frame or window that a link opens in.
+    Target,
+    /// It is of no use in an archive, and left out: what it asks for is not captured, or not the same bytes.
+    LeftOut,
+}
+
+/// How the attribute `name` of the element `tag` is used, both in lower case; `None` if it refers to nothing. `link` is how the
+/// element's `rel` is used.
+pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
+    let refers = |modifier| Some(Use::Refers(modifier));
+    match (tag, name) {
+        (_, "style") => Some(Use::Style),
+        (_, "integrity" | "ping" | "nonce") | ("html", "manifest") => Some(Use::LeftOut),
+        ("a" | "area" | "form" | "base", "target") | ("input" | "button", "formtarget") => Some(Use::Target),
+        ("a" | "area", "href" | "xlink:href") => refers(Modifier::Page),
+        ("script", "src" | "href" | "xlink:href") => refers(Modifier::Script),
+        ("link", "href") => refers(link),
+        ("iframe" | "frame" | "embed", "src") | ("object", "data") => refers(Modifier::Page),
+        ("iframe", "srcdoc") => Some(Use::Document),
+        ("form", "action") | ("input" | "button", "formaction") => refers(Modifier::Page),
+        ("img" | "source", "srcset") | ("link", "imagesrcset") => Some(Use::Pictures),
+        ("img" | "input" | "audio" | "video" | "source" | "track" | "bgsound", "src")
+        | ("img", "lowsrc" | "dynsrc" | "longdesc")
+        | ("video", "poster")
+        | ("object" | "applet", "codebase")
+        | ("body" | "table" | "thead" | "tbody" | "tfoot" | "tr" | "td" | "th", "background") => {
+            refers(Modifier::Image)
+        }
+        // Of what is left only drawings have it: pictures, patterns, symbols of other files.
+        (_, "xlink:href") => refers(Modifier::Image),
+        (
+            "image" | "use" | "feimage" | "pattern" | "lineargradient" | "radialgradient" | "mpath"
+            | "textpath",
+            "href",
+        ) => refers(Modifier::Image),
+        _ => None,
+    }
+}
+
+/// What the words of a `rel` make of a link; `None` for those that only open connections or fetch ahead, which are left out: a
+/// browser does that without asking the policy of the page.
+pub(crate) fn link(rel: &str, destination: &str) -> Option<Modifier> {
+    let words = || rel.split_ascii_whitespace().map(str::to_ascii_lowercase);
+    if words().any(|word| {
+        matches!(
+            word.as_str(),
+            "preconnect" | "dns-prefetch" | "prefetch" | "prerender" | "serviceworker"
+        )
+    }) {
+        return None;
+    }
+    let has = |known: &str| words().any(|word| word == known);
+    Some(match destination {
+        "style" => Modifier::Style,
+        "script" | "worker" => Modifier::Script,
+        "document" => Modifier::Page,
+        _ if has("stylesheet") => Modifier::Style,
+        _ if has("modulepreload") => Modifier::Script,
+        _ if has("icon") || has("preload") || has("manifest") || has("apple-touch-icon") => Modifier::Image,
+        _ => Modifier::Page,
+    })
+}
+
+/// Where the URL of a `meta` of kind `refresh` is (HTML, section 4.2.5.3): what comes before it, and the URL.
+pub(crate) fn refresh(content: &str) -> Option<(&str, &str)> {
+    let delay = content
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c.is_ascii_whitespace()))
+        .unwrap_or(content.len());
+    let rest = content[delay..].trim_start_matches(|c: char| c == ';' || c == ',' || c.is_ascii_whitespace());
+    let rest = match rest.get(..3) {
+        Some(word) if word.eq_ignore_ascii_case("url") => {
+            let after = rest[3..].trim_ascii_start();
+            after.strip_prefix('=').map_or(rest, str::trim_ascii_start)
+        }
+        _ => rest,
+    };
+    let url = match rest.chars().next() {
+        Some(mark @ ('"' | '\'')) => rest[1..].split(mark).next().unwrap_or(""),
+        _ => rest.trim_ascii_end(),
+    };
+    if url.is_empty() {
+        return None;
+    }
+    let begin = url.as_ptr() as usize - content.as_ptr() as usize;
+    Some((&content[..begin], url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_a_refresh_is_found() {
+        for (content, expected) in [
+            ("5", None),
+            ("0;url=/x", Some(("0;url=", "/x"))),
+            ("0; URL = '/x' ", Some(("0; URL = '", "/x"))),
+            ("3,/x?url=y", Some(("3,", "/x?url=y"))),
+            ("0;urls", Some(("0;", "urls"))),
+            ("0.5 ;url=\"a b\"c", Some(("0.5 ;url=\"", "a b"))),
+            ("", None),
+        ] {
+            assert_eq!(refresh(content), expected, "{content}");
+        }
+    }
+
+    #[test]
+    fn links_that_only_connect_are_left_out() {
+        assert_eq!(link("DNS-prefetch", ""), None);
+        assert_eq!(link("preload", "style"), Some(Modifier::Style));
+        assert_eq!(link("alternate stylesheet", ""), Some(Modifier::Style));
+        assert_eq!(link("shortcut icon", ""), Some(Modifier::Image));
+        assert_eq!(link("next", ""), Some(Modifier::Page));
+    }
+}

@@ -1,0 +1,326 @@
+//! Rewrites HTML and other markup while it is sent. Tags that refer to nothing are passed on byte for byte.
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lol_html::errors::RewritingError;
+use lol_html::html_content::{ContentType, TextChunk};
+use lol_html::send::{Element, ElementContentHandlers, HtmlRewriter, Settings};
+use lol_html::{AsciiCompatibleEncoding, MemorySettings, OutputSink};
+
+use crate::address::Modifier;
+use crate::elements::{self, Use};
+use crate::scope::Scope;
+use crate::{MEMORY_BYTES_MAX, SHIM_PATH, css, srcset};
+
+/// Most documents in attributes and texts of one another that are rewritten.
+const DEPTH_MAX: usize = 3;
+
+/// The frame that a page is shown in; links that would leave it or open a window open in it.
+const FRAME: &str = "weft-replay";
+
+/// What kind of document is rewritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Markup {
+    /// HTML or XHTML: the shim is put before everything else.
+    Page,
+    /// A drawing or other XML.
+    Xml,
+}
+
+/// Whether scripts of pages run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scripts {
+    /// They run, after the shim.
+    On,
+    /// They do not run, and there is no shim.
+    Off,
+}
+
+/// Rewrites one document, piece by piece.
+pub struct Rewriter {
+    inner: HtmlRewriter<'static, Pieces>,
+    ready: Pieces,
+}
+
+/// What is rewritten and not taken yet.
+#[derive(Clone, Default)]
+struct Pieces(Arc<Mutex<Vec<u8>>>);
+
+impl Pieces {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl OutputSink for Pieces {
+    fn handle_chunk(&mut self, chunk: &[u8]) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend_from_slice(chunk);
+    }
+}
+
+impl Rewriter {
+    /// Rewrites a document in the character set of `scope`; one that is no superset of ASCII must be converted before.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] for such a character set.
+    pub fn new(scope: Scope, markup: Markup, scripts: Scripts) -> io::Result<Rewriter> {
+        Rewriter::nested(scope, markup, scripts, 0)
+    }
+
+    fn nested(scope: Scope, markup: Markup, scripts: Scripts, depth: usize) -> io::Result<Rewriter> {
+        let name = scope.encoding().name();
+        let encoding = AsciiCompatibleEncoding::new(scope.encoding())
+            .ok_or_else(|| wrong(format!("the character set {name} is no superset of ASCII")))?;
+        let document = Document(Arc::new(Mutex::new(State {
+            scope,
+            scripts,
+            depth,
+            shim_due: markup == Markup::Page && scripts == Scripts::On,
+            text: String::new(),
+            text_is_long: false,
+        })));
+        let selector = |text: &str| {
+            text.parse()
+                .map(Cow::Owned)
+                .map_err(|error| wrong(format!("{error}")))
+        };
+        let elements = document.clone();
+        let (styles, unparsed) = (document.clone(), document);
+        let settings = Settings::new_send()
+            .append_element_content_handler((
+                selector("*")?,
+                ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
+                    elements.lock().element(element);
+                    Ok(())
+                }),
+            ))
+            .append_element_content_handler((
+                selector("style")?,
+                ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
+                    styles
+                        .lock()
+                        .text(chunk, |state, text| Ok(css::rewrite_css(text, &state.scope)));
+                    Ok(())
+                }),
+            ))
+            // What is shown where there are no scripts or frames is text to the tokenizer, and to browsers that have them.
+            .append_element_content_handler((
+                selector("noscript, noframes, noembed")?,
+                ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
+                    unparsed
+                        .lock()
+                        .text(chunk, |state, text| state.document(text, Markup::Xml));
+                    Ok(())
+                }),
+            ))
+            .with_encoding(encoding)
+            .with_strict(false)
+            .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(MEMORY_BYTES_MAX));
+        let ready = Pieces::default();
+        Ok(Rewriter {
+            inner: HtmlRewriter::new(settings, ready.clone()),
+            ready,
+        })
+    }
+
+    /// Takes the next piece of the document, and returns what is ready.
+    ///
+    /// # Errors
+    /// If a tag or a style needs more memory than [`MEMORY_BYTES_MAX`]. The rewriter must not be used again.
+    pub fn write(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
+        self.inner.write(piece).map_err(failed)?;
+        Ok(self.ready.take())
+    }
+
+    /// Ends the document, and returns the rest.
+    ///
+    /// # Errors
+    /// As [`Rewriter::write`].
+    pub fn end(self) -> io::Result<Vec<u8>> {
+        self.inner.end().map_err(failed)?;
+        Ok(self.ready.take())
+    }
+}
+
+fn failed(error: RewritingError) -> io::Error {
+    wrong(error.to_string())
+}
+
+fn wrong(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+/// The state of one document, which its handlers share.
+#[derive(Clone)]
+struct Document(Arc<Mutex<State>>);
+
+impl Document {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct State {
+    scope: Scope,
+    scripts: Scripts,
+    /// In how many other documents this one stands.
+    depth: usize,
+    shim_due: bool,
+    /// What was read of the text at hand that is rewritten as a whole.
+    text: String,
+    /// The text at hand is longer than is rewritten, and passed on.
+    text_is_long: bool,
+}
+
+impl State {
+    fn element(&mut self, element: &mut Element<'_, '_>) {
+        let tag = element.tag_name();
+        self.shim(&tag, element);
+        match tag.as_str() {
+            "base" => self.base(element),
+            "meta" => self.meta(element),
+            _ => {}
+        }
+        let link = match tag.as_str() {
+            "link" => {
+                let value = |name| element.get_attribute(name).unwrap_or_default();
+                match elements::link(&value("rel"), &value("as").to_ascii_lowercase()) {
+                    Some(modifier) => modifier,
+                    None => return element.remove(),
+                }
+            }
+            _ => Modifier::Page,
+        };
+        let attributes: Vec<(String, String)> = element
+            .attributes()
+            .iter()
+            .map(|attribute| (attribute.name(), attribute.value()))
+            .collect();
+        for (name, value) in attributes {
+            let Some(used) = elements::used(&tag, &name, link) else {
+                continue;
+            };
+            if used == Use::LeftOut {
+                element.remove_attribute(&name);
+                continue;
+            }
+            let value = htmlize::unescape_attribute(value.as_str());
+            if let Some(value) = self.rewritten(used, &value) {
+                set(element, &name, &value);
+            }
+        }
+    }
+
+    /// Puts the shim before the first script that there may be.
+    fn shim(&mut self, tag: &str, element: &mut Element<'_, '_>) {
+        if !self.shim_due || tag == "html" {
+            return;
+        }
+        self.shim_due = false;
+        let value = |text: &str| htmlize::escape_all_quotes(text).into_owned();
+        let script = format!(
+            "<script src=\"{SHIM_PATH}\" data-time=\"{}\" data-url=\"{}\"></script>",
+            value(self.scope.time()),
+            value(self.scope.url().as_str())
+        );
+        match tag {
+            "head" => element.prepend(&script, ContentType::Html),
+            _ => element.before(&script, ContentType::Html),
+        }
+    }
+
+    fn base(&mut self, element: &mut Element<'_, '_>) {
+        if let Some(href) = element.get_attribute("href") {
+            self.scope.take_base(&htmlize::unescape_attribute(href.as_str()));
+            // The address of a base is that of itself.
+            if let Some(address) = self.scope.refer(".", Modifier::Page) {
+                let _ = element.set_attribute("href", &address.replace('&', "&amp;"));
+            }
+        }
+    }
+
+    fn meta(&mut self, element: &mut Element<'_, '_>) {
+        let kind = element.get_attribute("http-equiv").unwrap_or_default();
+        match kind.trim_ascii().to_ascii_lowercase().as_str() {
+            // The policy of the page was for the live web; ours is stricter.
+            "content-security-policy" | "content-security-policy-report-only" | "set-cookie" => {
+                element.remove()
+            }
+            "refresh" => {
+                let content = element.get_attribute("content").unwrap_or_default();
+                let content = htmlize::unescape_attribute(content.as_str());
+                let address = elements::refresh(&content)
+                    .and_then(|(before, url)| Some((before, self.scope.refer(url, Modifier::Page)?)));
+                if let Some((before, address)) = address {
+                    let before = before.trim_end_matches(['"', '\'']);
+                    set(element, "content", &format!("{before}{address}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The new value of an attribute; `None` if it stays as it is.
+    fn rewritten(&self, used: Use, value: &str) -> Option<String> {
+        match used {
+            Use::Refers(modifier) => self.scope.refer(value, modifier),
+            Use::Pictures => Some(srcset::rewrite(value, &self.scope)),
+            Use::Style => Some(css::rewrite_css(value, &self.scope)),
+            Use::Document => self.document(value, Markup::Page).ok(),
+            Use::Target => matches!(
+                value.trim_ascii().to_ascii_lowercase().as_str(),
+                "_blank" | "_new" | "_top"
+            )
+            .then(|| FRAME.to_owned()),
+            Use::LeftOut => None,
+        }
+        .filter(|rewritten| rewritten != value)
+    }
+
+    /// A document in an attribute or in text.
+    fn document(&self, html: &str, markup: Markup) -> io::Result<String> {
+        if self.depth >= DEPTH_MAX {
+            return Err(wrong("documents in one another".to_owned()));
+        }
+        let scope = self.scope.clone().in_encoding(encoding_rs::UTF_8);
+        let mut rewriter = Rewriter::nested(scope, markup, self.scripts, self.depth + 1)?;
+        let mut rewritten = rewriter.write(html.as_bytes())?;
+        rewritten.extend(rewriter.end()?);
+        String::from_utf8(rewritten).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Takes a piece of a text that is rewritten as a whole, at its end.
+    fn text(&mut self, chunk: &mut TextChunk<'_>, rewrite: impl Fn(&State, &str) -> io::Result<String>) {
+        let is_last = chunk.last_in_text_node();
+        if self.text_is_long {
+            self.text_is_long = !is_last;
+            return;
+        }
+        self.text.push_str(chunk.as_str());
+        self.text_is_long = self.text.len() > css::CSS_BYTES_MAX && !is_last;
+        if !self.text_is_long && !is_last {
+            return chunk.remove();
+        }
+        let text = std::mem::take(&mut self.text);
+        let rewritten = match self.text_is_long {
+            true => None,
+            false => rewrite(self, &text).ok(),
+        };
+        chunk.replace(rewritten.as_deref().unwrap_or(&text), ContentType::Html);
+    }
+}
+
+/// Sets an attribute to text.
+fn set(element: &mut Element<'_, '_>, name: &str, value: &str) {
+    // The writer escapes quotation marks; what would begin a character reference is escaped here. The name was read from the same
+    // tag; one that cannot be written again stays as it is.
+    let _ = element.set_attribute(name, &value.replace('&', "&amp;"));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+use proptest::prelude::*;
+use url::Url;
+
+use super::*;
+
+fn scope() -> Scope {
+    Scope::new(
+        "20140126200624",
+        Url::parse("http://a.example/b/c").expect("a URL"),
+    )
+}
+
+fn rewritten(html: &[u8], scope: Scope, markup: Markup, scripts: Scripts, piece_bytes: usize) -> Vec<u8> {
+    let mut rewriter = Rewriter::new(scope, markup, scripts).expect("a rewriter");
+    let mut all = Vec::new();
+    for piece in html.chunks(piece_bytes.max(1)) {
+        all.extend(rewriter.write(piece).expect("a piece"));
+    }
+    all.extend(rewriter.end().expect("the end"));
+    all
+}
+
+/// `[mp]` stands for an address of a page of `http://a.example`, and so on.
+#[track_caller]
+fn check(html: &str, expected: &str) {
+    let mut expected = expected.to_owned();
+    for modifier in ["mp_", "im_", "js_", "cs_"] {
+        let address = format!("/replay/20140126200624{modifier}/http://a.example");
+        expected = expected.replace(&format!("[{}]", &modifier[..2]), &address);
+    }
+    for piece_bytes in [1, 7, html.len() + 1] {
+        let found = rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::Off, piece_bytes);
+        assert_eq!(
+            String::from_utf8_lossy(&found),
+            expected,
+            "in pieces of {piece_bytes}"
+        );
+    }
+}
+
+#[test]
+fn references_lead_to_captures() {
+    check(
+        "<a href='x?y=1&amp;z=2#f'>t</a>",
+        "<a href=\"[mp]/b/x?y=1&amp;z=2#f\">t</a>",
+    );
+    check(
+        "<img src=/x.png srcset='/y.png 2x' alt=z>",
+        "<img src=\"[im]/x.png\" srcset=\"[im]/y.png 2x\" alt=z>",
+    );
+    check(
+        "<script src=x.js integrity=sha256-x></script>",
+        "<script src=\"[js]/b/x.js\"></script>",
+    );
+    check(
+        "<link rel=stylesheet href=x.css><link rel=icon href=y>",
+        "<link rel=stylesheet href=\"[cs]/b/x.css\"><link rel=icon href=\"[im]/b/y\">",
+    );
+    check(
+        "<iframe src=x></iframe><frame src=/y>",
+        "<iframe src=\"[mp]/b/x\"></iframe><frame src=\"[mp]/y\">",
+    );
+    check(
+        "<form action=/x><input type=image src=y><button formaction=z>",
+        "<form action=\"[mp]/x\"><input type=image src=\"[im]/b/y\"><button formaction=\"[mp]/b/z\">",
+    );
+    check(
+        "<body background=x><td background='y'>",
+        "<body background=\"[im]/b/x\"><td background=\"[im]/b/y\">",
+    );
+    check(
+        "<video src=x poster=y><source src=z></video>",
+        "<video src=\"[im]/b/x\" poster=\"[im]/b/y\"><source src=\"[im]/b/z\"></video>",
+    );
+    check(
+        "<svg><image xlink:href=x /><use href='#a'/><a href=y></a></svg>",
+        "<svg><image xlink:href=\"[im]/b/x\" /><use href='#a'/><a href=\"[mp]/b/y\"></a></svg>",
+    );
+    check(
+        "<object data=x><embed src=y>",
+        "<object data=\"[mp]/b/x\"><embed src=\"[mp]/b/y\">",
+    );
+    check(
+        "<meta http-equiv=Refresh content='0; url=x'>",
+        "<meta http-equiv=Refresh content=\"0; url=[mp]/b/x\">",
+    );
+}
+
+#[test]
+fn styles_lead_to_captures() {
+    check("<p style='a:url(x)'>", "<p style=\"a:url('[im]/b/x')\">");
+    check(
+        "<style>a{b:url(x)}</style><style>@import 'y';</style>",
+        "<style>a{b:url('[im]/b/x')}</style><style>@import '[cs]/b/y';</style>",
+    );
+    check("<style></style>", "<style></style>");
+}
+
+#[test]
+fn a_base_counts_for_what_follows_it() {
+    check(
+        "<base href='/d/e'><img src=x>",
+        "<base href=\"[mp]/d/\"><img src=\"[im]/d/x\">",
+    );
+    check(
+        "<base href='//b.example/'><a href=''></a>",
+        "<base href=\"/replay/20140126200624mp_/http://b.example/\"><a href=''></a>",
+    );
+    check("<base target=_top>", "<base target=\"weft-replay\">");
+}
+
+#[test]
+fn everything_else_stays_byte_for_byte() {
+    for html in [
+        "<!DOCTYPE html><HTML lang=de ><p  CLASS='x'>&auml;&amp;<br/>< b <!-- <img src=x> -->",
+        "<script>document.write('<img src=\"/x\">')</script>",
+        "<a href=javascript:x() onclick='y()'>t</a><a href=mailto:x>t</a><a href='#x'>t</a>",
+        "<img src='data:image/gif;base64,R0l' width=1>",
+        "<p style='color:red'><style>a{}</style><textarea><img src=x></textarea>",
+        "<svg viewBox='0 0 1 1'><path d='M0 0'/></svg>",
+    ] {
+        check(html, html);
+    }
+    let bytes = b"<p title='\xe4'>\xff\xfe\x80<b>\xf6";
+    let scope = scope().in_encoding(encoding_rs::WINDOWS_1252);
+    assert_eq!(rewritten(bytes, scope, Markup::Page, Scripts::Off, 3), bytes);
+}
+
+#[test]
+fn what_an_archive_has_no_use_for_is_left_out() {
+    check(
+        "<link rel=preconnect href=//b.example><link rel='dns-prefetch' href=x>a",
+        "a",
+    );
+    check("<meta http-equiv=content-security-policy content='x'>a", "a");
+    check(
+        "<a ping=x href='#y' target=_blank>t</a>",
+        "<a href='#y' target=\"weft-replay\">t</a>",
+    );
+}
+
+#[test]
+fn the_shim_is_before_all_scripts() {
+    let shim = "<script src=\"/static/replay.js\" data-time=\"20140126200624\" data-url=\"http://a.example/b/c\"></script>";
+    for (html, expected) in [
+        (
+            "<html><head><script>x</script>",
+            format!("<html><head>{shim}<script>x</script>"),
+        ),
+        (
+            "<!doctype html><title>x</title>",
+            format!("<!doctype html>{shim}<title>x</title>"),
+        ),
+        ("text<p>", format!("text{shim}<p>")),
+        ("<frameset><frame>", format!("{shim}<frameset><frame>")),
+    ] {
+        let found = rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::On, 5);
+        assert_eq!(String::from_utf8_lossy(&found), expected);
+    }
+    let found = rewritten(
+        b"<svg><image href=x /></svg>",
+        scope(),
+        Markup::Xml,
+        Scripts::On,
+        5,
+    );
+    assert!(!String::from_utf8_lossy(&found).contains("<script"));
+}
+
+#[test]
+fn documents_in_attributes_are_rewritten() {
+    check(
+        "<iframe srcdoc='<img src=x>'></iframe>",
+        "<iframe srcdoc=\"<img src=&quot;[im]/b/x&quot;>\"></iframe>",
+    );
+}
+
+/// What older browsers show in place of frames or scripts has references, too.
+#[test]
+fn what_is_shown_without_scripts_or_frames_is_rewritten() {
+    check(
+        "<noscript><img src=x></noscript>",
+        "<noscript><img src=\"[im]/b/x\"></noscript>",
+    );
+}
+
+#[test]
+fn references_of_a_page_are_told() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let scope = scope().seen_in(Arc::clone(&seen));
+    rewritten(
+        b"<img src=x><style>a{b:url(y#z)}</style>",
+        scope,
+        Markup::Page,
+        Scripts::Off,
+        9,
+    );
+    let told: Vec<String> = seen
+        .lock()
+        .expect("a list")
+        .iter()
+        .map(|found| found.url.clone())
+        .collect();
+    assert_eq!(told, ["http://a.example/b/x", "http://a.example/b/y"]);
+}
+
+#[test]
+fn a_tag_without_end_takes_bounded_memory() {
+    let mut rewriter = Rewriter::new(scope(), Markup::Page, Scripts::Off).expect("a rewriter");
+    let piece = vec![b'x'; 1 << 20];
+    let mut outcome = rewriter.write(b"<p title='").map(|_| ());
+    for _ in 0..64 {
+        if outcome.is_err() {
+            return;
+        }
+        outcome = rewriter.write(&piece).map(|_| ());
+    }
+    panic!("64 MiB were taken");
+}
+
+proptest! {
+    /// However a document is cut into pieces, and whatever it is, the same comes out.
+    #[test]
+    fn pieces_make_no_difference(html in "[<>/a-c='\" &;!?\\-]{0,60}|(<(img|a|style|base|p) (src|href|style)=['\"]?[a-z/(&;]{0,8}['\"]?>){0,5}", bytes in 1_usize..9) {
+        let whole = rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::On, html.len() + 1);
+        prop_assert_eq!(rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::On, bytes), whole);
+    }
+}

@@ -1,0 +1,33 @@
+//! Makes archived pages lead to captures: addresses of captures, and HTML, CSS and redirects whose references are rewritten to them.
+//!
+//! Pure functions and streams, without input or output; who serves them and what is captured is not known here.
+//!
+//! Invariants:
+//! - what is no reference stays as it is, byte for byte: a document without references is only given the shim ([`SHIM`]);
+//! - a reference to the web leads to an [`Address`] of the archive or stays as it is; no rewritten document names more of the live
+//!   web than it did before;
+//! - no bytes cause a panic, and memory is bounded whatever they are ([`MEMORY_BYTES_MAX`]).
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod address;
+mod css;
+mod elements;
+mod html;
+mod scope;
+mod srcset;
+
+pub use address::{Address, AddressError, Modifier, PREFIX};
+pub use css::{CSS_BYTES_MAX, rewrite_css};
+pub use html::{Markup, Rewriter, Scripts};
+pub use scope::{Reference, Scope};
+
+/// The script that stands before all others in a rewritten page. It maps what scripts ask for to the archive.
+pub const SHIM: &str = include_str!("../assets/shim.js");
+
+/// Path of [`SHIM`] on the port that shows archived pages.
+pub const SHIM_PATH: &str = "/static/replay.js";
+
+/// Most bytes that a document being rewritten may need beside its pieces: a tag, or the text of a style, that is longer ends the
+/// rewriting with an error.
+pub const MEMORY_BYTES_MAX: usize = 16 << 20;

@@ -1,0 +1,162 @@
+//! Where references stand: the page that they are of, and what they lead to.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use encoding_rs::{Encoding, UTF_8};
+use url::Url;
+
+use crate::address::{Address, Modifier};
+
+/// Something that a page refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The URL, without its fragment.
+    pub url: String,
+    /// What it is shown as.
+    pub modifier: Modifier,
+}
+
+/// The page that references stand in. All of them lead to the captures nearest to its own time.
+#[derive(Clone)]
+pub struct Scope {
+    time: String,
+    url: Url,
+    base: Url,
+    encoding: &'static Encoding,
+    seen: Option<Arc<Mutex<Vec<Reference>>>>,
+}
+
+impl Scope {
+    /// A page that was captured at `time` (digits) from `url`.
+    pub fn new(time: &str, url: Url) -> Scope {
+        Scope {
+            time: time.to_owned(),
+            base: url.clone(),
+            url,
+            encoding: UTF_8,
+            seen: None,
+        }
+    }
+
+    /// The same in another character set: queries of its references are written in it (WHATWG URL, section 4.4).
+    #[must_use]
+    pub fn in_encoding(self, encoding: &'static Encoding) -> Scope {
+        Scope { encoding, ..self }
+    }
+
+    /// The same, keeping each reference in a list.
+    #[must_use]
+    pub fn seen_in(self, seen: Arc<Mutex<Vec<Reference>>>) -> Scope {
+        Scope {
+            seen: Some(seen),
+            ..self
+        }
+    }
+
+    /// Character set of the page.
+    pub fn encoding(&self) -> &'static Encoding {
+        self.encoding
+    }
+
+    /// URL of the page.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Time of the page, in digits.
+    pub fn time(&self) -> &str {
+        &self.time
+    }
+
+    /// Takes the `base` of a page; references after it are relative to it.
+    pub(crate) fn take_base(&mut self, base: &str) {
+        if let Ok(base) = self.url.join(base.trim_ascii())
+            && is_web(&base)
+        {
+            self.base = base;
+        }
+    }
+
+    /// The address that `reference` leads to; `None` if it does not lead to the web, or stays in the page.
+    pub fn refer(&self, reference: &str, modifier: Modifier) -> Option<String> {
+        let reference = reference.trim_matches(|c: char| c <= ' ');
+        if reference.is_empty() || reference.starts_with('#') {
+            return None;
+        }
+        let encode = encoder(self.encoding);
+        let mut options = Url::options().base_url(Some(&self.base));
+        if self.encoding != UTF_8 {
+            options = options.encoding_override(Some(&encode));
+        }
+        let mut url = options.parse(reference).ok()?;
+        if !is_web(&url) {
+            return None;
+        }
+        let fragment = url.fragment().map(|fragment| format!("#{fragment}"));
+        url.set_fragment(None);
+        if let Some(seen) = &self.seen {
+            seen.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Reference {
+                    url: url.as_str().to_owned(),
+                    modifier,
+                });
+        }
+        let address = Address {
+            time: self.time.clone(),
+            modifier,
+            url: url.into(),
+        };
+        Some(format!("{address}{}", fragment.unwrap_or_default()))
+    }
+}
+
+/// Writes queries in a character set.
+fn encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
+    move |text| encoding.encode(text).0
+}
+
+fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope() -> Scope {
+        Scope::new("2014", Url::parse("http://a.example/b/c?d#e").expect("a URL"))
+    }
+
+    #[test]
+    fn references_lead_to_captures_near_the_page() {
+        for (reference, expected) in [
+            ("x.png", Some("/replay/2014im_/http://a.example/b/x.png")),
+            ("//b.example", Some("/replay/2014im_/http://b.example/")),
+            (" /x?y#z ", Some("/replay/2014im_/http://a.example/x?y#z")),
+            ("?\u{e4}", Some("/replay/2014im_/http://a.example/b/c?%C3%A4")),
+            ("#f", None),
+            ("", None),
+            ("data:image/gif;base64,x", None),
+            ("javascript:x", None),
+            ("mailto:a@b.example", None),
+            ("http://[x", None),
+        ] {
+            assert_eq!(
+                scope().refer(reference, Modifier::Image).as_deref(),
+                expected,
+                "{reference}"
+            );
+        }
+    }
+
+    #[test]
+    fn queries_are_in_the_character_set_of_the_page() {
+        let scope = scope().in_encoding(encoding_rs::WINDOWS_1251);
+        assert_eq!(
+            scope.refer("/\u{434}?\u{434}", Modifier::Page).as_deref(),
+            Some("/replay/2014mp_/http://a.example/%D0%B4?%E4")
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Rewrites `srcset`: several pictures with what each is for (HTML, section 4.8.4.2).
+
+use crate::address::Modifier;
+use crate::scope::Scope;
+
+/// Rewrites every picture of `value`; the rest stays.
+pub(crate) fn rewrite(value: &str, scope: &Scope) -> String {
+    let mut rewritten = String::with_capacity(value.len() * 2);
+    let mut rest = value;
+    while !rest.is_empty() {
+        let begin = rest
+            .find(|c: char| !(c.is_ascii_whitespace() || c == ','))
+            .unwrap_or(rest.len());
+        rewritten.push_str(&rest[..begin]);
+        rest = &rest[begin..];
+        let end = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
+        // A comma at the end of a URL ends the picture; within it is part of the URL.
+        let url = rest[..end].trim_end_matches(',');
+        let ends_here = url.len() < end;
+        match scope.refer(url, Modifier::Image) {
+            Some(address) => rewritten.push_str(&address),
+            None => rewritten.push_str(url),
+        }
+        rest = &rest[url.len()..];
+        let descriptors = match ends_here {
+            true => 0,
+            false => end_of_descriptors(rest),
+        };
+        rewritten.push_str(&rest[..descriptors]);
+        rest = &rest[descriptors..];
+    }
+    rewritten
+}
+
+/// Where the comma after the descriptors is. Commas in parentheses do not count.
+fn end_of_descriptors(text: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, expected: &str) {
+        let scope = Scope::new("2014", Url::parse("http://a.example/b/").expect("a URL"));
+        assert_eq!(
+            rewrite(value, &scope),
+            expected.replace('@', "/replay/2014im_/http://a.example")
+        );
+    }
+
+    #[test]
+    fn each_picture_is_rewritten() {
+        check("x.png", "@/b/x.png");
+        check("x.png 1x, /y.png 2x", "@/b/x.png 1x, @/y.png 2x");
+        check("x.png,y.png 2x", "@/b/x.png,y.png 2x");
+        check("x.png, y.png", "@/b/x.png, @/b/y.png");
+        check(" a 100w,b 200w ,", " @/b/a 100w,@/b/b 200w ,");
+        check("a (1,2)x, b", "@/b/a (1,2)x, @/b/b");
+        check("data:x,y 1x, b 2x", "data:x,y 1x, @/b/b 2x");
+        check("", "");
+        check(" , ", " , ");
+    }
+}
