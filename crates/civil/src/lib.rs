@@ -106,6 +106,33 @@ pub fn iso_short(ms: i64) -> String {
     }
 }
 
+/// A time as HTTP has it (RFC 9110, section 5.6.7), from milliseconds since 1970.
+///
+/// ```
+/// assert_eq!(civil::http_date(1_390_766_784_000), "Sun, 26 Jan 2014 20:06:24 GMT");
+/// assert_eq!(civil::http_date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+/// ```
+pub fn http_date(ms: i64) -> String {
+    // 1 January 1970 was a Thursday.
+    const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let text = seconds_of(ms);
+    let (date, time) = text.split_once('T').unwrap_or((text.as_str(), ""));
+    let mut parts = date.rsplitn(3, '-');
+    let (day, month, year) = (
+        parts.next().unwrap_or(""),
+        parts.next().unwrap_or(""),
+        parts.next().unwrap_or(""),
+    );
+    let weekday = ms.div_euclid(86_400_000).rem_euclid(7);
+    let weekday = WEEKDAYS[usize::try_from(weekday).unwrap_or(0)];
+    let month: usize = month.parse().unwrap_or(1);
+    let month = MONTHS[month.clamp(1, 12) - 1];
+    format!("{weekday}, {day} {month} {year} {time} GMT")
+}
+
 /// Milliseconds since 1970 of what [`iso`] gives; `None` of any other text.
 ///
 /// ```

@@ -35,6 +35,15 @@ pub(crate) fn decode<'a>(
     (encoding.decode_without_bom_handling(bytes).0, encoding)
 }
 
+/// Returns the encoding of a document that begins with `start`: of its byte order mark, as declared, or detected. `top_level`, the last
+/// label of its host, is a hint for the detection.
+pub fn document_encoding(start: &[u8], declared: Option<&str>, top_level: Option<&str>) -> &'static Encoding {
+    match Encoding::for_bom(start) {
+        Some((encoding, _)) => encoding,
+        None => encoding_of(start, declared, top_level),
+    }
+}
+
 /// Returns the encoding of a document that begins with `start` and has no byte order mark. If nothing is
 /// declared, `start` must be long enough to detect it.
 pub(crate) fn encoding_of(

@@ -11,6 +11,9 @@ use std::borrow::Cow;
 /// Largest number of codings kept. Nobody applies more, but a header may name millions.
 const CODINGS_MAX: usize = 8;
 
+/// Largest number of fields told of a head. Servers send some tens.
+const FIELDS_MAX: usize = 256;
+
 /// The fields kept of an HTTP head.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -43,22 +46,33 @@ pub(crate) fn begins_like_http(block: &[u8]) -> bool {
 /// Reads the head of `block`. Interim responses (`100 Continue`) before the final one are skipped (RFC 9110,
 /// 15.2).
 pub(crate) fn parse_head(block: &[u8]) -> Head {
+    let (length, head) = last_head(block);
+    Head { length, ..head }
+}
+
+/// The final head, and the length of all heads together.
+fn last_head(block: &[u8]) -> (usize, Head) {
     let mut head = parse_one_head(block);
     let mut skipped = 0;
     while matches!(head.status, 100 | 102 | 103) && begins_like_http(&block[skipped + head.length..]) {
         skipped += head.length;
         head = parse_one_head(&block[skipped..]);
     }
-    head.length += skipped;
-    head
+    (skipped + head.length, head)
 }
 
 fn parse_one_head(block: &[u8]) -> Head {
+    let mut head = Head::default();
+    let (status_line, length) = read_fields(block, |name, value| head.take_field(name, value));
+    head.status = status_line.map_or(0, status_of);
+    head.length = length;
+    head
+}
+
+/// Reads one head. Returns its first line and its length, and gives each field to `take`.
+fn read_fields<'b>(block: &'b [u8], mut take: impl FnMut(&[u8], &[u8])) -> (Option<&'b [u8]>, usize) {
     let mut lines = Lines { block, at: 0 };
-    let mut head = Head {
-        status: lines.next().map_or(0, status_of),
-        ..Head::default()
-    };
+    let status_line = lines.next();
     let mut field: Option<(&[u8], Cow<[u8]>)> = None;
     for line in lines.by_ref() {
         if line.is_empty() {
@@ -73,7 +87,7 @@ fn parse_one_head(block: &[u8]) -> Head {
             continue;
         }
         if let Some((name, value)) = field.take() {
-            head.take_field(name, &value);
+            take(name, &value);
         }
         field = memchr::memchr(b':', line).map(|colon| {
             (
@@ -83,10 +97,21 @@ fn parse_one_head(block: &[u8]) -> Head {
         });
     }
     if let Some((name, value)) = field {
-        head.take_field(name, &value);
+        take(name, &value);
     }
-    head.length = lines.at;
-    head
+    (status_line, lines.at)
+}
+
+/// All fields of the final head of `block`, as they were sent: names and values, at most [`FIELDS_MAX`].
+pub(crate) fn fields(block: &[u8]) -> Vec<(String, String)> {
+    let (length, last) = last_head(block);
+    let mut fields = Vec::new();
+    read_fields(&block[length - last.length..], |name, value| {
+        if fields.len() < FIELDS_MAX {
+            fields.push((text(name), text(value)));
+        }
+    });
+    fields
 }
 
 impl Head {

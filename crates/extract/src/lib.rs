@@ -35,6 +35,7 @@ mod text_reader;
 mod wat;
 mod wet;
 
+pub use charset::document_encoding;
 pub use document::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents};
 pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Page, Settings};
 pub use header::{HeaderFacts, header_facts, named_url_key};

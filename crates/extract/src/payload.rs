@@ -35,6 +35,9 @@ pub struct PayloadReader {
     decoded: Box<dyn Read + Send>,
     ending: Arc<Ending>,
     charset: Option<String>,
+    status: u16,
+    fields: Vec<(String, String)>,
+    is_encoded: bool,
 }
 
 /// What happened before the end of the payload.
@@ -83,12 +86,14 @@ impl PayloadReader {
             _ => None,
         });
         let charset = content_type.and_then(mime::charset).map(str::to_owned);
+        let fields = http::fields(&start[..head.length]);
         let rest = Cursor::new(start.split_off(head.length)).chain(block);
         let mut decoded: Box<dyn Read + Send> = match head.chunked {
             true => Box::new(Dechunked::new(rest)),
             false => Box::new(rest),
         };
         let codings = head.all_codings();
+        let is_encoded = head.chunked || !codings.is_empty();
         let told = codings
             .iter()
             .rev()
@@ -121,7 +126,25 @@ impl PayloadReader {
             decoded,
             ending,
             charset,
+            status: head.status,
+            fields,
+            is_encoded,
         })
+    }
+
+    /// The HTTP status; 0 if the record has no HTTP header.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The fields of the HTTP header, names and values as they were sent; none if the record has no HTTP header.
+    pub fn fields(&self) -> &[(String, String)] {
+        &self.fields
+    }
+
+    /// Returns whether the payload is stored in a coding of the transfer or of the content.
+    pub fn is_encoded(&self) -> bool {
+        self.is_encoded
     }
 
     /// Returns the character set in the HTTP header or, if there is no HTTP header, in the record header.

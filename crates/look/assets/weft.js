@@ -173,4 +173,20 @@
       statement.setSelectionRange(at, at + 1);
     }
   }
+
+  // The bar of an archived page follows where the reader goes in it. The frame has no origin, so what it says is only an address to
+  // look at, and is taken from this frame alone.
+  const replay = document.querySelector("iframe[name='weft-replay']");
+  if (replay) {
+    let shown;
+    window.addEventListener("message", (event) => {
+      if (event.source !== replay.contentWindow || !event.data || event.data.weft !== "replay") return;
+      const { url, time } = event.data;
+      if (typeof url !== "string" || typeof time !== "string" || !/^https?:\/\//.test(url) || !/^\d{0,17}$/.test(time)) return;
+      const here = "/replay/" + (time && time + "/") + url.replace(/#.*/, "");
+      // The first is the page that this bar is of.
+      shown ??= here;
+      if (here !== shown) location.assign(here);
+    });
+  }
 })();

@@ -34,6 +34,7 @@ mod pages;
 mod present;
 mod query;
 mod record;
+mod replay;
 mod routes;
 mod sandbox;
 mod serve;
@@ -45,6 +46,7 @@ pub mod storage;
 mod stream;
 mod who_asks;
 
+pub use crate::replay::ReplaySettings;
 pub use ask::Answers;
 pub use catalogue::FilesPlace;
 pub use serve::{ServeError, Server, serve};

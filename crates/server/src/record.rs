@@ -111,7 +111,7 @@ fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
     clippy::result_large_err,
     reason = "the answer is made once and returned at once"
 )]
-fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
+pub(crate) fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
     let Ok(parsed) = http_range_header::parse_range_header(range) else {
         return Ok(None);
     };

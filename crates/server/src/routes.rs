@@ -55,6 +55,7 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .merge(sql::routes())
         .route("/api/v1/openapi.json", get(api::openapi))
         .route("/sandbox/content", get(sandbox::content))
+        .route("/replay/{*address}", get(crate::replay::bar))
         .route(HEALTH_PATH, get(health))
         .route("/robots.txt", get(robots));
     for endpoint in ENDPOINTS {
@@ -166,22 +167,12 @@ fn keep_private(headers: &mut HeaderMap) {
 /// Why a request is refused before it is looked at.
 fn refusal(state: &Common, request: &Request) -> Option<Failure> {
     let uri = request.uri();
-    match state.hosts.admit(request.version(), uri, request.headers()) {
-        Ok(()) => {}
-        Err(Misaddressed::Malformed) => {
-            return Some(Failure::bad_request(
-                "a request names one Host (RFC 9112, section 3.2)",
-            ));
-        }
+    match misaddressed(state, request) {
         // A monitor may use any name for the server: this path reveals nothing.
-        Err(Misaddressed::NotOurs) if uri.path() == HEALTH_PATH => {}
-        Err(Misaddressed::NotOurs) => {
-            return Some(Failure::new(
-                StatusCode::MISDIRECTED_REQUEST,
-                Code::WrongHost,
-                "this server does not go by that name; weft serve --host NAME tells it its names",
-            ));
+        Some(failure) if failure.code != Code::WrongHost || uri.path() != HEALTH_PATH => {
+            return Some(failure);
         }
+        _ => {}
     }
     let query = uri.query().unwrap_or("");
     // A query this short has no value that is too long, so most queries are not parsed.
@@ -196,13 +187,31 @@ fn refusal(state: &Common, request: &Request) -> Option<Failure> {
     })
 }
 
+/// Why a request is refused for the name that it calls the server by.
+pub(crate) fn misaddressed(state: &Common, request: &Request) -> Option<Failure> {
+    match state
+        .hosts
+        .admit(request.version(), request.uri(), request.headers())
+    {
+        Ok(()) => None,
+        Err(Misaddressed::Malformed) => Some(Failure::bad_request(
+            "a request names one Host (RFC 9112, section 3.2)",
+        )),
+        Err(Misaddressed::NotOurs) => Some(Failure::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            Code::WrongHost,
+            "this server does not go by that name; weft serve --host NAME tells it its names",
+        )),
+    }
+}
+
 /// Tells that the server runs, and nothing about the archive.
-async fn health() -> Response {
+pub(crate) async fn health() -> Response {
     plain("ok\n", "no-store")
 }
 
 /// Asks crawlers to stay away: the pages link to each other without end, and the archived pages are not ours.
-async fn robots() -> Response {
+pub(crate) async fn robots() -> Response {
     plain("User-agent: *\nDisallow: /\n", "max-age=86400")
 }
 

@@ -15,7 +15,9 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use listen::{Connection, Port, Security, Terms};
+use tokio::sync::oneshot;
 
+use crate::replay::{ReplayPlace, ReplaySettings};
 use crate::settings::ServerSettings;
 use crate::state::{Common, Peer, Served};
 
@@ -39,14 +41,16 @@ pub enum ServeError {
 /// A server that is bound but does not accept yet.
 pub struct Server {
     port: Port,
+    /// The replay origin, if there is one.
+    replay: Option<Port>,
     state: Arc<Common>,
 }
 
 impl Server {
-    /// Binds `settings.listen`.
+    /// Binds `settings.listen`, and the port of `settings.replay`.
     ///
     /// # Errors
-    /// [`ServeError::Bind`] if the address cannot be bound.
+    /// [`ServeError::Bind`] if an address cannot be bound.
     pub async fn bind(served: impl Into<Served>, settings: ServerSettings) -> Result<Server, ServeError> {
         let address = settings.listen;
         let failed = |source| ServeError::Bind { address, source };
@@ -54,7 +58,16 @@ impl Server {
         let port = Port::bind(address, Arc::clone(&state.door))
             .await
             .map_err(failed)?;
-        Ok(Server { port, state })
+        let replay = match state.settings.replay.clone() {
+            Some(settings) => Some(bind_replay(&state, settings).await?),
+            None => None,
+        };
+        Ok(Server { port, replay, state })
+    }
+
+    /// The bound address of the replay origin, if there is one.
+    pub fn replay_address(&self) -> Option<SocketAddr> {
+        self.replay.as_ref().map(Port::address)
     }
 
     /// The bound address, with the real port if port 0 was asked for.
@@ -64,6 +77,10 @@ impl Server {
 
     /// Serves until `shutdown` is ready, then lets the requests under way finish.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let (end_replay, replay_ended) = oneshot::channel::<()>();
+        let replay = self
+            .replay
+            .map(|port| tokio::spawn(run_replay(port, Arc::clone(&self.state), replay_ended)));
         let sampler = tokio::spawn(watch_archive(Arc::clone(&self.state)));
         let watcher = tokio::spawn(watch_store(Arc::clone(&self.state)));
         let routes = TowerToHyperService::new(crate::routes::router(Arc::clone(&self.state)));
@@ -72,7 +89,17 @@ impl Server {
             routes.call(request)
         };
         let terms = terms(&self.state.settings);
+        let shutdown = async {
+            shutdown.await;
+            // Both ports end at the same time.
+            drop(end_replay);
+        };
         self.port.serve(terms, answer, shutdown).await;
+        if let Some(replay) = replay
+            && let Err(error) = replay.await
+        {
+            tracing::error!(%error, "the replay origin did not come to its end");
+        }
         // These tasks never end by themselves.
         sampler.abort();
         watcher.abort();
@@ -92,6 +119,38 @@ pub async fn serve(
     tracing::info!(address = %server.address(), "listening");
     server.run(shutdown).await;
     Ok(())
+}
+
+async fn bind_replay(state: &Arc<Common>, settings: ReplaySettings) -> Result<Port, ServeError> {
+    let mut port = Port::bind(settings.listen, Arc::clone(&state.door)).await;
+    if port.is_err() && settings.any_port {
+        let any = SocketAddr::new(settings.listen.ip(), 0);
+        port = Port::bind(any, Arc::clone(&state.door)).await;
+    }
+    let port = port.map_err(|source| ServeError::Bind {
+        address: settings.listen,
+        source,
+    })?;
+    state.set_replay_place(ReplayPlace {
+        address: port.address(),
+        settings,
+    });
+    Ok(port)
+}
+
+/// Serves the replay origin until the sender of `ended` is dropped.
+async fn run_replay(port: Port, state: Arc<Common>, ended: oneshot::Receiver<()>) {
+    let terms = terms(&state.settings);
+    let routes = TowerToHyperService::new(crate::replay::router(state));
+    let answer = move |mut request: Request<Incoming>, connection: Arc<Connection>| {
+        request.extensions_mut().insert(Peer(connection.peer()));
+        routes.call(request)
+    };
+    let shutdown = async {
+        // An error means that the sender was dropped, which is the end.
+        let _ = ended.await;
+    };
+    port.serve(terms, answer, shutdown).await;
 }
 
 async fn watch_archive(state: Arc<Common>) {

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::replay::ReplaySettings;
 use crate::who_asks::GroupsHeader;
 
 /// Plain values. Components are passed to [`crate::serve`] separately.
@@ -15,6 +16,8 @@ pub struct ServerSettings {
     /// other name get status 421, because a web page may have pointed its own name here (see
     /// [`door::Hosts`]).
     pub hosts: Vec<String>,
+    /// The port that shows archived pages as they were, if there is to be one.
+    pub replay: Option<ReplaySettings>,
     /// Whether `POST /api/v1/loads` and cancelling are allowed, and then only from this machine, because a
     /// load reads any file that the server may read.
     pub loads_over_http: bool,
@@ -53,6 +56,7 @@ impl Default for ServerSettings {
         ServerSettings {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             hosts: Vec::new(),
+            replay: None,
             loads_over_http: false,
             groups_header: None,
             tokens: None,

@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use archive::Archive;
 use archive::question::SightBody;
@@ -22,6 +22,7 @@ use crate::cdx_pages::PageLists;
 use crate::counters::Counters;
 use crate::failure::Failure;
 use crate::history::History;
+use crate::replay::ReplayPlace;
 use crate::settings::ServerSettings;
 use crate::sql::SqlServer;
 use crate::storage::{FaceCounts, Storage, Watch};
@@ -106,6 +107,8 @@ pub(crate) struct Common {
     pub(crate) sql: Option<Arc<dyn SqlServer>>,
     /// The catalogue of files, if it may have one.
     files: Option<Files>,
+    /// Where archived pages are shown, as soon as that port is bound.
+    replay: OnceLock<ReplayPlace>,
 }
 
 impl Common {
@@ -130,6 +133,7 @@ impl Common {
             cache: served.cache,
             sql: served.sql,
             files: served.files.map(Files::new),
+            replay: OnceLock::new(),
             settings,
         })
     }
@@ -147,6 +151,17 @@ impl Common {
             sight,
             common: Arc::clone(self),
         })
+    }
+
+    /// Where archived pages are shown, if they are.
+    pub(crate) fn replay_place(&self) -> Option<&ReplayPlace> {
+        self.replay.get()
+    }
+
+    /// Says where archived pages are shown; once.
+    pub(crate) fn set_replay_place(&self, place: ReplayPlace) {
+        // The server binds one such port.
+        let _ = self.replay.set(place);
     }
 
     /// The store to show.

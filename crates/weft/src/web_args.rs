@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::HeaderName;
 use ipnet::IpNet;
 use listen::ListenAddress;
-use server::{GroupsHeader, ServerSettings};
+use server::{GroupsHeader, ReplaySettings, ServerSettings};
 
 use crate::flag_values::positive;
 
@@ -22,6 +22,23 @@ pub(crate) struct WebArgs {
     /// A name that browsers may call this server by, besides localhost and the address it listens on; repeat it for more
     #[arg(long = "host", value_name = "NAME", help_heading = "Web")]
     hosts: Vec<String>,
+
+    /// Where archived pages are shown as they were, on an origin of their own [default: the port after that of --listen, or any
+    /// free one]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Replay")]
+    replay_listen: Option<ListenAddress>,
+
+    /// Where browsers reach that address, if a proxy stands before it: https://replay.example.org
+    #[arg(long, value_name = "URL", value_parser = parse_origin, help_heading = "Replay")]
+    replay_url: Option<String>,
+
+    /// Whether scripts of archived pages run
+    #[arg(long, value_name = "ON|OFF", default_value = "on", value_parser = ["on", "off"], help_heading = "Replay")]
+    replay_scripts: String,
+
+    /// Do not show archived pages as they were
+    #[arg(long, conflicts_with_all = ["replay_listen", "replay_url"], help_heading = "Replay")]
+    no_replay: bool,
 
     /// Most connections at a time; more wait
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive, help_heading = "Web")]
@@ -61,15 +78,33 @@ fn parse_net(text: &str) -> Result<IpNet, String> {
         .ok_or_else(|| "an address (10.0.0.7) or a network (10.0.0.0/8) is expected".to_owned())
 }
 
+/// The origin of a web server.
+fn parse_origin(text: &str) -> Result<String, String> {
+    let expected =
+        || format!("{text:?} is no origin: https://replay.example.org is expected, without a path");
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    let host = rest.ok_or_else(expected)?.trim_end_matches('/');
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    match !host.is_empty() && host.chars().all(plain) {
+        true => Ok(text.trim_end_matches('/').to_owned()),
+        false => Err(expected()),
+    }
+}
+
 impl WebArgs {
     /// Returns the settings of the server.
     pub(crate) fn settings(&self) -> ServerSettings {
         let mut hosts = self.hosts.clone();
         // A server that listens on a name must accept requests for that name.
         hosts.push(self.listen.host.clone());
+        let replay_host = self.replay_url.as_deref().and_then(|url| url.split("://").nth(1));
+        hosts.extend(replay_host.map(|host| host.split(':').next().unwrap_or(host).to_owned()));
         ServerSettings {
             listen: self.listen.address,
             hosts,
+            replay: self.replay(),
             groups_header: self.groups_header.clone().map(|name| GroupsHeader {
                 name,
                 from: self.groups_from.clone(),
@@ -80,5 +115,23 @@ impl WebArgs {
             first_request_max: Duration::from_secs(self.first_request_seconds),
             ..ServerSettings::default()
         }
+    }
+
+    /// The port of archived pages.
+    fn replay(&self) -> Option<ReplaySettings> {
+        if self.no_replay {
+            return None;
+        }
+        let mut beside = self.listen.address;
+        beside.set_port(match beside.port() {
+            0 => 0,
+            port => port.checked_add(1).unwrap_or(0),
+        });
+        Some(ReplaySettings {
+            listen: self.replay_listen.as_ref().map_or(beside, |given| given.address),
+            any_port: self.replay_listen.is_none(),
+            url: self.replay_url.clone(),
+            scripts: self.replay_scripts == "on",
+        })
     }
 }

@@ -35,6 +35,7 @@ pub(crate) struct Beside {
 pub(crate) struct WebServer {
     runtime: Runtime,
     address: SocketAddr,
+    replay: Option<SocketAddr>,
     /// What answers SQL, if it is there.
     sql: Option<Arc<SqlProgram>>,
     end: oneshot::Sender<()>,
@@ -61,6 +62,7 @@ impl WebServer {
         };
         let server = runtime.block_on(bind(|| served(sql.clone()), settings))?;
         let address = server.address();
+        let replay = server.replay_address();
         let (end, ended) = oneshot::channel();
         let task = runtime.spawn(server.run(async {
             // An error means that the sender was dropped, which is the end as well.
@@ -69,6 +71,7 @@ impl WebServer {
         Ok(WebServer {
             runtime,
             address,
+            replay,
             sql,
             end,
             task,
@@ -88,11 +91,12 @@ impl WebServer {
 
     /// Returns the URL for a browser on this machine.
     pub(crate) fn url(&self) -> String {
-        let mut address = self.address;
-        if address.ip().is_unspecified() {
-            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
-        }
-        format!("http://{address}/")
+        here(self.address)
+    }
+
+    /// Returns the URL of the replay origin for a browser on this machine, if there is one.
+    pub(crate) fn replay_url(&self) -> Option<String> {
+        self.replay.map(here)
     }
 
     /// Accepts no more connections, and returns when running requests are answered or their time is over.
@@ -107,6 +111,14 @@ impl WebServer {
         // anything.
         self.runtime.shutdown_timeout(FAREWELL);
     }
+}
+
+/// The URL of an address for this machine.
+fn here(mut address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    format!("http://{address}/")
 }
 
 async fn bind(served: impl Fn() -> Served, settings: &[ServerSettings]) -> anyhow::Result<Server> {

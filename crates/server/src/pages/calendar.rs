@@ -22,7 +22,7 @@ const LETTERS: [&str; 12] = ["J", "F", "M", "A", "M", "J", "J", "A", "S", "O", "
 type Month = Vec<Moment>;
 
 /// The strip; empty for fewer than two captures. `shown` is the time of the capture that the page shows.
-pub(super) fn strip(url: &str, captures: &[CdxRow], shown: Option<&str>) -> Markup {
+pub(crate) fn strip(url: &str, captures: &[CdxRow], shown: Option<&str>) -> Markup {
     let years = years(captures);
     let shown = shown.and_then(Moment::parse);
     html! {

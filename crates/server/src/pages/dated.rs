@@ -170,6 +170,7 @@ fn archived(page: &PageBody, capture: &CdxRow) -> Markup {
             p.callout { "This content cannot be shown here; the record can be downloaded." }
         }
         p.actions {
+            a.button href=(crate::replay::address(&capture.url, &capture.timestamp)) { "As it was" }
             @if shown {
                 a.button.quiet href=(link::sandbox(&capture.url, at)) rel="noopener" target="_blank" { "Open it alone" }
             }

@@ -14,7 +14,7 @@ pub(crate) struct Html {
 }
 
 impl Html {
-    pub(super) fn ok(markup: Markup) -> Html {
+    pub(crate) fn ok(markup: Markup) -> Html {
         Html {
             status: StatusCode::OK,
             markup,

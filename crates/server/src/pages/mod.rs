@@ -6,7 +6,7 @@
 mod about;
 mod assets;
 mod cache;
-mod calendar;
+pub(crate) mod calendar;
 mod captures;
 mod dated;
 mod diff;
@@ -18,7 +18,7 @@ mod html;
 mod links;
 mod loads;
 mod page;
-mod parts;
+pub(crate) mod parts;
 mod quarantine;
 mod ranking;
 mod results;
@@ -35,7 +35,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{get, post};
 
-pub(crate) use self::html::PageFailure;
+pub(crate) use self::html::{Html, PageFailure};
 use crate::state::Common;
 
 /// Routes of all pages and their styles and script.

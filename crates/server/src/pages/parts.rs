@@ -36,7 +36,7 @@ pub(super) fn long_text(text: &str) -> Markup {
 }
 
 /// A URL as text.
-pub(super) fn url_text(url: &str) -> Markup {
+pub(crate) fn url_text(url: &str) -> Markup {
     let (shown, cut) = match url.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => (&url[..end], true),
         None => (url, false),
@@ -89,7 +89,7 @@ fn named_link(address: String, url: &str, title: &str) -> Markup {
 }
 
 /// A link to the live web, if the URL is http or https.
-pub(super) fn outside_link(url: &str) -> Markup {
+pub(crate) fn outside_link(url: &str) -> Markup {
     html! {
         @if let Some(address) = link::outside(url) {
             a.outside href=(address) rel="external nofollow noopener noreferrer" {
@@ -100,7 +100,7 @@ pub(super) fn outside_link(url: &str) -> Markup {
 }
 
 /// A time for people and machines. Text that is not a time is shown unchanged.
-pub(super) fn time(text: &str) -> Markup {
+pub(crate) fn time(text: &str) -> Markup {
     match present::Moment::parse(text) {
         Some(moment) => html! {
             time datetime=(moment.machine()) title=(moment.machine()) { (moment.date_and_time()) }
@@ -129,7 +129,7 @@ pub(super) fn figures(figures: &[(&str, Markup)]) -> Markup {
 }
 
 /// A line of small facts with dots between.
-pub(super) fn facts(facts: &[Markup]) -> Markup {
+pub(crate) fn facts(facts: &[Markup]) -> Markup {
     html! { ul.facts { @for fact in facts { li { (fact) } } } }
 }
 
@@ -203,7 +203,7 @@ pub(super) fn nothing(heading: &str, content: Markup) -> Markup {
 }
 
 /// The same as the only content of a page.
-pub(super) fn only(heading: &str, content: Markup) -> Markup {
+pub(crate) fn only(heading: &str, content: Markup) -> Markup {
     html! { section.nothing { h1 { (heading) } (content) } }
 }
 

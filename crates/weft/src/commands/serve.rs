@@ -268,6 +268,7 @@ fn announce(
             "archive": archive,
             "address": address,
             "url": server.url(),
+            "replay": server.replay_url(),
             "store": store,
             "s3": s3,
             "watch": args.watch.iter().map(|dir| archive::path_text(dir)).collect::<Vec<_>>(),
@@ -275,6 +276,10 @@ fn announce(
     } else {
         let url = context.out.style.address(&server.url());
         writeln!(context.out, "{archive} is served at {url}")?;
+        if let Some(replay) = server.replay_url() {
+            let replay = context.out.style.address(&replay);
+            writeln!(context.out, "archived pages are shown as they were at {replay}")?;
+        }
         if let Some(node) = node {
             writeln!(context.out, "{}", node.said())?;
         }

@@ -1,0 +1,158 @@
+//! `/replay/<14 digits>/<URL>` on the first port: an archived page in its frame, below a bar that says what it is and when.
+
+use archive::question::{CdxRow, Page, PageBody};
+use axum::extract::Request;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use look::{Frame, PAGE_POLICY, Section};
+use maud::{Markup, html};
+use replay::{Address, Modifier};
+
+use super::{find, frame, port};
+use crate::failure::Failure;
+use crate::link::{self, At};
+use crate::pages::{Html, PageFailure, calendar, parts};
+use crate::present;
+use crate::state::{Context, State};
+
+/// Shows the page of a capture, or what is near where there is none.
+pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Response, PageFailure> {
+    let place = state.replay_place().ok_or_else(|| {
+        Failure::not_found("this server shows no archived pages: it was started with --no-replay")
+    })?;
+    let address =
+        Address::parse(port::path(request.uri())).map_err(|error| Failure::bad_request(error.to_string()))?;
+    let page = match state
+        .asker
+        .ask(Page {
+            url: address.url.clone(),
+        })
+        .await
+    {
+        Ok(page) if page.body.captured => page.body,
+        Ok(_) => return Ok(not_captured(&state, &address).into_response()),
+        Err(failure) if failure.status == StatusCode::NOT_FOUND => {
+            return Ok(not_captured(&state, &address).into_response());
+        }
+        Err(failure) => return Err(failure.into()),
+    };
+    let found = find::nearest(&state.asker, &address.url, &address.time).await?;
+    let origin = place.origin(request.headers());
+    let exact = Address {
+        time: found.capture.timestamp.clone(),
+        modifier: Modifier::Page,
+        url: address.url,
+    };
+    let shown = Frame {
+        title: if page.title.is_empty() {
+            &page.url
+        } else {
+            &page.title
+        },
+        section: Section::None,
+        parts: state.parts(),
+        viewer: state.viewer(),
+        query: "",
+        epoch: None,
+    };
+    let content = html! {
+        (bar(&page, &found.capture, &exact))
+        (frame::element(&format!("{origin}{exact}"), "Archived page", place.scripts()))
+    };
+    let mut response = Html::ok(shown.around(content)).into_response();
+    let policy = PAGE_POLICY.replace("frame-src 'self'", &format!("frame-src {origin}"));
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response
+            .headers_mut()
+            .insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    Ok(response)
+}
+
+/// Where a capture is shown on the first port.
+pub(crate) fn address(url: &str, time: &str) -> String {
+    let address = Address {
+        time: time.to_owned(),
+        modifier: Modifier::None,
+        url: url.to_owned(),
+    };
+    // A fragment would not reach the server, and an address in a page must not end early.
+    address.to_string().replace('#', "%23")
+}
+
+fn bar(page: &PageBody, capture: &CdxRow, shown: &Address) -> Markup {
+    let at = At::exactly(capture);
+    html! {
+        details.replay-bar open {
+            summary { (parts::time(&capture.fetch_time)) " " (parts::url_text(&capture.url)) }
+            (neighbours(page, capture, &shown.url))
+            (parts::facts(&facts(page, capture)))
+            (calendar::strip(&page.url, &page.captures, Some(&capture.fetch_time)))
+            p.actions {
+                a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
+                a.button.quiet href=(link::page(&page.url)) { "Text and links" }
+                a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
+                (parts::outside_link(&capture.url))
+            }
+        }
+    }
+}
+
+fn facts(page: &PageBody, capture: &CdxRow) -> Vec<Markup> {
+    let captures = present::counted(page.captures.len() as u64, "capture", "captures");
+    let all = link::with("/captures", &[("url", Some(&page.url))]);
+    let mut digests: Vec<&str> = page.captures.iter().map(|row| row.digest.as_str()).collect();
+    digests.sort_unstable();
+    digests.dedup();
+    vec![
+        html! { a href=(all) { (captures) } },
+        html! { (present::counted(digests.len() as u64, "content", "different contents")) },
+        html! { "status " (capture.status) },
+        html! { (present::clean(&capture.filename)) " at " (present::count(capture.offset)) },
+    ]
+}
+
+fn neighbours(page: &PageBody, capture: &CdxRow, url: &str) -> Markup {
+    let is_it = |row: &CdxRow| row.name() == capture.name();
+    // The list has the newest capture first.
+    let place = page.captures.iter().position(is_it);
+    let differs = |row: &&CdxRow| row.timestamp != capture.timestamp;
+    let earlier = place.and_then(|place| page.captures[place..].iter().find(differs));
+    let later = place.and_then(|place| page.captures[..place].iter().rev().find(differs));
+    html! {
+        nav.neighbours aria-label="Captures in time" {
+            @if let Some(row) = earlier { a rel="prev" href=(address(url, &row.timestamp)) { "\u{2190} Earlier" span.soft { " " (parts::time(&row.fetch_time)) } } }
+            @if let Some(row) = later { a rel="next" href=(address(url, &row.timestamp)) { "Later" span.soft { " " (parts::time(&row.fetch_time)) } " \u{2192}" } }
+        }
+    }
+}
+
+/// What is said of a URL that was not captured: what is near it.
+fn not_captured(state: &State, address: &Address) -> Html {
+    let url = &address.url;
+    let shown = Frame {
+        title: "Not captured",
+        section: Section::None,
+        parts: state.parts(),
+        viewer: state.viewer(),
+        query: "",
+        epoch: None,
+    };
+    let near = |kind| link::with("/captures", &[("url", Some(url)), ("match", Some(kind))]);
+    let content = parts::only(
+        "This URL was not captured",
+        html! {
+            p { (parts::url_text(url)) }
+            p {
+                a.button href=(near("prefix")) { "Captures of URLs that begin so" }
+                " " a.button.quiet href=(near("host")) { "Captures of its host" }
+                " " a.button.quiet href=(link::page(url)) { "Pages that link to it" }
+            }
+            p { (parts::outside_link(url)) }
+        },
+    );
+    Html {
+        status: StatusCode::NOT_FOUND,
+        markup: shown.around(content),
+    }
+}

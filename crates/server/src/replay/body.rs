@@ -1,0 +1,176 @@
+//! What is sent of a capture: pages and styles rewritten, everything else as it was captured.
+
+use std::io::{self, Cursor, Read};
+
+use axum::body::Bytes;
+use door::Place;
+use extract::{PayloadReader, TextReader};
+use replay::{CSS_BYTES_MAX, Markup, Rewriter, Scope, Scripts};
+
+use crate::stream::Maker;
+
+/// Bytes of content that are read for a piece.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Bytes in which the character set of a page is looked for.
+const START_BYTES: u64 = 64 << 10;
+
+/// Most bytes that a page may decode to.
+const PAGE_BYTES_MAX: u64 = 256 << 20;
+
+/// Most bytes of a page that are converted to UTF-8, where its own character set cannot be kept (UTF-16, ISO-2022-JP).
+const CONVERTED_BYTES_MAX: u64 = 16 << 20;
+
+/// Most bytes that anything else may decode to: longer than any film, and an end for what would decode forever.
+pub(super) const BYTES_MAX: u64 = 64 << 30;
+
+/// A page, rewritten while it is sent.
+pub(super) struct PageBody {
+    content: Box<dyn Read + Send>,
+    /// `None` after the end.
+    rewriter: Option<Rewriter>,
+    _place: Place,
+}
+
+impl PageBody {
+    /// Finds the character set of a page and begins to rewrite it. Returns the name of the character set that it is sent in.
+    ///
+    /// # Errors
+    /// The error of the input, if its beginning cannot be read.
+    pub(super) fn open(
+        mut payload: PayloadReader,
+        scope: Scope,
+        markup: Markup,
+        scripts: Scripts,
+        place: Place,
+    ) -> io::Result<(PageBody, &'static str)> {
+        let mut start = Vec::new();
+        payload.by_ref().take(START_BYTES).read_to_end(&mut start)?;
+        let top_level = scope
+            .url()
+            .host_str()
+            .and_then(|host| host.rsplit('.').next())
+            .map(str::to_owned);
+        let encoding = extract::document_encoding(&start, payload.charset(), top_level.as_deref());
+        let mut rest = Cursor::new(start).chain(payload.take(PAGE_BYTES_MAX));
+        let scope_as_sent = scope.clone().in_encoding(encoding);
+        // A character set that is no superset of ASCII is not rewritten as it is, but in UTF-8.
+        let (content, rewriter, sent): (Box<dyn Read + Send>, _, _) =
+            match Rewriter::new(scope_as_sent, markup, scripts) {
+                Ok(rewriter) => (Box::new(rest), rewriter, encoding.name()),
+                Err(_) => {
+                    let mut encoded = Vec::new();
+                    rest.by_ref()
+                        .take(CONVERTED_BYTES_MAX)
+                        .read_to_end(&mut encoded)?;
+                    let text = encoding.decode(&encoded).0.into_owned();
+                    let text = Cursor::new(text.into_bytes());
+                    (Box::new(text), Rewriter::new(scope, markup, scripts)?, "UTF-8")
+                }
+            };
+        let body = PageBody {
+            content,
+            rewriter: Some(rewriter),
+            _place: place,
+        };
+        Ok((body, sent))
+    }
+}
+
+impl Maker for PageBody {
+    fn next(&mut self) -> io::Result<Option<Bytes>> {
+        let Some(mut rewriter) = self.rewriter.take() else {
+            return Ok(None);
+        };
+        let piece = read_piece(&mut self.content)?;
+        if piece.is_empty() {
+            return rewriter.end().map(|rest| Some(Bytes::from(rest)));
+        }
+        let ready = rewriter.write(&piece)?;
+        self.rewriter = Some(rewriter);
+        Ok(Some(Bytes::from(ready)))
+    }
+}
+
+/// Reads a style whole and rewrites it, in UTF-8.
+///
+/// # Errors
+/// The error of the input.
+pub(super) fn style(payload: PayloadReader, scope: &Scope) -> io::Result<Vec<u8>> {
+    let mut css = String::new();
+    let text = TextReader::open(payload, None)?;
+    text.take(CSS_BYTES_MAX as u64 * 2).read_to_string(&mut css)?;
+    Ok(replay::rewrite_css(&css, scope).into_bytes())
+}
+
+/// Content as it was captured, or a part of it.
+pub(super) struct PlainBody {
+    payload: PayloadReader,
+    /// Bytes that are still to be passed over.
+    skip: u64,
+    /// Bytes that are still to be sent.
+    left: u64,
+    _place: Option<Place>,
+}
+
+impl PlainBody {
+    /// All of the payload.
+    pub(super) fn whole(payload: PayloadReader, place: Option<Place>) -> PlainBody {
+        PlainBody::part(payload, 0, u64::MAX, place)
+    }
+
+    /// `length` bytes of the payload after the first `skip`.
+    pub(super) fn part(payload: PayloadReader, skip: u64, length: u64, place: Option<Place>) -> PlainBody {
+        PlainBody {
+            payload,
+            skip,
+            left: length,
+            _place: place,
+        }
+    }
+}
+
+impl Maker for PlainBody {
+    fn next(&mut self) -> io::Result<Option<Bytes>> {
+        let mut piece = read_piece(&mut self.payload)?;
+        if piece.is_empty() {
+            return match self.payload.has_failed() {
+                true => Err(io::Error::other(
+                    "the input could not be read to the record's end",
+                )),
+                false => Ok(None),
+            };
+        }
+        let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(piece.len());
+        piece.drain(..skipped);
+        self.skip -= skipped as u64;
+        let sent = usize::try_from(self.left).unwrap_or(usize::MAX).min(piece.len());
+        piece.truncate(sent);
+        self.left -= sent as u64;
+        match (self.left, piece.is_empty()) {
+            (0, true) => Ok(None),
+            _ => Ok(Some(Bytes::from(piece))),
+        }
+    }
+}
+
+/// Length of a payload, which is read to its end for it.
+///
+/// # Errors
+/// The error of the input.
+pub(super) fn length(mut payload: PayloadReader) -> io::Result<u64> {
+    let length = io::copy(&mut payload, &mut io::sink())?;
+    match payload.has_failed() {
+        true => Err(io::Error::other(
+            "the input could not be read to the record's end",
+        )),
+        false => Ok(length),
+    }
+}
+
+/// Reads a full piece, or less at the end.
+fn read_piece(source: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut piece = Vec::with_capacity(PIECE_BYTES);
+    source.take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
+    Ok(piece)
+}

@@ -1,0 +1,67 @@
+//! Finds the capture that an address means.
+
+use archive::cdx::{MatchType, Order};
+use archive::question::{CaptureKind, CdxQuestion, CdxRow, RecordBody};
+
+use crate::ask::Asker;
+use crate::failure::Failure;
+use crate::record;
+
+/// Captures near the time that are looked at for one that can be shown.
+const NEAR_MAX: usize = 50;
+
+/// Whether a capture has content to show by itself; text and metadata made of others have not.
+fn can_replay(kind: CaptureKind) -> bool {
+    !matches!(kind, CaptureKind::Wat | CaptureKind::Wet)
+}
+
+/// The capture of `url` nearest to `time`, or the newest one.
+pub(super) async fn nearest(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
+    let at = (!time.is_empty()).then(|| time.to_owned());
+    let (_, found) = record::locate(asker, url.to_owned(), at, None).await?;
+    if can_replay(found.capture.kind) {
+        return Ok(found);
+    }
+    let time = found.capture.timestamp.clone();
+    near(asker, url, &time, |row| can_replay(row.kind)).await
+}
+
+/// The capture nearest to that of a redirect that leads to its own key (from http to https, say), and that is no redirect itself.
+pub(super) async fn beyond_redirect(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
+    near(asker, url, time, |row| {
+        can_replay(row.kind) && !(300..400).contains(&row.status)
+    })
+    .await
+}
+
+async fn near(
+    asker: &Asker,
+    url: &str,
+    time: &str,
+    is_wanted: impl Fn(&CdxRow) -> bool,
+) -> Result<RecordBody, Failure> {
+    let question = CdxQuestion {
+        url: url.to_owned(),
+        match_type: MatchType::Exact,
+        order: Order::Closest(time.to_owned()),
+        limit: NEAR_MAX,
+        ..CdxQuestion::default()
+    };
+    let rows = asker.ask(question).await?.body.rows;
+    let Some(row) = rows.iter().find(|row| is_wanted(row)) else {
+        return Err(Failure::not_found(format!("no capture of {url} can be shown")));
+    };
+    let (_, found) = record::locate(asker, url.to_owned(), None, Some(row.name())).await?;
+    Ok(found)
+}
+
+/// The record that has the content of a capture: for a revisit, which says that it was as before, the one before.
+pub(super) fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
+    match (found.capture.kind, found.original) {
+        (CaptureKind::Revisit, Some(original)) => Ok(*original),
+        (CaptureKind::Revisit, None) => Err(Failure::not_found(
+            "this capture says only that the content was unchanged, and the content itself is not in the archive",
+        )),
+        (_, original) => Ok(RecordBody { original, ..found }),
+    }
+}

@@ -1,0 +1,102 @@
+//! The page around an archived document that is opened by itself on the replay origin, and what is said where there is none.
+
+use archive::question::CdxRow;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use maud::{DOCTYPE, Markup, html};
+use replay::{Address, Modifier, Scripts};
+
+use super::policy;
+use crate::failure::Failure;
+use crate::present;
+
+/// Its own policy: nothing but a frame of this origin, which no script in it can lead elsewhere.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; form-action 'none'; base-uri 'none'";
+
+/// Time of the capture of an answer (RFC 7089, section 2.1.1).
+const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
+
+/// Whether a reader opens an address by itself, and not in a frame.
+pub(super) fn is_alone(asked: &HeaderMap, address: &Address) -> bool {
+    let value = |name: &str| asked.get(name).and_then(|value| value.to_str().ok());
+    match value("sec-fetch-dest") {
+        Some(destination) => destination == "document",
+        // Browsers say it over TLS and on this machine alone. Elsewhere the address decides, and whether a browser asks.
+        None => {
+            address.modifier == Modifier::None
+                && value("accept").is_some_and(|accept| accept.contains("text/html"))
+        }
+    }
+}
+
+/// The frame that shows `address`.
+pub(super) fn element(src: &str, title: &str, scripts: Scripts) -> Markup {
+    html! {
+        iframe.replay name="weft-replay" title=(title) sandbox=(policy::sandbox(scripts)) src=(src) {}
+    }
+}
+
+/// A page with nothing but the frame of an archived page.
+pub(super) fn alone(address: &Address, scripts: Scripts) -> Response {
+    let framed = Address {
+        modifier: Modifier::Page,
+        ..address.clone()
+    };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (present::clean(&address.url)) }
+                style { "html,body,iframe{margin:0;border:0;width:100%;height:100%}body{overflow:hidden}" }
+            }
+            body { (element(&framed.to_string(), "Archived page", scripts)) }
+        }
+    };
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, page.into_string()).into_response()
+}
+
+/// What is shown in the place of a document that is not there. Its text says nothing of what the archive has: scripts can read it.
+pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scripts) -> Response {
+    let is_missing = failure.status == StatusCode::NOT_FOUND;
+    let title = if is_missing { "Not captured" } else { "Not shown" };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { (title) }
+                @if let Some(address) = address && scripts == Scripts::On {
+                    // It tells the bar where the reader is, which then says what is near.
+                    script src=(replay::SHIM_PATH) data-time=(address.time) data-url=(address.url) {}
+                }
+                style { "body{font:1rem/1.6 system-ui,sans-serif;margin:2rem;color:#1e2226;background:#fff}" }
+            }
+            body {
+                h1 { (title) }
+                p dir="auto" { (present::clean(&failure.message)) }
+            }
+        }
+    };
+    let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
+    (failure.status, headers, page.into_string()).into_response()
+}
+
+/// Says of which capture an answer is.
+pub(super) fn memento(headers: &mut HeaderMap, capture: &CdxRow) {
+    let digits: String = capture.timestamp.chars().take(14).collect();
+    let date = civil::http_date(civil::ms_of_digits(&digits));
+    if let Ok(date) = HeaderValue::from_str(&date) {
+        headers.insert(MEMENTO_DATETIME, date);
+    }
+    if let Ok(link) = HeaderValue::from_str(&format!("<{}>; rel=\"original\"", capture.url)) {
+        headers.append(header::LINK, link);
+    }
+}

@@ -1,0 +1,118 @@
+//! The headers that keep archived documents in the archive.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use replay::Scripts;
+
+/// What a frame may do that shows an archived document.
+pub(super) fn sandbox(scripts: Scripts) -> &'static str {
+    match scripts {
+        Scripts::On => "allow-scripts allow-forms",
+        Scripts::Off => "allow-forms",
+    }
+}
+
+/// Sets the headers of every answer that is archived content. `host` is what the request names this origin.
+///
+/// The policy names this origin in full beside `'self'`, because the document has no origin that `'self'` could stand for in all
+/// browsers. It says `sandbox` itself, so that a document is confined where no frame confines it.
+pub(super) fn confine(headers: &mut HeaderMap, host: &str, scripts: Scripts) {
+    let own = match is_plain(host) {
+        true => format!("'self' http://{host} https://{host}"),
+        false => "'self'".to_owned(),
+    };
+    let policy = format!(
+        "sandbox {}; default-src {own} data: blob: 'unsafe-inline' 'unsafe-eval'; frame-src {own}; form-action {own}; base-uri {own}; \
+         worker-src {own} blob:; object-src {own}; manifest-src 'none'",
+        sandbox(scripts)
+    );
+    if let Ok(policy) = HeaderValue::try_from(policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// Headers of every archived content.
+const HEADERS: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // Without this, browsers look up host names in links before a click.
+    (HeaderName::from_static("x-dns-prefetch-control"), "off"),
+    // References that a script made relative to the root are found by the page that they come from ([`super::port`]). Nothing else
+    // gets to see it.
+    (header::REFERRER_POLICY, "unsafe-url"),
+    // A document has no origin, so what it loads here comes from elsewhere to the browser.
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "cross-origin",
+    ),
+];
+
+/// Whether a host can stand in a policy.
+pub(super) fn is_plain(host: &str) -> bool {
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':' | b'[' | b']' | b'_');
+    !host.is_empty() && host.bytes().all(plain)
+}
+
+/// Lets a document of this origin read what it fetches. It has no origin of its own (`null`), as documents that other sites put into a
+/// sandbox; what tells them apart is the page that they come from, which no script can set.
+pub(super) fn share(asked: &HeaderMap, host: &str, headers: &mut HeaderMap) {
+    let is_null = asked.get(header::ORIGIN).is_some_and(|origin| origin == "null");
+    if is_null && is_from(asked, host) {
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_ORIGIN,
+            HeaderValue::from_static("null"),
+        );
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("*"),
+        );
+    }
+    headers.append(header::VARY, HeaderValue::from_static("origin, referer"));
+}
+
+/// Whether a request comes from a document of this origin.
+fn is_from(asked: &HeaderMap, host: &str) -> bool {
+    path_of_referer(asked, host).is_some()
+}
+
+/// Path and query of the document of this origin that a request comes from.
+pub(super) fn path_of_referer<'h>(asked: &'h HeaderMap, host: &str) -> Option<&'h str> {
+    let referer = asked.get(header::REFERER)?.to_str().ok()?;
+    let rest = referer
+        .strip_prefix("http://")
+        .or_else(|| referer.strip_prefix("https://"))?;
+    let path = rest.strip_prefix(host)?;
+    path.starts_with('/').then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(origin: &str, referer: &str, shared: bool) {
+        let mut asked = HeaderMap::new();
+        asked.insert(header::ORIGIN, HeaderValue::from_str(origin).expect("a value"));
+        asked.insert(header::REFERER, HeaderValue::from_str(referer).expect("a value"));
+        let mut headers = HeaderMap::new();
+        share(&asked, "h:81", &mut headers);
+        assert_eq!(
+            headers.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN),
+            shared,
+            "{origin} {referer}"
+        );
+    }
+
+    #[test]
+    fn only_archived_documents_read_what_is_here() {
+        check("null", "http://h:81/replay/2014/http://a/", true);
+        check("null", "https://h:81/", true);
+        check("null", "http://evil.example/", false);
+        check("null", "http://h:81.evil.example/", false);
+        check("null", "http://h:8181/", false);
+        check("http://evil.example", "http://h:81/", false);
+        check("http://h:80", "http://h:80/", false);
+    }
+}

@@ -1,0 +1,235 @@
+//! The replay origin: what its port answers, and what happens to every request.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use archive::question::Sight;
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State as Shared};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{any, get};
+use replay::{Address, Modifier, PREFIX, SHIM, SHIM_PATH, Scripts};
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+
+use super::answer::{self, Asked};
+use super::{find, frame, policy};
+use crate::failure::Failure;
+use crate::routes::{health, misaddressed, robots};
+use crate::state::{Common, Peer, State};
+
+/// How the body of a request is looked up: as pywb keeps it, behind the query.
+const METHOD: &str = "__wb_method=POST";
+
+/// Longest body that is looked up, in bytes.
+const BODY_BYTES_MAX: usize = 64 << 10;
+
+/// The whole port as one service.
+pub(crate) fn router(state: Arc<Common>) -> Router {
+    Router::new()
+        .route(SHIM_PATH, get(shim))
+        .route("/healthz", get(health))
+        .route("/robots.txt", get(robots))
+        .fallback(any(captured))
+        .layer(from_fn_with_state(Arc::clone(&state), around))
+        .layer(
+            CompressionLayer::new().compress_when(
+                SizeAbove::new(1024)
+                    .and(NotForContentType::IMAGES)
+                    .and(NotForContentType::const_new("audio/"))
+                    .and(NotForContentType::const_new("video/"))
+                    .and(NotForContentType::const_new("application/octet-stream")),
+            ),
+        )
+        .with_state(state)
+}
+
+async fn shim() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, SHIM).into_response()
+}
+
+/// Checks the name of the server, finds out who asks, and confines every answer.
+async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: Next) -> Response {
+    let asked = request.headers().clone();
+    let begun = ambient::now();
+    let host = host_of(&asked);
+    let scripts = state.replay_place().map_or(Scripts::Off, |place| place.scripts());
+    let is_preflight = request.method() == Method::OPTIONS;
+    let mut response = match admit(&state, &mut request).await {
+        Err(failure) => frame::missing(&failure, None, scripts),
+        Ok(()) if asked.contains_key("service-worker") => answer::no_service_worker(),
+        Ok(()) if is_preflight => preflight(),
+        Ok(()) => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        policy::confine(headers, &host, scripts);
+    }
+    policy::share(&asked, &host, headers);
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("private, no-cache"));
+    let status = response.status().as_u16();
+    state.counters.answered("replay", status, ambient::since(begun));
+    response
+}
+
+fn host_of(asked: &HeaderMap) -> String {
+    let host = asked.get(header::HOST).and_then(|host| host.to_str().ok());
+    host.unwrap_or_default().to_owned()
+}
+
+/// Gives a request the archive as who sent it may see it: everybody, or the groups that a proxy names. What people sign in with is
+/// left aside: it would be the reader's, and not that of the script that asks.
+async fn admit(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure> {
+    if let Some(failure) = misaddressed(state, request) {
+        return Err(failure);
+    }
+    request.headers_mut().remove(header::COOKIE);
+    request.headers_mut().remove(header::AUTHORIZATION);
+    let asking = state.who_asks.asking(request)?;
+    let sight = state.owner().seen_by(&asking.groups).ask(Sight {}).await?.body;
+    request.extensions_mut().insert(state.seen_by(asking, sight));
+    Ok(())
+}
+
+fn preflight() -> Response {
+    let headers = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "*"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+/// Answers with the capture that the address names.
+async fn captured(Shared(common): Shared<Arc<Common>>, request: Request) -> Response {
+    let scripts = common
+        .replay_place()
+        .map_or(Scripts::Off, |place| place.scripts());
+    let Some(state) = request.extensions().get::<Arc<State>>().cloned() else {
+        return Failure::internal().into_response();
+    };
+    let path = request
+        .uri()
+        .path_and_query()
+        .map_or("/", |path| path.as_str())
+        .to_owned();
+    if !path.starts_with(PREFIX) {
+        return lost(&request, &path, scripts);
+    }
+    let address = match Address::parse(&path) {
+        Ok(address) => address,
+        Err(error) => return frame::missing(&Failure::bad_request(error.to_string()), None, scripts),
+    };
+    if request.method() == Method::GET
+        && frame::is_alone(request.headers(), &address)
+        && address.modifier != Modifier::Raw
+    {
+        return frame::alone(&address, scripts);
+    }
+    match answered(&state, &address, request, scripts).await {
+        Ok(response) => response,
+        Err(failure) => frame::missing(&failure, Some(&address), scripts),
+    }
+}
+
+async fn answered(
+    state: &State,
+    address: &Address,
+    request: Request,
+    scripts: Scripts,
+) -> Result<Response, Failure> {
+    let peer = request.extensions().get::<Peer>();
+    let peer = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Peer(peer)| peer.ip());
+    let (parts, body) = request.into_parts();
+    let found = match parts.method {
+        Method::GET | Method::HEAD => find::nearest(&state.asker, &address.url, &address.time).await?,
+        Method::POST => {
+            let body = to_bytes(body, BODY_BYTES_MAX).await.unwrap_or_default();
+            posted(state, address, &String::from_utf8_lossy(&body)).await?
+        }
+        _ => return Err(Failure::bad_request("an archive answers GET, HEAD and POST")),
+    };
+    let capture = &found.capture;
+    let is_page = matches!(address.modifier, Modifier::None | Modifier::Page | Modifier::Raw);
+    // The time of a page decides which captures its references lead to, so its address has it in full.
+    if is_page && parts.method != Method::POST && !address.time.starts_with(&capture.timestamp) {
+        let exact = Address {
+            time: capture.timestamp.clone(),
+            ..address.clone()
+        };
+        return Ok(found_at(&exact.to_string()));
+    }
+    let asked = Asked {
+        address,
+        headers: &parts.headers,
+        peer,
+        scripts,
+    };
+    answer::with(state, &asked, found).await
+}
+
+/// The capture of a request with a body.
+async fn posted(
+    state: &State,
+    address: &Address,
+    body: &str,
+) -> Result<archive::question::RecordBody, Failure> {
+    let mark = if address.url.contains('?') { '&' } else { '?' };
+    let url = format!("{}{mark}{METHOD}&{body}", address.url);
+    match find::nearest(&state.asker, &url, &address.time).await {
+        // Crawlers keep the answer to a form under its address alone, too.
+        Err(failure) if failure.status == StatusCode::NOT_FOUND => {
+            find::nearest(&state.asker, &address.url, &address.time).await
+        }
+        found => found,
+    }
+}
+
+/// A reference that leads out of the archive: a script or a style made it relative to the root of its site. The page that it comes
+/// from says which site.
+fn lost(request: &Request, path: &str, scripts: Scripts) -> Response {
+    let host = host_of(request.headers());
+    let page = policy::path_of_referer(request.headers(), &host).and_then(|path| Address::parse(path).ok());
+    let target = page.and_then(|page| {
+        let url = url::Url::parse(&page.url).ok()?.join(path).ok()?;
+        let modifier = match page.modifier {
+            Modifier::None => Modifier::Page,
+            _ => Modifier::Image,
+        };
+        Some(Address {
+            url: url.into(),
+            modifier,
+            time: page.time,
+        })
+    });
+    match target {
+        Some(address) => found_at(&address.to_string()),
+        None => frame::missing(
+            &Failure::not_found(
+                "there is nothing at this address; captures are at /replay/<14 digits>/<URL>",
+            ),
+            None,
+            scripts,
+        ),
+    }
+}
+
+fn found_at(address: &str) -> Response {
+    match HeaderValue::from_str(address) {
+        Ok(location) => (StatusCode::FOUND, [(header::LOCATION, location)]).into_response(),
+        Err(_) => Failure::bad_request("this address cannot be sent in a header").into_response(),
+    }
+}
+
+/// Path and query of an address on this port, for the first port.
+pub(super) fn path(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("/", |path| path.as_str())
+}
