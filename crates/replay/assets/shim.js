@@ -9,12 +9,14 @@
   const pageUrl = own.dataset.url;
   own.remove();
   const PREFIX = "/replay/";
+  // What this document asks for is known by its key to come from it.
+  const KEYED = PREFIX + (own.dataset.key ? "~" + own.dataset.key + "/" : "");
   const FRAME = "weft-replay";
   const origin = location.protocol + "//" + location.host;
   const NativeURL = URL;
   const isWeb = /^https?:$/;
   // An address of a capture, with or without the origin of this port before it.
-  const ADDRESS = /^\/replay\/\d*(?:[a-z]{2}_)?\/(https?:\/\/?.*)$/;
+  const ADDRESS = /^\/replay\/(?:~\w+\/)?\d*(?:[a-z]{2}_)?\/(https?:\/\/?.*)$/;
 
   // The URL of a capture's address; other text as it is.
   function unmapped(text) {
@@ -46,7 +48,7 @@
     }
     const hash = url.hash;
     url.hash = "";
-    return origin + PREFIX + time + modifier + "/" + url.href + hash;
+    return origin + KEYED + time + modifier + "/" + url.href + hash;
   }
 
   function mappedSet(value) {

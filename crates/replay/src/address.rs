@@ -5,6 +5,9 @@ use std::fmt;
 /// What all addresses begin with.
 pub const PREFIX: &str = "/replay/";
 
+/// What a key begins with, between the prefix and the time.
+const KEY_MARK: char = '~';
+
 /// Most digits of a time: to the millisecond.
 const DIGITS_MAX: usize = 17;
 
@@ -61,6 +64,8 @@ impl Modifier {
 /// The address of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Address {
+    /// A word that the server gives to its own documents, so that what they ask for is known to come from them; empty without.
+    pub key: String,
     /// The time: 1 to 17 digits, or none for the newest capture.
     pub time: String,
     /// What it is shown as.
@@ -88,8 +93,14 @@ impl Address {
             found: path_and_query.chars().take(200).collect(),
         };
         let rest = path_and_query.strip_prefix(PREFIX).ok_or_else(failed)?;
+        let (key, rest) = match rest.strip_prefix(KEY_MARK) {
+            Some(keyed) => keyed.split_once('/').ok_or_else(failed)?,
+            None => ("", rest),
+        };
+        let key = key.to_owned();
         if let Some(url) = web_url(rest) {
             return Ok(Address {
+                key,
                 time: String::new(),
                 modifier: Modifier::None,
                 url,
@@ -109,6 +120,7 @@ impl Address {
             None => format!("http://{url}"),
         };
         Ok(Address {
+            key,
             time: time.to_owned(),
             modifier,
             url,
@@ -123,7 +135,11 @@ impl fmt::Display for Address {
             _ => "/",
         };
         let modifier = self.modifier.as_str();
-        write!(f, "{PREFIX}{}{modifier}{separator}{}", self.time, self.url)
+        write!(f, "{PREFIX}")?;
+        if !self.key.is_empty() {
+            write!(f, "{KEY_MARK}{}/", self.key)?;
+        }
+        write!(f, "{}{modifier}{separator}{}", self.time, self.url)
     }
 }
 
@@ -146,6 +162,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, time: &str, modifier: Modifier, url: &str) {
         let expected = Address {
+            key: String::new(),
             time: time.to_owned(),
             modifier,
             url: url.to_owned(),
@@ -175,6 +192,16 @@ mod tests {
             "https://a.example",
         );
         check("/replay/2014/a.example/b?c=d", "2014", Modifier::None, page);
+    }
+
+    #[test]
+    fn a_key_is_no_part_of_the_capture() {
+        let text = "/replay/~k3y/2014im_/http://a.example/~b";
+        let address = Address::parse(text).expect("an address");
+        assert_eq!((address.key.as_str(), address.time.as_str()), ("k3y", "2014"));
+        assert_eq!(address.url, "http://a.example/~b");
+        assert_eq!(address.to_string(), text);
+        assert!(Address::parse("/replay/~k3y").is_err());
     }
 
     #[test]

@@ -224,7 +224,8 @@ impl State {
         self.shim_due = false;
         let value = |text: &str| htmlize::escape_all_quotes(text).into_owned();
         let script = format!(
-            "<script src=\"{SHIM_PATH}\" data-time=\"{}\" data-url=\"{}\"></script>",
+            "<script src=\"{SHIM_PATH}\" data-key=\"{}\" data-time=\"{}\" data-url=\"{}\"></script>",
+            value(self.scope.key()),
             value(self.scope.time()),
             value(self.scope.url().as_str())
         );

@@ -20,6 +20,7 @@ pub struct Reference {
 /// The page that references stand in. All of them lead to the captures nearest to its own time.
 #[derive(Clone)]
 pub struct Scope {
+    key: String,
     time: String,
     url: Url,
     base: Url,
@@ -31,11 +32,21 @@ impl Scope {
     /// A page that was captured at `time` (digits) from `url`.
     pub fn new(time: &str, url: Url) -> Scope {
         Scope {
+            key: String::new(),
             time: time.to_owned(),
             base: url.clone(),
             url,
             encoding: UTF_8,
             seen: None,
+        }
+    }
+
+    /// The same with a key in the addresses of its references ([`Address::key`]).
+    #[must_use]
+    pub fn with_key(self, key: &str) -> Scope {
+        Scope {
+            key: key.to_owned(),
+            ..self
         }
     }
 
@@ -52,6 +63,11 @@ impl Scope {
             seen: Some(seen),
             ..self
         }
+    }
+
+    /// Key in the addresses of its references; empty without.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// Character set of the page.
@@ -104,6 +120,7 @@ impl Scope {
                 });
         }
         let address = Address {
+            key: self.key.clone(),
             time: self.time.clone(),
             modifier,
             url: url.into(),

@@ -133,6 +133,7 @@ async fn bind_replay(state: &Arc<Common>, settings: ReplaySettings) -> Result<Po
     })?;
     state.set_replay_place(ReplayPlace {
         address: port.address(),
+        key: crate::replay::new_key(),
         settings,
     });
     Ok(port)

@@ -141,7 +141,7 @@ fn what_an_archive_has_no_use_for_is_left_out() {
 
 #[test]
 fn the_shim_is_before_all_scripts() {
-    let shim = "<script src=\"/static/replay.js\" data-time=\"20140126200624\" data-url=\"http://a.example/b/c\"></script>";
+    let shim = "<script src=\"/static/replay.js\" data-key=\"\" data-time=\"20140126200624\" data-url=\"http://a.example/b/c\"></script>";
     for (html, expected) in [
         (
             "<html><head><script>x</script>",

@@ -29,6 +29,8 @@ const KEPT: [&str; 2] = ["content-language", "content-disposition"];
 /// A request for a capture.
 pub(super) struct Asked<'r> {
     pub(super) address: &'r Address,
+    /// Key of this origin's documents.
+    pub(super) key: &'r str,
     pub(super) headers: &'r HeaderMap,
     pub(super) peer: IpAddr,
     pub(super) scripts: Scripts,
@@ -57,7 +59,7 @@ pub(super) async fn with(state: &State, asked: &Asked<'_>, found: RecordBody) ->
             capture.url
         )));
     };
-    let scope = Scope::new(&capture.timestamp, url);
+    let scope = Scope::new(&capture.timestamp, url).with_key(asked.key);
     let shown = Shown::of(asked.address.modifier, &fields, &content.capture);
     let mut response = content_answer(state, asked, &content, opened, scope.clone(), shown).await?;
     if response.status() == StatusCode::OK {

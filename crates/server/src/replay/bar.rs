@@ -39,6 +39,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     let found = find::nearest(&state.asker, &address.url, &address.time).await?;
     let origin = place.origin(request.headers());
     let exact = Address {
+        key: place.key.clone(),
         time: found.capture.timestamp.clone(),
         modifier: Modifier::Page,
         url: address.url,
@@ -72,6 +73,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
 /// Where a capture is shown on the first port.
 pub(crate) fn address(url: &str, time: &str) -> String {
     let address = Address {
+        key: String::new(),
         time: time.to_owned(),
         modifier: Modifier::None,
         url: url.to_owned(),
@@ -83,16 +85,18 @@ pub(crate) fn address(url: &str, time: &str) -> String {
 fn bar(page: &PageBody, capture: &CdxRow, shown: &Address) -> Markup {
     let at = At::exactly(capture);
     html! {
-        details.replay-bar open {
-            summary { (parts::time(&capture.fetch_time)) " " (parts::url_text(&capture.url)) }
+        div.replay-bar {
             (neighbours(page, capture, &shown.url))
-            (parts::facts(&facts(page, capture)))
-            (calendar::strip(&page.url, &page.captures, Some(&capture.fetch_time)))
-            p.actions {
-                a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
-                a.button.quiet href=(link::page(&page.url)) { "Text and links" }
-                a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
-                (parts::outside_link(&capture.url))
+            details {
+                summary { (parts::time(&capture.fetch_time)) " \u{b7} " (parts::url_text(&capture.url)) }
+                (parts::facts(&facts(page, capture)))
+                (calendar::strip(&page.url, &page.captures, Some(&capture.fetch_time)))
+                p.actions {
+                    a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
+                    a.button.quiet href=(link::page(&page.url)) { "Text and links" }
+                    a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }
+                    (parts::outside_link(&capture.url))
+                }
             }
         }
     }

@@ -38,8 +38,9 @@ pub(super) fn element(src: &str, title: &str, scripts: Scripts) -> Markup {
 }
 
 /// A page with nothing but the frame of an archived page.
-pub(super) fn alone(address: &Address, scripts: Scripts) -> Response {
+pub(super) fn alone(address: &Address, key: &str, scripts: Scripts) -> Response {
     let framed = Address {
+        key: key.to_owned(),
         modifier: Modifier::Page,
         ..address.clone()
     };
@@ -75,7 +76,7 @@ pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scr
                 title { (title) }
                 @if let Some(address) = address && scripts == Scripts::On {
                     // It tells the bar where the reader is, which then says what is near.
-                    script src=(replay::SHIM_PATH) data-time=(address.time) data-url=(address.url) {}
+                    script src=(replay::SHIM_PATH) data-key="" data-time=(address.time) data-url=(address.url) {}
                 }
                 style { "body{font:1rem/1.6 system-ui,sans-serif;margin:2rem;color:#1e2226;background:#fff}" }
             }

@@ -45,6 +45,8 @@ pub(crate) struct ReplayPlace {
     pub(crate) settings: ReplaySettings,
     /// The bound address.
     pub(crate) address: SocketAddr,
+    /// A word by which requests of this origin's documents are known. Made when the server starts.
+    pub(crate) key: String,
 }
 
 impl ReplayPlace {
@@ -64,6 +66,11 @@ impl ReplayPlace {
         let name = host.map_or("localhost", without_port);
         format!("http://{name}:{}", self.address.port())
     }
+}
+
+/// A key for the addresses of one server: 128 random bits.
+pub(crate) fn new_key() -> String {
+    format!("{:032x}", ambient::random::<u128>())
 }
 
 /// A host without its port; an IPv6 address keeps its brackets.

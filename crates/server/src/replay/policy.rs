@@ -38,9 +38,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     // Without this, browsers look up host names in links before a click.
     (HeaderName::from_static("x-dns-prefetch-control"), "off"),
-    // References that a script made relative to the root are found by the page that they come from ([`super::port`]). Nothing else
-    // gets to see it.
-    (header::REFERRER_POLICY, "unsafe-url"),
+    (header::REFERRER_POLICY, "no-referrer"),
     // A document has no origin, so what it loads here comes from elsewhere to the browser.
     (
         HeaderName::from_static("cross-origin-resource-policy"),
@@ -55,11 +53,12 @@ pub(super) fn is_plain(host: &str) -> bool {
     !host.is_empty() && host.bytes().all(plain)
 }
 
-/// Lets a document of this origin read what it fetches. It has no origin of its own (`null`), as documents that other sites put into a
-/// sandbox; what tells them apart is the page that they come from, which no script can set.
-pub(super) fn share(asked: &HeaderMap, host: &str, headers: &mut HeaderMap) {
+/// Lets a document of this origin read what it fetches, and use fonts and modules. It has no origin of its own (`null`), as documents
+/// that other sites put into a sandbox; what tells them apart is the key in the addresses that it asks for, which nobody can know who
+/// could not read such a document.
+pub(super) fn share(asked: &HeaderMap, is_keyed: bool, headers: &mut HeaderMap) {
     let is_null = asked.get(header::ORIGIN).is_some_and(|origin| origin == "null");
-    if is_null && is_from(asked, host) {
+    if is_null && is_keyed {
         headers.insert(
             header::ACCESS_CONTROL_ALLOW_ORIGIN,
             HeaderValue::from_static("null"),
@@ -69,50 +68,5 @@ pub(super) fn share(asked: &HeaderMap, host: &str, headers: &mut HeaderMap) {
             HeaderValue::from_static("*"),
         );
     }
-    headers.append(header::VARY, HeaderValue::from_static("origin, referer"));
-}
-
-/// Whether a request comes from a document of this origin.
-fn is_from(asked: &HeaderMap, host: &str) -> bool {
-    path_of_referer(asked, host).is_some()
-}
-
-/// Path and query of the document of this origin that a request comes from.
-pub(super) fn path_of_referer<'h>(asked: &'h HeaderMap, host: &str) -> Option<&'h str> {
-    let referer = asked.get(header::REFERER)?.to_str().ok()?;
-    let rest = referer
-        .strip_prefix("http://")
-        .or_else(|| referer.strip_prefix("https://"))?;
-    let path = rest.strip_prefix(host)?;
-    path.starts_with('/').then_some(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(origin: &str, referer: &str, shared: bool) {
-        let mut asked = HeaderMap::new();
-        asked.insert(header::ORIGIN, HeaderValue::from_str(origin).expect("a value"));
-        asked.insert(header::REFERER, HeaderValue::from_str(referer).expect("a value"));
-        let mut headers = HeaderMap::new();
-        share(&asked, "h:81", &mut headers);
-        assert_eq!(
-            headers.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN),
-            shared,
-            "{origin} {referer}"
-        );
-    }
-
-    #[test]
-    fn only_archived_documents_read_what_is_here() {
-        check("null", "http://h:81/replay/2014/http://a/", true);
-        check("null", "https://h:81/", true);
-        check("null", "http://evil.example/", false);
-        check("null", "http://h:81.evil.example/", false);
-        check("null", "http://h:8181/", false);
-        check("http://evil.example", "http://h:81/", false);
-        check("http://h:80", "http://h:80/", false);
-    }
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
 }

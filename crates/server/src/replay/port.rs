@@ -61,6 +61,9 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     let begun = ambient::now();
     let host = host_of(&asked);
     let scripts = state.replay_place().map_or(Scripts::Off, |place| place.scripts());
+    let key = state.replay_place().map_or("", |place| &place.key).to_owned();
+    let is_keyed =
+        Address::parse(path(request.uri())).is_ok_and(|address| !key.is_empty() && address.key == key);
     let is_preflight = request.method() == Method::OPTIONS;
     let mut response = match admit(&state, &mut request).await {
         Err(failure) => frame::missing(&failure, None, scripts),
@@ -72,7 +75,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         policy::confine(headers, &host, scripts);
     }
-    policy::share(&asked, &host, headers);
+    policy::share(&asked, is_keyed, headers);
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("private, no-cache"));
@@ -116,23 +119,19 @@ async fn captured(Shared(common): Shared<Arc<Common>>, request: Request) -> Resp
     let Some(state) = request.extensions().get::<Arc<State>>().cloned() else {
         return Failure::internal().into_response();
     };
-    let path = request
-        .uri()
-        .path_and_query()
-        .map_or("/", |path| path.as_str())
-        .to_owned();
-    if !path.starts_with(PREFIX) {
-        return lost(&request, &path, scripts);
-    }
-    let address = match Address::parse(&path) {
+    let address = match Address::parse(path(request.uri())) {
         Ok(address) => address,
-        Err(error) => return frame::missing(&Failure::bad_request(error.to_string()), None, scripts),
+        Err(error) if path(request.uri()).starts_with(PREFIX) => {
+            return frame::missing(&Failure::bad_request(error.to_string()), None, scripts);
+        }
+        Err(error) => return frame::missing(&Failure::not_found(error.to_string()), None, scripts),
     };
     if request.method() == Method::GET
         && frame::is_alone(request.headers(), &address)
         && address.modifier != Modifier::Raw
     {
-        return frame::alone(&address, scripts);
+        let key = common.replay_place().map_or("", |place| &place.key);
+        return frame::alone(&address, key, scripts);
     }
     match answered(&state, &address, request, scripts).await {
         Ok(response) => response,
@@ -169,6 +168,7 @@ async fn answered(
     }
     let asked = Asked {
         address,
+        key: state.replay_place().map_or("", |place| &place.key),
         headers: &parts.headers,
         peer,
         scripts,
@@ -190,35 +190,6 @@ async fn posted(
             find::nearest(&state.asker, &address.url, &address.time).await
         }
         found => found,
-    }
-}
-
-/// A reference that leads out of the archive: a script or a style made it relative to the root of its site. The page that it comes
-/// from says which site.
-fn lost(request: &Request, path: &str, scripts: Scripts) -> Response {
-    let host = host_of(request.headers());
-    let page = policy::path_of_referer(request.headers(), &host).and_then(|path| Address::parse(path).ok());
-    let target = page.and_then(|page| {
-        let url = url::Url::parse(&page.url).ok()?.join(path).ok()?;
-        let modifier = match page.modifier {
-            Modifier::None => Modifier::Page,
-            _ => Modifier::Image,
-        };
-        Some(Address {
-            url: url.into(),
-            modifier,
-            time: page.time,
-        })
-    });
-    match target {
-        Some(address) => found_at(&address.to_string()),
-        None => frame::missing(
-            &Failure::not_found(
-                "there is nothing at this address; captures are at /replay/<14 digits>/<URL>",
-            ),
-            None,
-            scripts,
-        ),
     }
 }
 

@@ -165,6 +165,15 @@ impl Browser {
             .to_owned()
     }
 
+    /// Goes on in the frame that `selector` finds, or back in the whole page with `None`.
+    pub(crate) fn enter_frame(&self, selector: Option<&str>) {
+        let id = match selector {
+            Some(selector) => json!({ ELEMENT: self.find(selector) }),
+            None => Value::Null,
+        };
+        self.run("frame", json!({ "id": id }));
+    }
+
     /// The value of `return ...` in the page.
     pub(crate) fn script(&self, script: &str) -> Value {
         self.run("execute/sync", json!({ "script": script, "args": [] }))

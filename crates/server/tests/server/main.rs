@@ -16,6 +16,7 @@ mod metrics;
 mod pages;
 mod port;
 mod real;
+mod replay;
 mod rights;
 mod sample;
 mod schema;

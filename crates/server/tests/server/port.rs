@@ -16,6 +16,8 @@ use crate::fake::{self, sample};
 /// A server on a free port, until dropped.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
+    /// The replay origin, if the settings ask for one.
+    pub(crate) replay: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<tokio::task::JoinHandle<()>>,
     runtime: Runtime,
@@ -43,13 +45,14 @@ impl Running {
         let server = runtime
             .block_on(Server::bind(served, settings))
             .expect("a free port");
-        let address = server.address();
+        let (address, replay) = (server.address(), server.replay_address());
         let (stop, stopped) = oneshot::channel();
         let ended = runtime.spawn(server.run(async {
             let _ = stopped.await;
         }));
         Running {
             address,
+            replay,
             stop: Some(stop),
             ended: Some(ended),
             runtime,
