@@ -208,7 +208,8 @@
 
   // Where scripts go.
   wrap(self, "open", (native) => function (url) {
-    if (url) location.assign(mapped(url, "mp_"));
+    const address = url ? mapped(url, "mp_") : "";
+    if (String(address).startsWith(origin + PREFIX)) location.assign(address);
     return null;
   });
   for (const name of ["pushState", "replaceState"]) {

@@ -83,6 +83,11 @@ impl WebServer {
         self.address
     }
 
+    /// The address of the replay origin, if there is one.
+    pub(crate) fn replay_address(&self) -> Option<SocketAddr> {
+        self.replay
+    }
+
     /// Starts what answers SQL now, and not with the first request for it.
     pub(crate) fn start_sql(&self) -> anyhow::Result<()> {
         let Some(sql) = &self.sql else { return Ok(()) };

@@ -133,8 +133,17 @@ fn most_used(crates: &[Crate]) -> Option<(&str, u64)> {
         .max_by_key(|(_, number)| *number)
 }
 
-/// The head of every response, up to its length.
-const HTTP_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n";
+/// The head of every response, up to its media type.
+const HTTP_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: ";
+
+/// A response as a server sends it.
+fn response(media: &str, content: &str) -> Vec<u8> {
+    format!(
+        "{HTTP_HEAD}{media}\r\nContent-Length: {}\r\n\r\n{content}",
+        content.len()
+    )
+    .into_bytes()
+}
 
 fn write(path: &Path, crates: &[Crate]) -> Result<(), Error> {
     let failed = |source| Error::Write {
@@ -152,9 +161,16 @@ fn write(path: &Path, crates: &[Crate]) -> Result<(), Error> {
         .write(&Draft::warcinfo(newest_ms, &about))
         .map_err(failed)?;
     for of in crates {
-        let html = page::html(of);
-        let block = format!("{HTTP_HEAD}Content-Length: {}\r\n\r\n{html}", html.len());
-        let draft = Draft::response(&page::url(of), of.fetched_ms, block.into_bytes());
+        let block = response("text/html; charset=utf-8", &page::html(of));
+        let draft = Draft::response(&page::url(of), of.fetched_ms, block);
+        writer.write(&draft).map_err(failed)?;
+    }
+    // What makes the pages look like themselves when they are shown as they were.
+    for (url, media, content) in [
+        (page::STYLE_URL, "text/css", page::STYLE),
+        (page::PICTURE_URL, "image/svg+xml", page::PICTURE),
+    ] {
+        let draft = Draft::response(url, newest_ms, response(media, content));
         writer.write(&draft).map_err(failed)?;
     }
     writer.finish().map_err(failed)?;

@@ -4,6 +4,23 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, html};
 
 use super::sources::Crate;
 
+/// Address of the style of all pages.
+pub(super) const STYLE_URL: &str = "https://crates.io/demo/page.css";
+
+/// Address of the picture on all pages.
+pub(super) const PICTURE_URL: &str = "https://crates.io/demo/crate.svg";
+
+/// The style of all pages.
+pub(super) const STYLE: &str = "body{font:16px/1.6 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#23303a;background:#fdfcf8}\n\
+    h1{color:#8a3b12;border-bottom:3px solid #e2c9a6;padding-bottom:.3rem}\n\
+    .crate{float:right;background:url(crate.svg) center/contain no-repeat}\n\
+    code,pre{background:#f3ece0;border-radius:4px;padding:.1rem .3rem}\n";
+
+/// The picture on all pages: a crate.
+pub(super) const PICTURE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\"><rect x=\"6\" y=\"14\" width=\"52\" height=\"40\" rx=\"3\" \
+    fill=\"#d9a566\" stroke=\"#8a3b12\" stroke-width=\"3\"/><path d=\"M6 27h52M6 41h52M18 14v40M46 14v40\" stroke=\"#8a3b12\" \
+    stroke-width=\"3\" fill=\"none\"/></svg>";
+
 /// Returns the address of the page of a crate.
 pub(super) fn url_of(name: &str) -> String {
     format!("https://crates.io/crates/{name}")
@@ -33,6 +50,7 @@ pub(super) fn html(of: &Crate) -> String {
         "<link rel=\"canonical\" href=\"{}\">\n",
         escape(&url(of))
     ));
+    page.push_str(&format!("<link rel=\"stylesheet\" href=\"{STYLE_URL}\">\n"));
     // Links in a README are relative to the source of the crate.
     page.push_str(&format!(
         "<base href=\"https://docs.rs/crate/{}/{}/source/\">\n",
@@ -40,7 +58,7 @@ pub(super) fn html(of: &Crate) -> String {
     ));
     page.push_str("</head>\n<body>\n");
     page.push_str(&format!(
-        "<h1>{} {}</h1>\n<p>{}</p>\n",
+        "<img class=\"crate\" src=\"{PICTURE_URL}\" alt=\"\" width=\"64\" height=\"64\">\n<h1>{} {}</h1>\n<p>{}</p>\n",
         escape(&of.name),
         escape(&of.version),
         escape(&summary)

@@ -385,7 +385,7 @@ try {{ document.getElementById("g").submit(); }} catch {{}}
 try {{ top.location = "{trap}/top"; }} catch {{}}
 try {{ window.open("about:blank"); }} catch {{}}
 Promise.all(asks.map(([name, url]) => fetch(url).then((answer) => answer.ok && could.push(name)).catch(() => 0)))
-  .then(() => {{ document.title = "could: " + could.join(" "); }});
+  .then(() => {{ document.title = "could:" + could.join(" "); }});
 </script></body></html>"#
     )
 }
@@ -446,7 +446,7 @@ fn an_archived_page_reaches_neither_the_live_web_nor_the_archive() {
                 .as_str()
                 .is_some_and(|title| title.starts_with("could:"))
         });
-        assert_eq!(browser.script("return document.title"), "could: ");
+        assert_eq!(browser.script("return document.title"), "could:");
         assert_eq!(browser.script("return self.origin"), "null");
         std::thread::sleep(Duration::from_millis(500));
         browser.enter_frame(None);

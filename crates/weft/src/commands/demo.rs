@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use archive::question::{LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
 use making::demo::{self, Web};
-use server::ServerSettings;
+use server::{ReplaySettings, ServerSettings};
 
 use listen::ListenAddress;
 
@@ -139,6 +139,12 @@ fn request(input: &Path) -> LoadRequest {
 fn addresses(listen: Option<SocketAddr>) -> Vec<ServerSettings> {
     let settings = |listen| ServerSettings {
         listen,
+        replay: Some(ReplaySettings {
+            listen: SocketAddr::new(listen.ip(), 0),
+            any_port: true,
+            url: None,
+            scripts: true,
+        }),
         ..ServerSettings::default()
     };
     match listen {
@@ -158,7 +164,7 @@ fn show(
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
     if args.exit {
-        let failed = check::check(web, server.address(), &context.archive, &mut context.out)?;
+        let failed = check::check(web, server, &context.archive, &mut context.out)?;
         return Ok(if failed == 0 {
             Outcome::Done
         } else {
@@ -182,6 +188,11 @@ fn invite(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Resul
     let out = &mut context.out;
     let address = out.style.bold(&out.style.address(&url));
     writeln!(out, "\nOpen {address} in a browser, or in another terminal:\n")?;
+    writeln!(
+        out,
+        "  {url}replay/{}   (a page as it was, with its images and styles)\n",
+        web.url
+    )?;
     writeln!(out, "  export WEFT_ARCHIVE={archive}")?;
     writeln!(out, "  {weft} search {query}")?;
     writeln!(out, "  {weft} inlinks {page}")?;

@@ -12,17 +12,21 @@ use serde_json::Value;
 
 use crate::stderr::progress_line;
 use crate::stdout::Out;
+use crate::web_server::WebServer;
 
 /// Time limit of a question: no question of the demo takes this long.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Asks the running demo. Returns the number of failed checks, each of which is printed on standard error.
-pub(crate) fn check(web: &Web, address: SocketAddr, archive: &Path, out: &mut Out) -> anyhow::Result<u64> {
-    let http = Http { address };
+pub(crate) fn check(web: &Web, server: &WebServer, archive: &Path, out: &mut Out) -> anyhow::Result<u64> {
+    let http = Http {
+        address: server.address(),
+    };
+    let replay = server.replay_address().map(|address| Http { address });
     let socket = Socket { archive };
     let url = encoded(&web.url);
     let query = encoded(&web.query);
-    let checks: [(&str, anyhow::Result<()>); 9] = [
+    let checks: [(&str, anyhow::Result<()>); 10] = [
         ("home page over HTTP", http.page("/")),
         (
             "search over HTTP",
@@ -38,6 +42,12 @@ pub(crate) fn check(web: &Web, address: SocketAddr, archive: &Path, out: &mut Ou
             "captures over HTTP",
             http.get(&format!("/cdx?url={url}"))
                 .and_then(|body| captured(&body, web)),
+        ),
+        (
+            "a page as it was, with its images and styles",
+            replay
+                .context("there is no replay origin")
+                .and_then(|replay| as_it_was(&http, &replay, web)),
         ),
         (
             "search",
@@ -73,6 +83,34 @@ pub(crate) fn check(web: &Web, address: SocketAddr, archive: &Path, out: &mut Ou
         }
     }
     Ok(failed)
+}
+
+/// A page is shown by its own style and with its picture; a made-up web has neither.
+fn as_it_was(http: &Http, replay: &Http, web: &Web) -> anyhow::Result<()> {
+    let framed = http.get(&format!("/replay/{}", web.url))?;
+    let (_, rest) = framed.split_once("<iframe").context("the bar has no frame")?;
+    let src = rest
+        .split("src=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let src = src.context("the frame has no address")?;
+    let path = src
+        .find("/replay/")
+        .map(|begin| &src[begin..])
+        .context("the frame shows no capture")?;
+    let page = replay.get(path)?;
+    for begin in ["<link rel=\"stylesheet\" href=\"", "<img class=\"crate\" src=\""] {
+        if let Some((_, rest)) = page.split_once(begin) {
+            let part = rest.split('"').next().unwrap_or_default();
+            ensure!(!replay.get(part)?.is_empty(), "{part} is empty");
+        } else {
+            ensure!(
+                !web.url.starts_with("https://crates.io/"),
+                "the page has no {begin:?}"
+            );
+        }
+    }
+    Ok(())
 }
 
 fn finds(answer: &Value, web: &Web) -> anyhow::Result<()> {
