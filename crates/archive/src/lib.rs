@@ -47,6 +47,7 @@ mod seen_counts;
 mod sights;
 pub mod snippet_html;
 mod socket;
+mod subset;
 
 pub use archive::{Archive, OpenSettings};
 pub use crash::CRASH_POINTS;
@@ -63,6 +64,7 @@ pub use one_input::{Counts, OneInput, Part, Parts};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
 pub use redact::{LeaveOut, NotTheRest, Redaction, RedactionCounts, WriteError};
 
+pub use subset::{IndexForm, Subset};
 pub use weave::{TakedownRules, refusal};
 
 /// Version of this program. The owner and the processes that ask it must have the same one.

@@ -197,3 +197,184 @@ fn a_package_is_not_kept_in_parts() {
     );
     assert_ne!(run.code, Some(0));
 }
+
+/// The captures of an archive, without where their records lie.
+fn captures(place: &Place, archive: &str) -> Vec<String> {
+    let all = place.good(&[
+        "export",
+        "--cdxj",
+        &format!("{archive}.cdxj"),
+        "--archive",
+        archive,
+    ]);
+    assert!(all.contains("written to"), "{all}");
+    let index = std::fs::read_to_string(place.path(&format!("{archive}.cdxj"))).expect("an index");
+    let mut lines: Vec<String> = index
+        .lines()
+        .map(|line| {
+            let (place, object) = line.split_at(line.find('{').expect("an object"));
+            let mut object: serde_json::Value = serde_json::from_str(object).expect("JSON");
+            for field in ["offset", "length", "filename"] {
+                object
+                    .as_object_mut()
+                    .expect("an object")
+                    .remove(field)
+                    .expect(field);
+            }
+            format!("{place}{object}")
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+/// A crawl with revisits, and a small one; `None` where the test data is missing.
+fn crawls(place: &Place) -> bool {
+    let Some(shared) = apart::shared_data() else {
+        return false;
+    };
+    let bytes = std::fs::read(shared.join("crawls/iana.warc.gz")).expect("a crawl");
+    place.write_old("iana.warc.gz", &bytes);
+    place.write_old("web.warc", &fixture::small_web());
+    place.good(&[
+        "load",
+        "iana.warc.gz",
+        "--collection",
+        "iana",
+        "--archive",
+        "from",
+    ]);
+    place.good(&["load", "web.warc", "--archive", "from"]);
+    true
+}
+
+#[test]
+fn what_is_exported_can_be_loaded_again() {
+    let place = Place::new();
+    if !crawls(&place) {
+        return;
+    }
+    for (form, file, archive) in [
+        ("--wacz", "all.wacz", "of-wacz"),
+        ("--warc", "all.warc.gz", "of-warc"),
+    ] {
+        place.good(&["export", form, file, "--archive", "from"]);
+        place.good(&["load", file, "--archive", archive]);
+        assert_eq!(captures(&place, archive), captures(&place, "from"), "{form}");
+        let verified = place.good(&["verify", "--archive", archive]);
+        assert!(verified.contains("every view follows from"), "{verified}");
+        let again = place.run(&["export", form, file, "--archive", "from"]);
+        assert_eq!(again.code, Some(2), "{}", again.stderr);
+        assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+        std::fs::remove_file(place.path("from.cdxj")).expect("the index is there");
+    }
+}
+
+#[test]
+fn a_part_is_exported() {
+    let place = Place::new();
+    if !crawls(&place) {
+        return;
+    }
+    for (arguments, file) in [
+        (["--collection", "iana"], "collection"),
+        (["--url-prefix", "http://www.iana.org/"], "prefix"),
+    ] {
+        let wacz = format!("{file}.wacz");
+        let export = ["export", "--wacz", &wacz, "--archive", "from"];
+        place.good(&[&export[..], &arguments[..]].concat());
+        place.good(&["load", &wacz, "--archive", file]);
+        let whole = captures(&place, "from");
+        let expected: Vec<&String> = whole
+            .iter()
+            .filter(|line| {
+                file == "prefix" && line.starts_with("org,iana)/")
+                    || file == "collection" && !line.contains("library.example")
+            })
+            .filter(|line| file == "prefix" || !line.contains(".example"))
+            .collect();
+        assert!(expected.len() > 50, "{}", expected.len());
+        assert_eq!(
+            captures(&place, file).iter().collect::<Vec<_>>(),
+            expected,
+            "{file}"
+        );
+        std::fs::remove_file(place.path("from.cdxj")).expect("the index is there");
+    }
+}
+
+#[test]
+fn what_was_taken_down_does_not_leave() {
+    let place = local();
+    let page = "http://www.library.example/";
+    place.good(&["forget", "--url", page, "--reason", "test", "--archive", "local"]);
+    place.good(&["export", "--wacz", "x.wacz", "--archive", "local"]);
+    place.good(&["load", "x.wacz", "--archive", "fresh"]);
+    let left = captures(&place, "fresh");
+    assert!(
+        !left.is_empty() && !left.iter().any(|line| line.contains(&format!("\"{page}\""))),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn indexes_have_the_forms_of_other_tools() {
+    let place = local();
+    let read = |name: &str| std::fs::read(place.path(name)).expect("a file");
+    for form in ["cdxj", "cdx9", "cdx11", "zipnum"] {
+        place.good(&["export", &format!("--{form}"), form, "--archive", "local"]);
+    }
+    let (cdxj, cdx11) = (read("cdxj"), String::from_utf8(read("cdx11")).expect("text"));
+    let lines = cdxj.iter().filter(|byte| **byte == b'\n').count();
+    let cdx9 = String::from_utf8(read("cdx9")).expect("text");
+    for (text, columns) in [(&cdx9, 9), (&cdx11, 11)] {
+        assert!(text.starts_with(" CDX N b a m s k r "), "{text}");
+        assert_eq!(text.lines().count(), lines + 1);
+        assert!(
+            text.lines()
+                .skip(1)
+                .all(|line| line.split(' ').count() == columns),
+            "{text}"
+        );
+    }
+    let mut unpacked = Vec::new();
+    let members = read("zipnum/cdx-00000.gz");
+    std::io::Read::read_to_end(
+        &mut flate2::read::MultiGzDecoder::new(&members[..]),
+        &mut unpacked,
+    )
+    .expect("gzip");
+    assert_eq!(unpacked, cdxj);
+    let second = String::from_utf8(read("zipnum/cluster.idx")).expect("text");
+    let columns: Vec<&str> = second.trim_end().split('\t').collect();
+    assert_eq!(
+        columns[1..],
+        ["cdx-00000.gz", "0", &members.len().to_string(), "1"]
+    );
+    assert_eq!(read("zipnum/cluster.loc"), b"cdx-00000.gz\tcdx-00000.gz\n");
+}
+
+#[test]
+fn other_tools_read_what_is_exported() {
+    let Some(python) = apart::python(&["wacz.main", "pywb"]) else {
+        println!("skipped: there is no python3 with wacz and pywb (make need-field)");
+        return;
+    };
+    let place = local();
+    place.good(&["export", "--wacz", "x.wacz", "--archive", "local"]);
+    place.good(&["export", "--zipnum", "zipnum", "--archive", "local"]);
+    let page = "http://www.library.example/";
+    let output = apart::command(&python, &place.path("home"))
+        .arg(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/packages.py"))
+        .args([place.path("x.wacz"), place.path("zipnum/cluster.idx")])
+        .args([page, "example,library)/"])
+        .output()
+        .expect("python runs");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let failed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}{failed}");
+    let found = told
+        .lines()
+        .filter(|line| line.starts_with("example,library)/ ") && line.contains(page));
+    assert!(found.count() > 0, "{told}{failed}");
+}
