@@ -201,4 +201,5 @@ need-python:
 need-field: need-venv
 	$(call pip-install,CDX clients,cdx_toolkit$(COMMA) waybackpy$(COMMA) wayback,cdx_toolkit waybackpy wayback)
 	$(call pip-install,pywb,pywb.apps.cli,pywb)
+	$(call pip-install,py-wacz,wacz.main,wacz)
 COMMA = ,

@@ -283,20 +283,22 @@ struct Exporter<'a> {
 fn begin(format: ExportFormat, query: &str, out: &mut dyn Write) -> io::Result<()> {
     match format {
         ExportFormat::Csv => table::csv_head(out),
-        ExportFormat::Warc => {
-            let mut writer = Writer::new(out, Compression::Gzip { level: GZIP_LEVEL })?;
-            let description = format!("records of the results of a search for {query}");
-            let fields = [
-                ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),
-                ("format", "WARC File Format 1.1"),
-                ("description", &description),
-            ];
-            let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
-            writer.write(&Draft::warcinfo(now_ms, &fields))?;
-            writer.finish().map(drop)
-        }
+        ExportFormat::Warc => begin_warc(&format!("records of the results of a search for {query}"), out),
         ExportFormat::Jsonl | ExportFormat::Parquet | ExportFormat::Cdxj => Ok(()),
     }
+}
+
+/// The record at the beginning of a gzipped WARC file.
+pub(crate) fn begin_warc(description: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = Writer::new(out, Compression::Gzip { level: GZIP_LEVEL })?;
+    let fields = [
+        ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),
+        ("format", "WARC File Format 1.1"),
+        ("description", description),
+    ];
+    let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+    writer.write(&Draft::warcinfo(now_ms, &fields))?;
+    writer.finish().map(drop)
 }
 
 impl Exporter<'_> {
@@ -319,7 +321,7 @@ impl Exporter<'_> {
                         self.out.write_all(line.as_bytes()).map_err(ExportError::Output)?;
                         Ok(())
                     }
-                    Ok(record) => self.copy(&record)?,
+                    Ok(record) => copy_record(self.sources, &record, self.out)?,
                     Err(error) => Err(error.to_string()),
                 };
                 if let Err(why) = put {
@@ -350,35 +352,39 @@ impl Exporter<'_> {
             false => Err(AskError::not_found("its capture is not there any more")),
         }
     }
+}
 
-    /// Copies a record; `Err` says why that cannot be.
-    fn copy(&mut self, record: &RecordBody) -> Result<Result<(), String>, ExportError> {
-        let mut raw = match raw_record(self.sources, record, &Interrupt::new()) {
-            Ok(raw) => raw,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        let extension = raw.extension();
-        let is_member = match extension.as_str() {
-            "warc.gz" => true,
-            "warc" => false,
-            other => {
-                return Ok(Err(format!(
-                    "it is kept as {other}, and not copied into a WARC file"
-                )));
-            }
-        };
-        // Read whole before any of it is written, so that what breaks off leaves nothing of itself.
-        let mut spool = SpooledTempFile::new(SPOOL_MEMORY_BYTES);
-        if let Err(error) = io::copy(&mut raw, &mut spool).and_then(|_| spool.rewind()) {
-            return Ok(Err(error.to_string()));
+/// Copies a record into a gzipped WARC file; `Err` says why that cannot be.
+pub(crate) fn copy_record(
+    sources: &Sources,
+    record: &RecordBody,
+    out: &mut dyn Write,
+) -> Result<Result<(), String>, ExportError> {
+    let mut raw = match raw_record(sources, record, &Interrupt::new()) {
+        Ok(raw) => raw,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let extension = raw.extension();
+    let is_member = match extension.as_str() {
+        "warc.gz" => true,
+        "warc" => false,
+        other => {
+            return Ok(Err(format!(
+                "it is kept as {other}, and not copied into a WARC file"
+            )));
         }
-        let copied = match is_member {
-            true => io::copy(&mut spool, &mut self.out).map(drop),
-            false => {
-                let mut member = GzEncoder::new(&mut *self.out, Level::new(GZIP_LEVEL));
-                io::copy(&mut spool, &mut member).and_then(|_| member.finish().map(drop))
-            }
-        };
-        copied.map(Ok).map_err(ExportError::Output)
+    };
+    // Read whole before any of it is written, so that what breaks off leaves nothing of itself.
+    let mut spool = SpooledTempFile::new(SPOOL_MEMORY_BYTES);
+    if let Err(error) = io::copy(&mut raw, &mut spool).and_then(|_| spool.rewind()) {
+        return Ok(Err(error.to_string()));
     }
+    let copied = match is_member {
+        true => io::copy(&mut spool, out).map(drop),
+        false => {
+            let mut member = GzEncoder::new(out, Level::new(GZIP_LEVEL));
+            io::copy(&mut spool, &mut member).and_then(|_| member.finish().map(drop))
+        }
+    };
+    copied.map(Ok).map_err(ExportError::Output)
 }

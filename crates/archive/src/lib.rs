@@ -47,6 +47,7 @@ mod seen_counts;
 mod sights;
 pub mod snippet_html;
 mod socket;
+mod subset;
 
 pub use archive::{Archive, OpenSettings};
 pub use crash::CRASH_POINTS;
@@ -55,12 +56,15 @@ pub use error::{AskError, ErrorCode, OpenError};
 pub use export::{AskBy, Export, ExportError, ExportFormat, Exported, LeftOut};
 pub use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText};
 pub use from_facts::{FactInput, FactLine, FromFacts, QuarantinedSpan};
-pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address, path_of, path_text};
+pub use inputs::{
+    FoundInput, InputSource, Sources, Stat, found_inputs, is_address, is_local_member, path_of, path_text,
+};
 pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use one_input::{Counts, OneInput, Part, Parts};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
 pub use redact::{LeaveOut, NotTheRest, Redaction, RedactionCounts, WriteError};
 
+pub use subset::{IndexForm, Subset};
 pub use weave::{TakedownRules, refusal};
 
 /// Version of this program. The owner and the processes that ask it must have the same one.

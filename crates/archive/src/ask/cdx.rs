@@ -29,7 +29,10 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     let until = cursor::decode::<Place>(question.until.as_deref())?;
     let last = after.as_ref().map(|place| place.collapsed.clone());
     let mut collapsing = Collapsing::new(&question.collapse, last.unwrap_or_default());
-    let ranges = ranges(&question.url, question.match_type)?;
+    let ranges = match question.everything {
+        true => vec![KeyRange::All],
+        false => ranges(&question.url, question.match_type)?,
+    };
     let seen = basis.seen();
     let mut walk = Walk::new(&seen, ranges, &question.order, after)?;
     let mut rows = Vec::new();

@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 
 use super::discovery::Discovery;
 use super::found::{Found, Place};
+use super::package::is_package_name;
 use super::path::address_text;
 use super::skipped::{FOLDER_MARK, NOT_AN_ARCHIVE, PATH_LIST};
 use super::source::{FromStart, Stat, split};
@@ -52,12 +53,18 @@ impl Discovery<'_> {
     }
 
     fn object(&mut self, address: &str, stat: Stat) {
-        if self.seen.insert(address.into()) {
+        if !self.seen.insert(address.into()) {
+            return;
+        }
+        if is_package_name(last_part(address).as_bytes()) {
+            self.package(&address_text(address), address);
+        } else {
             self.found.push(Found {
                 name: address_text(address),
                 size: stat.size,
                 place: Place::Address(address.to_owned(), stat),
                 problem: None,
+                declared: None,
             });
         }
     }
@@ -69,6 +76,7 @@ impl Discovery<'_> {
                 size: 0,
                 place: Place::Address(address.to_owned(), Stat::default()),
                 problem: Some(problem),
+                declared: None,
             });
         }
     }
@@ -102,7 +110,7 @@ impl Discovery<'_> {
     /// Takes an object in a folder if it holds records.
     fn member(&mut self, address: &str, stat: Stat) {
         let name = last_part(address);
-        if warc::is_record_file_name(name.as_bytes()) {
+        if warc::is_record_file_name(name.as_bytes()) || is_package_name(name.as_bytes()) {
             self.object(address, stat);
         } else if address.ends_with('/') {
             self.skip(address_text(address), FOLDER_MARK);

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::found::{Found, Place};
+use super::package::{is_member, is_package_name};
 use super::path::{address_of, path_of, path_text};
 use super::skipped::{PATH_LIST, Skipped};
 use super::source::{Sources, is_address};
@@ -61,6 +62,7 @@ impl Discovery<'_> {
         if is_address(path) {
             return match address_of(path) {
                 Some(address) if marked.is_some() => self.address_list(&address),
+                Some(address) if is_member(&address) => self.member_address(&input.name, &address),
                 Some(address) => self.address(&address),
                 None => self.no_object(path, "an address is UTF-8".to_owned()),
             };
@@ -111,11 +113,15 @@ impl Discovery<'_> {
             Err(error) if error.kind() == ErrorKind::NotFound => (0, Some("no such file".to_owned())),
             Err(error) => (0, Some(format!("cannot be read: {error}"))),
         };
+        if problem.is_none() && is_package_name(path.as_os_str().as_bytes()) {
+            return self.package(&name, &path_text(path));
+        }
         self.found.push(Found {
             name,
             place: Place::File(path.to_owned()),
             size,
             problem,
+            declared: None,
         });
     }
 
@@ -125,6 +131,7 @@ impl Discovery<'_> {
             place: Place::File(path.to_owned()),
             size: 0,
             problem: Some(problem),
+            declared: None,
         });
     }
 

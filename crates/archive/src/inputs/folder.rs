@@ -11,6 +11,7 @@ use std::path::Path;
 
 use super::discovery::Discovery;
 use super::file::{irregular, open_file};
+use super::package::is_package_name;
 use super::skipped::{LINK_TO_FOLDER, LINK_TO_NOTHING, NOT_AN_ARCHIVE, PATH_LIST};
 use super::{list, path_text};
 
@@ -40,7 +41,8 @@ impl Discovery<'_> {
         }
         // Check the name before opening the file: a file with such a name is reported even if it cannot be
         // opened.
-        if warc::is_record_file_name(path.file_name().unwrap_or_default().as_bytes()) {
+        let file_name = path.file_name().unwrap_or_default().as_bytes();
+        if warc::is_record_file_name(file_name) || is_package_name(file_name) {
             return self.file(path_text(name), path);
         }
         match target {

@@ -20,6 +20,8 @@ pub(crate) struct Found {
     pub(crate) size: u64,
     /// Why it cannot be read.
     pub(crate) problem: Option<String>,
+    /// Digest of the content that the package declares which it is in (`sha256:<hex>`), if it is in one.
+    pub(crate) declared: Option<String>,
 }
 
 /// Where an input is.

@@ -8,6 +8,7 @@ use facts::Place;
 use warc::Input;
 
 use super::file::open_file;
+use super::package::Packages;
 use super::path::{address_of, path_of};
 
 /// Inputs that are not files of this machine, named by addresses (`scheme://...`).
@@ -53,12 +54,18 @@ pub struct Stat {
 
 /// All places that inputs are read from: the files of this machine, and a source if one is given.
 #[derive(Clone, Default)]
-pub struct Sources(Option<Arc<dyn InputSource>>);
+pub struct Sources {
+    beyond: Option<Arc<dyn InputSource>>,
+    packages: Packages,
+}
 
 impl Sources {
     /// Files of this machine, and the objects that `source` reaches.
     pub fn with(source: Arc<dyn InputSource>) -> Sources {
-        Sources(Some(source))
+        Sources {
+            packages: Packages::with(source.clone()),
+            beyond: Some(source),
+        }
     }
 
     /// Opens the input at a location: the text of an absolute path or an address (see [`path_text`](crate::path_text)).
@@ -76,8 +83,9 @@ impl Sources {
 
     /// Drops what a cache keeps of the input at a location.
     pub(crate) fn drop_cached(&self, location: &str) {
-        if let (Some(source), true) = (&self.0, is_address(location))
+        if is_address(location)
             && let Some(address) = address_of(location)
+            && let Ok(source) = self.of(&address)
         {
             source.drop_cached(&address);
         }
@@ -115,7 +123,7 @@ impl Sources {
     /// # Errors
     /// The error of the source.
     pub(crate) fn tables(&self, address: &str) -> io::Result<Arc<dyn Place>> {
-        match &self.0 {
+        match &self.beyond {
             Some(source) if source.serves(address) => source.tables(address),
             _ => Err(io::Error::new(
                 ErrorKind::Unsupported,
@@ -124,9 +132,17 @@ impl Sources {
         }
     }
 
+    /// Members of packages.
+    pub(super) fn packages(&self) -> &Packages {
+        &self.packages
+    }
+
     /// The source that serves an address.
     pub(crate) fn of(&self, address: &str) -> io::Result<&dyn InputSource> {
-        match &self.0 {
+        if self.packages.serves(address) {
+            return Ok(&self.packages);
+        }
+        match &self.beyond {
             Some(source) if source.serves(address) => Ok(&**source),
             _ => Err(io::Error::new(
                 ErrorKind::Unsupported,
@@ -138,7 +154,7 @@ impl Sources {
 
 impl fmt::Debug for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() {
+        f.write_str(if self.beyond.is_some() {
             "Sources(files and addresses)"
         } else {
             "Sources(files)"

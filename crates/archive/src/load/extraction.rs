@@ -36,6 +36,13 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
             _ => {}
         }
     }
+    if let Some(defect) = chunk.undeclared {
+        let end = Span {
+            offset: chunk.bytes_done,
+            length: 0,
+        };
+        result.progress.quarantined.push(quarantine(end, defect));
+    }
     context.recycled.give(records, chunk.bytes);
     if let Some(rate) = &context.rate {
         let pages = result

@@ -26,6 +26,9 @@ use super::while_reading::WhileReading;
 use super::{digest, quiet};
 use crate::inputs::{self, FileVersion, Found, FromStart, Place};
 
+/// The content is not what the package declares that it is in.
+const PACKAGE_DIGEST: &str = "package-digest";
+
 /// Most entries in a chunk.
 const ENTRIES_MAX: usize = 64;
 
@@ -283,11 +286,24 @@ impl<'a> Reading<'a> {
         if self.chunk.taken_back.is_none() {
             self.chunk.digested = self.digested();
         }
+        self.chunk.undeclared = undeclared(&self.registered);
         if self.chunk.state == InputState::Done {
             self.chunk.cut = self.cut;
         }
         out.send(self.chunk)
     }
+}
+
+/// How the content differs from what the package declares that it is in. It is used all the same.
+fn undeclared(registered: &Registered) -> Option<Defect> {
+    let (declared, found) = (registered.found.declared.as_ref()?, &registered.entry.digest);
+    let is_other = declared.starts_with("sha256:") && !declared.eq_ignore_ascii_case(found);
+    is_other.then(|| Defect {
+        reason: PACKAGE_DIGEST,
+        detail: format!(
+            "found {found}, expected {declared} as datapackage.json declares; copy the package again"
+        ),
+    })
 }
 
 /// How an entry at the end of a file is cut off, as the reader describes it.

@@ -13,6 +13,8 @@ pub struct CdxQuestion {
     /// The URL or pattern, without its star (see [`crate::cdx::url_and_match`]). With `match_type` `exact` a
     /// URL key works too.
     pub url: String,
+    /// Ask for captures of all URLs; `url` and `match_type` do not count.
+    pub everything: bool,
     /// Which URLs belong to `url`.
     #[serde(with = "as_text")]
     pub match_type: MatchType,

@@ -39,6 +39,7 @@ Examples:
   weft load s3://bucket/crawls/             a folder of an S3 store, or one of its objects
   weft load 's3://bucket/crawls/*.wat.gz'   patterns work there, too
   weft load https://example.org/x.warc.gz   a file of a web server, read by ranges
+  weft load crawl.wacz                      the files of records in a package (WACZ)
   weft load --keep crawls/ --volume /disks/a --volume /disks/b
                                             into the store first, then from there
   weft load big.warc.gz --json | tail -1    the result as JSON

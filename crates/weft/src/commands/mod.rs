@@ -12,6 +12,7 @@ mod demo;
 mod diff;
 mod domain;
 mod dump;
+mod export;
 pub(crate) mod files;
 mod forget;
 mod inspect;
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Cdx(cdx::Args),
     /// Full-text search
     Search(search::Args),
+    /// Captures for other tools: WACZ, WARC, CDXJ, CDX, ZipNum
+    Export(export::Args),
     /// The archived record of a URL
     Record(record::Args),
     /// Who may see what: rules for groups of people
@@ -108,6 +111,7 @@ impl Command {
             | Command::Top(_)
             | Command::Cdx(_)
             | Command::Search(_)
+            | Command::Export(_)
             | Command::Record(_) => true,
             Command::Rights(args) => args.asks_as(),
             _ => false,
@@ -118,7 +122,7 @@ impl Command {
 /// Runs a command.
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.groups.is_some() && !command.asks_as() {
-        let what = "--as is for commands that ask an archive: status, dump, page, inlinks, outlinks, domain, top, cdx, search, \
+        let what = "--as is for commands that ask an archive: status, dump, page, inlinks, outlinks, domain, top, cdx, search, export, \
                     record, rights test; all others are the owner's, and statements in SQL see everything";
         return Err(WrongUse(what.to_owned()).into());
     }
@@ -136,6 +140,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Domain(args) => domain::run(args, context),
         Command::Top(args) => top::run(args, context),
         Command::Cdx(args) => cdx::run(args, context),
+        Command::Export(args) => export::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Record(args) => record::run(args, context),
         Command::Rights(args) => rights::run(*args, context),

@@ -1,7 +1,7 @@
 //! `weft search`: full-text search.
 
 mod concordance;
-mod export;
+pub(super) mod export;
 mod suggest;
 mod trends;
 mod watch;

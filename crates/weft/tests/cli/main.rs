@@ -21,6 +21,7 @@ mod install;
 mod load;
 #[cfg(target_os = "linux")]
 mod new_files;
+mod packages;
 mod policies;
 mod real;
 mod rebuild;

@@ -13,7 +13,7 @@ use std::path::{Component, Path};
 
 use anyhow::{Context as _, bail};
 use archive::question::LoadInput;
-use archive::{FoundInput, found_inputs, is_address, path_of};
+use archive::{FoundInput, found_inputs, is_address, is_local_member, path_of};
 use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
@@ -92,6 +92,14 @@ fn look_at_all(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow:
     for input in found {
         let problem = match &input.problem {
             Some(problem) => Some(NotFound(format!("{}: {problem}", input.name)).into()),
+            None if is_local_member(&input.location) => {
+                let name = &input.name;
+                let what = format!(
+                    "{name} is in a package, which is kept whole: put that into the store with weft store put, then \
+                     load its store:// address"
+                );
+                Some(WrongUse(what).into())
+            }
             None if is_address(&input.location) => None,
             None => problem_of(input, bucket, &mut named).err(),
         };

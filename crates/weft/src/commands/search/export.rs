@@ -81,17 +81,17 @@ pub(super) fn run(
         }
     };
     bar.finish_and_clear();
-    report(&exported, args.output.as_deref(), context)
+    report(&exported, args.output.as_deref(), ["result", "results"], context)
 }
 
-fn beside(path: &Path) -> PathBuf {
+pub(in crate::commands) fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     path.with_file_name(name)
 }
 
 /// On standard error, which is a terminal's if there is anybody to look at it.
-fn bar(to_file: bool) -> ProgressBar {
+pub(in crate::commands) fn bar(to_file: bool) -> ProgressBar {
     if !to_file && std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
@@ -104,22 +104,37 @@ fn bar(to_file: bool) -> ProgressBar {
 }
 
 /// Says on standard error what could not be written, so that the output is that of the results alone.
-fn report(exported: &Exported, path: Option<&Path>, context: &mut Context) -> anyhow::Result<Outcome> {
+pub(in crate::commands) fn report(
+    exported: &Exported,
+    path: Option<&Path>,
+    [one, many]: [&str; 2],
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
     if let Some(path) = path {
         if context.json {
             context.out.json(exported)?;
         } else {
-            let written = counted(exported.results, "result", "results");
+            let written = counted(exported.results, one, many);
             writeln!(context.out, "{written} written to {}", path.display())?;
         }
     }
     if exported.left_out.is_empty() {
         return Ok(Outcome::Done);
     }
-    let left_out = counted(exported.left_out.len() as u64, "result was", "results were");
-    eprintln!("{left_out} left out:");
-    for one in exported.left_out.iter().take(NAMED_MAX) {
-        eprintln!("  {} of {}: {}", clean(&one.url), one.fetch_time, clean(&one.why));
+    let was = if exported.left_out.len() == 1 {
+        "was"
+    } else {
+        "were"
+    };
+    let left_out = counted(exported.left_out.len() as u64, one, many);
+    eprintln!("{left_out} {was} left out:");
+    for left_out in exported.left_out.iter().take(NAMED_MAX) {
+        eprintln!(
+            "  {} of {}: {}",
+            clean(&left_out.url),
+            left_out.fetch_time,
+            clean(&left_out.why)
+        );
     }
     let more = exported.left_out.len().saturating_sub(NAMED_MAX);
     if more > 0 {

@@ -1,0 +1,111 @@
+//! Expands a package to its members.
+//!
+//! Every member with the name of an archive file is an input, and so are those of packages within. What a package
+//! lists and does not have, and a description that is missing or wrong, are entries with a problem: they fail visibly,
+//! and the rest is loaded.
+
+use std::collections::HashSet;
+
+use super::super::discovery::Discovery;
+use super::super::found::{Found, Place};
+use super::super::skipped::NOT_AN_ARCHIVE;
+use super::super::source::Stat;
+use super::address::{is_package_name, name_of_member, of_member};
+use super::manifest::Manifest;
+use super::zip_file::ZipFile;
+
+impl Discovery<'_> {
+    /// Takes what is in a package: the text of an absolute path, an address, or the address of a member.
+    pub(crate) fn package(&mut self, name: &str, package: &str) {
+        let (mut zip, validator) = match self.sources.packages().package(package) {
+            Ok(opened) => opened,
+            Err(error) => {
+                let place = match super::super::is_address(package) {
+                    true => Place::Address(package.to_owned(), Stat::default()),
+                    false => Place::File(super::super::path_of(package)),
+                };
+                return self.found.push(Found {
+                    name: name.to_owned(),
+                    place,
+                    size: 0,
+                    problem: Some(format!("cannot be read as a package: {error}")),
+                    declared: None,
+                });
+            }
+        };
+        let manifest = Manifest::of(&mut zip);
+        for (file, why) in &manifest.problems {
+            self.not_in_package(name, package, file, why.clone());
+        }
+        let names = zip.names();
+        let there: HashSet<&String> = names.iter().collect();
+        for listed in manifest.digests.keys().filter(|listed| !there.contains(listed)) {
+            let why = "datapackage.json lists it, and the package has no such member".to_owned();
+            self.not_in_package(name, package, listed, why);
+        }
+        let file_name = |member: &str| member.rsplit('/').next().unwrap_or_default().to_owned();
+        for member in &names {
+            if warc::is_record_file_name(file_name(member).as_bytes()) {
+                self.package_member(name, package, member, &mut zip, (&validator, &manifest));
+            } else if is_package_name(member.as_bytes()) {
+                self.package(&name_of_member(name, member), &of_member(package, member));
+            } else if member.starts_with("archive/") {
+                self.skip(name_of_member(name, member), NOT_AN_ARCHIVE);
+            }
+        }
+    }
+
+    fn package_member(
+        &mut self,
+        name: &str,
+        package: &str,
+        member: &str,
+        zip: &mut ZipFile,
+        (validator, manifest): (&Option<String>, &Manifest),
+    ) {
+        let found = match zip.member(member) {
+            Ok(Some(found)) => found,
+            Ok(None) => return,
+            Err(error) => {
+                return self.not_in_package(name, package, member, format!("cannot be read: {error}"));
+            }
+        };
+        let address = of_member(package, member);
+        if self.seen.insert((&address).into()) {
+            let stat = found.stat(validator.as_deref());
+            self.found.push(Found {
+                name: name_of_member(name, member),
+                size: stat.size,
+                place: Place::Address(address, stat),
+                problem: None,
+                declared: manifest.digests.get(member).cloned(),
+            });
+        }
+    }
+
+    fn not_in_package(&mut self, name: &str, package: &str, member: &str, problem: String) {
+        let address = of_member(package, member);
+        if self.seen.insert((&address).into()) {
+            self.found.push(Found {
+                name: name_of_member(name, member),
+                size: 0,
+                place: Place::Address(address, Stat::default()),
+                problem: Some(problem),
+                declared: None,
+            });
+        }
+    }
+
+    /// Takes a member of a package that is named by its address, as a load that is tried again does.
+    pub(crate) fn member_address(&mut self, name: &str, address: &str) {
+        if is_package_name(address.as_bytes()) {
+            return self.package(name, address);
+        }
+        let before = self.found.len();
+        self.address(address);
+        for found in &mut self.found[before..] {
+            found.name = name.to_owned();
+            found.declared = self.sources.packages().declared(address);
+        }
+    }
+}

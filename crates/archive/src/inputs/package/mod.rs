@@ -1,0 +1,19 @@
+//! Packages: ZIP files of WACZ 1.1.1, whose members are inputs of their own.
+//!
+//! A package is read by ranges: its directory, its small descriptions, and the members that are asked for. A stored
+//! member is a range of the package, so that a record of it is one, too; a deflated member is unpacked into a file
+//! without a name. A package may lie in a package.
+//!
+//! Invariants:
+//! - what is read of a member belongs to the version of the package that was found, as far as its validator tells;
+//! - memory is bounded by [`DIRECTORY_BYTES_MAX`](zip_file) and the descriptions' limit, whatever a package claims.
+
+mod address;
+mod discovery;
+mod manifest;
+mod source;
+mod zip_file;
+
+pub use address::is_local_member;
+pub(super) use address::{is_member, is_package_name};
+pub(crate) use source::Packages;

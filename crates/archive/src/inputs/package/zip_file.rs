@@ -1,0 +1,245 @@
+//! A ZIP file, read by ranges: its directory, and where its members lie.
+
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use warc::Input;
+use zip::{CompressionMethod, ZipArchive};
+
+use super::super::source::Stat;
+use super::super::spool::{Spool, SpoolRoom};
+
+/// Most bytes read to learn the directory of a package: about two million members.
+const DIRECTORY_BYTES_MAX: u64 = 256 << 20;
+
+/// Bytes asked for at a time: directories and descriptions of most packages are smaller.
+const READ_BYTES: usize = 16 << 10;
+
+/// An open package.
+pub(super) struct ZipFile {
+    input: Arc<dyn Input>,
+    zip: ZipArchive<BufReader<Ranges>>,
+}
+
+/// A member, as the directory describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Member {
+    index: usize,
+    /// Bytes unpacked.
+    size: u64,
+    crc32: u32,
+    stored_size: u64,
+    start: u64,
+    method: CompressionMethod,
+    encrypted: bool,
+}
+
+impl Member {
+    /// What is known of it as an input, if the package has this validator.
+    pub(super) fn stat(&self, package: Option<&str>) -> Stat {
+        Stat {
+            size: self.size,
+            validator: package.map(|package| format!("{package} {:08x}", self.crc32)),
+            sha256: None,
+        }
+    }
+
+    /// Whether reading it means to unpack it.
+    pub(super) fn is_deflated(&self) -> bool {
+        self.method == CompressionMethod::Deflated
+    }
+}
+
+impl ZipFile {
+    /// Reads the directory of a package.
+    ///
+    /// # Errors
+    /// The error of reading; [`ErrorKind::InvalidData`] if it is no ZIP file.
+    pub(super) fn open(input: Arc<dyn Input>) -> io::Result<ZipFile> {
+        let left = Arc::new(AtomicU64::new(DIRECTORY_BYTES_MAX));
+        let ranges = Ranges {
+            size: input.size()?,
+            input: input.clone(),
+            position: 0,
+            left: left.clone(),
+        };
+        let zip = ZipArchive::new(BufReader::with_capacity(READ_BYTES, ranges)).map_err(io::Error::from)?;
+        left.store(u64::MAX, Relaxed);
+        Ok(ZipFile { input, zip })
+    }
+
+    /// Names of all members that are files, in the order of the directory.
+    pub(super) fn names(&self) -> Vec<String> {
+        let names = self.zip.file_names().filter_map(Result::ok);
+        let files = names.filter(|name| !name.ends_with('/'));
+        files.map(|name| name.into_owned()).collect()
+    }
+
+    /// The member of this name; `None` if there is none.
+    ///
+    /// # Errors
+    /// The error of reading; [`ErrorKind::InvalidData`] if the member does not lie in the package.
+    pub(super) fn member(&mut self, name: &str) -> io::Result<Option<Member>> {
+        let Some(index) = self.zip.index_for_name(name) else {
+            return Ok(None);
+        };
+        let size_of_package = self.input.size()?;
+        let file = self.zip.by_index_raw(index).map_err(io::Error::from)?;
+        let start = file.data_start().unwrap_or(u64::MAX);
+        let stored_size = file.compressed_size();
+        if start
+            .checked_add(stored_size)
+            .is_none_or(|end| end > size_of_package)
+        {
+            let what = format!(
+                "the package ends at {size_of_package}, expected {stored_size} bytes from {start} on: it is cut, copy it again"
+            );
+            return Err(io::Error::new(ErrorKind::InvalidData, what));
+        }
+        Ok(Some(Member {
+            index,
+            size: file.size(),
+            crc32: file.crc32(),
+            stored_size,
+            start,
+            method: file.compression(),
+            encrypted: file.encrypted(),
+        }))
+    }
+
+    /// The whole of a small member.
+    ///
+    /// # Errors
+    /// As [`ZipFile::input`]; [`ErrorKind::InvalidData`] also if it is longer than `most` bytes.
+    pub(super) fn content(&mut self, member: Member, most: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let file = self.zip.by_index(member.index).map_err(io::Error::from)?;
+        file.take(most + 1).read_to_end(&mut bytes)?;
+        match bytes.len() as u64 > most {
+            true => Err(io::Error::new(
+                ErrorKind::InvalidData,
+                format!("it is longer than {most} bytes"),
+            )),
+            false => Ok(bytes),
+        }
+    }
+
+    /// A member for reading at any position. A deflated one is unpacked into a file of the folder for temporary files.
+    ///
+    /// # Errors
+    /// The error of reading; [`ErrorKind::Unsupported`] if it is encrypted or compressed in another way;
+    /// [`ErrorKind::StorageFull`] if there is no room to unpack it.
+    pub(super) fn input(mut self, member: Member) -> io::Result<Arc<dyn Input>> {
+        if member.encrypted {
+            return Err(io::Error::new(ErrorKind::Unsupported, "the member is encrypted"));
+        }
+        match member.method {
+            CompressionMethod::Stored if member.size != member.stored_size => Err(io::Error::new(
+                ErrorKind::InvalidData,
+                format!(
+                    "it is stored in {} bytes, expected {}",
+                    member.stored_size, member.size
+                ),
+            )),
+            CompressionMethod::Stored => Ok(Arc::new(Range {
+                package: self.input,
+                start: member.start,
+                size: member.size,
+            })),
+            CompressionMethod::Deflated => Ok(Arc::new(self.unpacked(member)?)),
+            other => Err(io::Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "the member is compressed by {other}, expected stored or deflated: unpack the package and load its files"
+                ),
+            )),
+        }
+    }
+
+    fn unpacked(&mut self, member: Member) -> io::Result<Spool> {
+        let folder = std::env::temp_dir();
+        let mut spool = SpoolRoom::of(&folder).begin(member.size).ok_or_else(|| {
+            let what = format!(
+                "no room in {} to unpack {} bytes: unpack the package and load its files",
+                folder.display(),
+                member.size
+            );
+            io::Error::new(ErrorKind::StorageFull, what)
+        })?;
+        let file = self.zip.by_index(member.index).map_err(io::Error::from)?;
+        // More than was declared has no room.
+        let mut file = file.take(member.size.saturating_add(1));
+        let (mut piece, mut bytes) = (vec![0; 256 << 10], 0);
+        loop {
+            let count = file.read(&mut piece)?;
+            bytes += count as u64;
+            if bytes > member.size || count == 0 && bytes < member.size {
+                let what = format!(
+                    "it unpacks to other than the {} bytes that are declared",
+                    member.size
+                );
+                return Err(io::Error::new(ErrorKind::InvalidData, what));
+            }
+            if count == 0 {
+                return Ok(spool);
+            }
+            spool.push(&piece[..count])?;
+        }
+    }
+}
+
+/// A stored member.
+struct Range {
+    package: Arc<dyn Input>,
+    start: u64,
+    size: u64,
+}
+
+impl Input for Range {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.size)
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let left = self.size.saturating_sub(offset).min(into.len() as u64) as usize;
+        match left {
+            0 => Ok(0),
+            left => self.package.read_at(&mut into[..left], self.start + offset),
+        }
+    }
+}
+
+/// An input with a position, of which so many bytes may be read.
+struct Ranges {
+    input: Arc<dyn Input>,
+    size: u64,
+    position: u64,
+    left: Arc<AtomicU64>,
+}
+
+impl Read for Ranges {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read_at(into, self.position)?;
+        self.position += count as u64;
+        let spent = |left: u64| left.checked_sub(count as u64);
+        self.left.fetch_update(Relaxed, Relaxed, spent).map_err(|_| {
+            let what = format!("its directory is longer than {DIRECTORY_BYTES_MAX} bytes");
+            io::Error::new(ErrorKind::InvalidData, what)
+        })?;
+        Ok(count)
+    }
+}
+
+impl Seek for Ranges {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(by) => self.size.checked_add_signed(by),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+        };
+        self.position = position
+            .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "a position before the beginning"))?;
+        Ok(self.position)
+    }
+}

@@ -1,0 +1,123 @@
+//! Captures as records of one gzipped WARC file: each record as it is stored, byte for byte, and what a revisit repeats.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use super::Subset;
+use super::hashed::Hashed;
+use crate::cdx::CdxRow;
+use crate::export::{AskBy, ExportError, Exported, LeftOut, begin_warc, copy_record};
+use crate::question::{Record, RecordBody};
+use crate::{Archive, Sources};
+
+/// The records of a subset, being written.
+pub(super) struct WarcFile<'a, W> {
+    ask: &'a AskBy<'a>,
+    sources: &'a Sources,
+    subset: &'a Subset,
+    pub(super) out: Hashed<W>,
+    /// The URL key whose captures come now, and those of them that a revisit brought before their turn.
+    key: String,
+    brought: HashSet<String>,
+    pub(super) exported: Exported,
+}
+
+impl<'a, W: Write> WarcFile<'a, W> {
+    /// Begins the file.
+    pub(super) fn begin(
+        ask: &'a AskBy<'a>,
+        sources: &'a Sources,
+        subset: &'a Subset,
+        out: W,
+    ) -> Result<WarcFile<'a, W>, ExportError> {
+        let mut out = Hashed::new(out);
+        begin_warc(&subset.described(), &mut out).map_err(ExportError::Output)?;
+        Ok(WarcFile {
+            ask,
+            sources,
+            subset,
+            out,
+            key: String::new(),
+            brought: HashSet::new(),
+            exported: Exported::default(),
+        })
+    }
+
+    /// Writes the record of a capture, and before a revisit that of its original if it is not in the subset. Gives the
+    /// captures written, with where their records are now.
+    pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<CdxRow>, ExportError> {
+        let mut written = Vec::new();
+        if self.key != row.url_key {
+            self.key.clone_from(&row.url_key);
+            self.brought.clear();
+        }
+        let question = Record {
+            url: row.url_key.clone(),
+            at: None,
+            capture: Some(row.name()),
+        };
+        let record = match (self.ask)(question.into()) {
+            Ok(answer) => answer.to::<Record>()?.body,
+            Err(error) => {
+                self.leave_out(row, error.to_string());
+                return Ok(written);
+            }
+        };
+        // One in the subset comes by itself: it has the same URL key.
+        let is_outside = |original: &RecordBody| {
+            let collection = self.subset.collection.as_ref();
+            collection.is_some_and(|collection| *collection != original.capture.collection)
+        };
+        if let Some(original) = record.original.as_deref().filter(|original| is_outside(original))
+            && self.brought.insert(original.capture.name())
+        {
+            self.copy(original, &mut written)?;
+        }
+        self.copy(&record, &mut written)?;
+        Ok(written)
+    }
+
+    fn copy(&mut self, record: &RecordBody, written: &mut Vec<CdxRow>) -> Result<(), ExportError> {
+        let offset = self.out.bytes;
+        match copy_record(self.sources, record, &mut self.out)? {
+            Err(why) => self.leave_out(&record.capture, why),
+            Ok(()) => {
+                self.exported.results += 1;
+                written.push(CdxRow {
+                    offset,
+                    length: self.out.bytes - offset,
+                    ..record.capture.clone()
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, row: &CdxRow, why: String) {
+        self.exported.left_out.push(LeftOut {
+            url: row.url.clone(),
+            fetch_time: row.fetch_time.clone(),
+            why,
+        });
+    }
+}
+
+impl Archive {
+    /// Writes the records of captures into a gzipped WARC file. `progress` is told how many captures were gone through,
+    /// and gives whether to go on.
+    ///
+    /// # Errors
+    /// [`ExportError`].
+    pub fn export_warc(
+        &self,
+        subset: &Subset,
+        out: &mut dyn Write,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Exported, ExportError> {
+        let ask = |question| self.ask(question);
+        let mut warc = WarcFile::begin(&ask, self.sources(), subset, out)?;
+        subset.for_each(&ask, false, progress, &mut |row| warc.put(&row).map(drop))?;
+        warc.out.flush().map_err(ExportError::Output)?;
+        Ok(warc.exported)
+    }
+}

@@ -1,0 +1,166 @@
+//! `weft export`: captures for other tools, as a package, a WARC file or an index.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use archive::{Archive, ExportError, Exported, IndexForm, Subset};
+
+use super::search::export::{bar, beside, report};
+use crate::ask;
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::stop::Stop;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft export --wacz museum.wacz --url-prefix http://museum.example/
+  weft export --warc autumn.warc.gz --collection autumn
+  weft export --cdxj index.cdxj                       of all captures
+  weft export --zipnum indexes/                       a new folder that pywb reads
+
+Records are copied byte for byte. A revisit brings the record whose payload it
+repeats. What is taken down, or hidden from whom --as names, is not written.
+For results of a search: weft search QUERY --export warc -o FILE.
+Exit code 1: a record could not be read (it is named), the others are written.";
+
+/// Flags of `weft export`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    to: To,
+    /// Only captures of URLs that begin so [default: all]
+    #[arg(long, value_name = "URL")]
+    url_prefix: Option<String>,
+    /// Only captures of this collection
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+}
+
+/// What is written, and where. None of it is overwritten.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct To {
+    /// A package (WACZ 1.1.1): records, index, pages
+    #[arg(long, value_name = "FILE")]
+    wacz: Option<PathBuf>,
+    /// A gzipped WARC file
+    #[arg(long, value_name = "FILE")]
+    warc: Option<PathBuf>,
+    /// An index, a JSON object a line
+    #[arg(long, value_name = "FILE")]
+    cdxj: Option<PathBuf>,
+    /// An index of nine columns
+    #[arg(long, value_name = "FILE")]
+    cdx9: Option<PathBuf>,
+    /// An index of eleven columns
+    #[arg(long, value_name = "FILE")]
+    cdx11: Option<PathBuf>,
+    /// An index as a ZipNum cluster, in a new folder
+    #[arg(long, value_name = "DIR")]
+    zipnum: Option<PathBuf>,
+}
+
+/// Runs `weft export`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let subset = Subset {
+        url_prefix: args.url_prefix,
+        collection: args.collection,
+    };
+    let path = args.to.path().to_owned();
+    if path.symlink_metadata().is_ok() {
+        let there = format!("{} is there already; it is not overwritten", path.display());
+        return Err(WrongUse(there).into());
+    }
+    let archive = ask::open(context)?;
+    let (bar, stop) = (bar(true), Stop::listen()?);
+    let mut progress = |done: u64| {
+        bar.set_length(done);
+        bar.set_position(done);
+        !stop.asked()
+    };
+    let making = beside(&path);
+    let exported = args.to.write(&archive, &subset, &making, &mut progress);
+    let exported = exported.and_then(|exported| {
+        fs::rename(&making, &path)?;
+        Ok(exported)
+    });
+    bar.finish_and_clear();
+    if exported.is_err() {
+        // What is half written must not be taken for the whole.
+        let _ = match args.to.zipnum {
+            Some(_) => fs::remove_dir_all(&making),
+            None => fs::remove_file(&making),
+        };
+    }
+    let exported = exported.with_context(|| format!("write {}", path.display()))?;
+    report(&exported, Some(&path), ["capture", "captures"], context)
+}
+
+impl To {
+    fn path(&self) -> &Path {
+        let To {
+            wacz,
+            warc,
+            cdxj,
+            cdx9,
+            cdx11,
+            zipnum,
+        } = self;
+        let given = [wacz, warc, cdxj, cdx9, cdx11, zipnum]
+            .into_iter()
+            .flatten()
+            .next();
+        given.map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// The form of an index that is one file.
+    fn index_form(&self) -> IndexForm {
+        match (&self.cdx9, &self.cdx11) {
+            (Some(_), _) => IndexForm::Cdx9,
+            (_, Some(_)) => IndexForm::Cdx11,
+            _ => IndexForm::Cdxj,
+        }
+    }
+
+    fn write(
+        &self,
+        archive: &Archive,
+        subset: &Subset,
+        making: &Path,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> anyhow::Result<Exported> {
+        if self.zipnum.is_some() {
+            fs::create_dir(making)?;
+            let file = |name: &str| Ok::<_, std::io::Error>(BufWriter::new(File::create(making.join(name))?));
+            let [mut members, mut second, mut places] =
+                [file("cdx-00000.gz")?, file("cluster.idx")?, file("cluster.loc")?];
+            let exported =
+                archive.export_zipnum(subset, [&mut members, &mut second, &mut places], progress)?;
+            for file in [members, second, places] {
+                synced(file)?;
+            }
+            return Ok(exported);
+        }
+        let file = File::create(making).with_context(|| format!("create {}", making.display()))?;
+        if self.wacz.is_some() {
+            return Ok(archive.export_wacz(subset, file, progress)?);
+        }
+        let mut out = BufWriter::new(file);
+        let exported: Result<Exported, ExportError> = match &self.warc {
+            Some(_) => archive.export_warc(subset, &mut out, progress),
+            None => archive.export_index(subset, self.index_form(), &mut out, progress),
+        };
+        let exported = exported?;
+        synced(out)?;
+        Ok(exported)
+    }
+}
+
+fn synced(mut out: BufWriter<File>) -> anyhow::Result<()> {
+    out.flush()?;
+    out.get_ref().sync_all()?;
+    Ok(())
+}

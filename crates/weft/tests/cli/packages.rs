@@ -1,0 +1,380 @@
+//! Packages of archives (WACZ): their members are loaded as the same files are by themselves.
+
+use std::io::{Cursor, Write};
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use zip::CompressionMethod;
+use zip::write::SimpleFileOptions;
+
+use crate::addresses::{dumps, local};
+use crate::fixture;
+use crate::support::Place;
+use crate::web::{Manner, Web};
+
+const WARC: &str = "archive/web.warc";
+
+/// A ZIP file of these members.
+fn zipped(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in members {
+        let options = SimpleFileOptions::default().compression_method(method);
+        zip.start_file(*name, options).expect("a member");
+        zip.write_all(bytes).expect("its bytes");
+    }
+    zip.finish().expect("a file").into_inner()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    format!(
+        "sha256:{}",
+        data_encoding::HEXLOWER.encode(&Sha256::digest(bytes))
+    )
+}
+
+/// A description that declares these digests.
+fn described(declared: &[(&str, String)]) -> Vec<u8> {
+    let resources = declared
+        .iter()
+        .map(|(path, hash)| json!({"path": path, "hash": hash}));
+    let described = json!({
+        "profile": "data-package",
+        "wacz_version": "1.1.1",
+        "resources": resources.collect::<Vec<_>>(),
+    });
+    described.to_string().into_bytes()
+}
+
+fn wacz(warc: &[u8], method: CompressionMethod) -> Vec<u8> {
+    let described = described(&[(WARC, sha256(warc))]);
+    let digest = json!({"path": "datapackage.json", "hash": sha256(&described)}).to_string();
+    let members: [(&str, &[u8]); 3] = [
+        (WARC, warc),
+        ("datapackage.json", &described),
+        ("datapackage-digest.json", digest.as_bytes()),
+    ];
+    zipped(&members, method)
+}
+
+/// What was loaded under names that begin with `prefix` is what `web.warc` gives by itself.
+fn check_loaded(place: &Place, archive: &str, prefix: &str) {
+    assert_eq!(
+        dumps(place, archive, prefix),
+        dumps(place, "local", ""),
+        "{prefix}"
+    );
+    let page = "http://www.library.example/";
+    for part in ["--headers", "--payload", "--stored"] {
+        let record = |archive| place.run(&["record", page, part, "--archive", archive]);
+        let (packed, local) = (record(archive), record("local"));
+        assert_eq!(
+            (packed.code, packed.stdout),
+            (local.code, local.stdout),
+            "{prefix} {part}: {}",
+            packed.stderr
+        );
+    }
+    let verified = place.good(&["verify", "--archive", archive]);
+    assert!(verified.contains("every view follows from 1 input"), "{verified}");
+}
+
+#[test]
+fn members_give_what_files_give() {
+    let place = local();
+    let warc = fixture::small_web();
+    let stored = wacz(&warc, CompressionMethod::Stored);
+    place.write_old("stored.wacz", &stored);
+    place.write_old("deflated.WACZ", &wacz(&warc, CompressionMethod::Deflated));
+    for (archive, method) in [
+        ("nested", CompressionMethod::Stored),
+        ("deeper", CompressionMethod::Deflated),
+    ] {
+        let hash = sha256(&stored);
+        let described = described(&[("one#%.wacz", hash)]);
+        let nested = zipped(
+            &[("one#%.wacz", &stored), ("datapackage.json", &described)],
+            method,
+        );
+        place.write_old(&format!("{archive}.wacz"), &nested);
+    }
+    for (archive, file, prefix) in [
+        ("stored", "stored.wacz", "stored.wacz#archive/"),
+        ("deflated", "deflated.WACZ", "deflated.WACZ#archive/"),
+        ("nested", "nested.wacz", "nested.wacz#one#%.wacz#archive/"),
+        ("deeper", "deeper.wacz", "deeper.wacz#one#%.wacz#archive/"),
+    ] {
+        place.good(&["load", file, "--archive", archive]);
+        check_loaded(&place, archive, prefix);
+        let again = place.good(&["load", file, "--archive", archive]);
+        assert!(again.contains("1 input: 1 known already"), "{again}");
+    }
+    let web = Web::start(&stored, Manner::Ranges);
+    place.good(&["load", &web.url("/x.wacz"), "--archive", "far"]);
+    check_loaded(&place, "far", &web.url("/x.wacz#archive/"));
+}
+
+/// The views of captures are those of `web.warc` by itself, whatever else the ledger tells.
+fn check_views(place: &Place, archive: &str, prefix: &str) {
+    let views = |archive: &str, prefix: &str| {
+        let mut dumps = dumps(place, archive, prefix);
+        dumps.retain(|view, _| !matches!(*view, "ledger" | "quarantine"));
+        dumps
+    };
+    assert_eq!(views(archive, prefix), views("local", ""), "{archive}");
+}
+
+#[test]
+fn what_is_wrong_in_a_package_is_told_and_the_rest_loaded() {
+    let place = local();
+    let warc = fixture::small_web();
+    let wrong = described(&[(WARC, sha256(b"other")), ("archive/gone.warc", sha256(b""))]);
+    let digest = json!({"path": "datapackage.json", "hash": sha256(b"other")}).to_string();
+    let members: [(&str, &[u8]); 4] = [
+        (WARC, &warc),
+        ("datapackage.json", &wrong),
+        ("datapackage-digest.json", digest.as_bytes()),
+        ("archive/notes.txt", b"just text"),
+    ];
+    place.write_old("x.wacz", &zipped(&members, CompressionMethod::Stored));
+    let run = place.run(&["load", "x.wacz", "--archive", "wrong"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    for expected in [
+        "package-digest".to_owned(),
+        format!("found {}, expected {}", sha256(&warc), sha256(b"other")),
+        "x.wacz#archive/gone.warc: failed(datapackage.json lists it".to_owned(),
+        format!(
+            "x.wacz#datapackage-digest.json: failed(datapackage.json is {}",
+            sha256(&wrong)
+        ),
+        "x.wacz#archive/notes.txt: no archive's name".to_owned(),
+    ] {
+        let quarantine = place
+            .run(&["status", "--quarantine", "--archive", "wrong"])
+            .stdout;
+        let told = format!("{}{quarantine}", run.stdout);
+        assert!(told.contains(&expected), "{expected}\n{told}");
+    }
+    let prefix = "x.wacz#archive/";
+    check_views(&place, "wrong", prefix);
+
+    let whole = wacz(&warc, CompressionMethod::Stored);
+    let cases: [(&str, &[u8], &str); 3] = [
+        (
+            "cut.wacz",
+            &whole[..whole.len() / 2],
+            "cut.wacz: failed(cannot be read as a package",
+        ),
+        (
+            "empty.wacz",
+            b"",
+            "empty.wacz: failed(cannot be read as a package",
+        ),
+        (
+            "bare.wacz",
+            &zipped(&[(WARC, &warc)], CompressionMethod::Stored),
+            "bare.wacz#datapackage.json: failed(missing: it is no WACZ",
+        ),
+    ];
+    for (file, bytes, expected) in cases {
+        place.write_old(file, bytes);
+        let archive = file.trim_end_matches(".wacz");
+        let run = place.run(&["load", file, "--archive", archive]);
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        assert!(run.stdout.contains(expected), "{expected}\n{}", run.stdout);
+    }
+    check_views(&place, "bare", "bare.wacz#archive/");
+}
+
+#[test]
+fn a_package_is_not_kept_in_parts() {
+    let place = Place::new();
+    place.write_old("x.wacz", &wacz(&fixture::small_web(), CompressionMethod::Stored));
+    let run = place.run(&["load", "x.wacz", "--keep", "--volume", "disk"]);
+    assert!(
+        run.stderr.contains("is in a package, which is kept whole"),
+        "{}",
+        run.stderr
+    );
+    assert_ne!(run.code, Some(0));
+}
+
+/// The captures of an archive, without where their records lie.
+fn captures(place: &Place, archive: &str) -> Vec<String> {
+    let all = place.good(&[
+        "export",
+        "--cdxj",
+        &format!("{archive}.cdxj"),
+        "--archive",
+        archive,
+    ]);
+    assert!(all.contains("written to"), "{all}");
+    let index = std::fs::read_to_string(place.path(&format!("{archive}.cdxj"))).expect("an index");
+    let mut lines: Vec<String> = index
+        .lines()
+        .map(|line| {
+            let (place, object) = line.split_at(line.find('{').expect("an object"));
+            let mut object: serde_json::Value = serde_json::from_str(object).expect("JSON");
+            for field in ["offset", "length", "filename"] {
+                object
+                    .as_object_mut()
+                    .expect("an object")
+                    .remove(field)
+                    .expect(field);
+            }
+            format!("{place}{object}")
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+/// A crawl with revisits, and a small one; `None` where the test data is missing.
+fn crawls(place: &Place) -> bool {
+    let Some(shared) = apart::shared_data() else {
+        return false;
+    };
+    let bytes = std::fs::read(shared.join("crawls/iana.warc.gz")).expect("a crawl");
+    place.write_old("iana.warc.gz", &bytes);
+    place.write_old("web.warc", &fixture::small_web());
+    place.good(&[
+        "load",
+        "iana.warc.gz",
+        "--collection",
+        "iana",
+        "--archive",
+        "from",
+    ]);
+    place.good(&["load", "web.warc", "--archive", "from"]);
+    true
+}
+
+#[test]
+fn what_is_exported_can_be_loaded_again() {
+    let place = Place::new();
+    if !crawls(&place) {
+        return;
+    }
+    for (form, file, archive) in [
+        ("--wacz", "all.wacz", "of-wacz"),
+        ("--warc", "all.warc.gz", "of-warc"),
+    ] {
+        place.good(&["export", form, file, "--archive", "from"]);
+        place.good(&["load", file, "--archive", archive]);
+        assert_eq!(captures(&place, archive), captures(&place, "from"), "{form}");
+        let verified = place.good(&["verify", "--archive", archive]);
+        assert!(verified.contains("every view follows from"), "{verified}");
+        let again = place.run(&["export", form, file, "--archive", "from"]);
+        assert_eq!(again.code, Some(2), "{}", again.stderr);
+        assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+        std::fs::remove_file(place.path("from.cdxj")).expect("the index is there");
+    }
+}
+
+#[test]
+fn a_part_is_exported() {
+    let place = Place::new();
+    if !crawls(&place) {
+        return;
+    }
+    for (arguments, file) in [
+        (["--collection", "iana"], "collection"),
+        (["--url-prefix", "http://www.iana.org/"], "prefix"),
+    ] {
+        let wacz = format!("{file}.wacz");
+        let export = ["export", "--wacz", &wacz, "--archive", "from"];
+        place.good(&[&export[..], &arguments[..]].concat());
+        place.good(&["load", &wacz, "--archive", file]);
+        let whole = captures(&place, "from");
+        let expected: Vec<&String> = whole
+            .iter()
+            .filter(|line| {
+                file == "prefix" && line.starts_with("org,iana)/")
+                    || file == "collection" && !line.contains("library.example")
+            })
+            .filter(|line| file == "prefix" || !line.contains(".example"))
+            .collect();
+        assert!(expected.len() > 50, "{}", expected.len());
+        assert_eq!(
+            captures(&place, file).iter().collect::<Vec<_>>(),
+            expected,
+            "{file}"
+        );
+        std::fs::remove_file(place.path("from.cdxj")).expect("the index is there");
+    }
+}
+
+#[test]
+fn what_was_taken_down_does_not_leave() {
+    let place = local();
+    let page = "http://www.library.example/";
+    place.good(&["forget", "--url", page, "--reason", "test", "--archive", "local"]);
+    place.good(&["export", "--wacz", "x.wacz", "--archive", "local"]);
+    place.good(&["load", "x.wacz", "--archive", "fresh"]);
+    let left = captures(&place, "fresh");
+    assert!(
+        !left.is_empty() && !left.iter().any(|line| line.contains(&format!("\"{page}\""))),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn indexes_have_the_forms_of_other_tools() {
+    let place = local();
+    let read = |name: &str| std::fs::read(place.path(name)).expect("a file");
+    for form in ["cdxj", "cdx9", "cdx11", "zipnum"] {
+        place.good(&["export", &format!("--{form}"), form, "--archive", "local"]);
+    }
+    let (cdxj, cdx11) = (read("cdxj"), String::from_utf8(read("cdx11")).expect("text"));
+    let lines = cdxj.iter().filter(|byte| **byte == b'\n').count();
+    let cdx9 = String::from_utf8(read("cdx9")).expect("text");
+    for (text, columns) in [(&cdx9, 9), (&cdx11, 11)] {
+        assert!(text.starts_with(" CDX N b a m s k r "), "{text}");
+        assert_eq!(text.lines().count(), lines + 1);
+        assert!(
+            text.lines()
+                .skip(1)
+                .all(|line| line.split(' ').count() == columns),
+            "{text}"
+        );
+    }
+    let mut unpacked = Vec::new();
+    let members = read("zipnum/cdx-00000.gz");
+    std::io::Read::read_to_end(
+        &mut flate2::read::MultiGzDecoder::new(&members[..]),
+        &mut unpacked,
+    )
+    .expect("gzip");
+    assert_eq!(unpacked, cdxj);
+    let second = String::from_utf8(read("zipnum/cluster.idx")).expect("text");
+    let columns: Vec<&str> = second.trim_end().split('\t').collect();
+    assert_eq!(
+        columns[1..],
+        ["cdx-00000.gz", "0", &members.len().to_string(), "1"]
+    );
+    assert_eq!(read("zipnum/cluster.loc"), b"cdx-00000.gz\tcdx-00000.gz\n");
+}
+
+#[test]
+fn other_tools_read_what_is_exported() {
+    let Some(python) = apart::python(&["wacz.main", "pywb"]) else {
+        println!("skipped: there is no python3 with wacz and pywb (make need-field)");
+        return;
+    };
+    let place = local();
+    place.good(&["export", "--wacz", "x.wacz", "--archive", "local"]);
+    place.good(&["export", "--zipnum", "zipnum", "--archive", "local"]);
+    let page = "http://www.library.example/";
+    let output = apart::command(&python, &place.path("home"))
+        .arg(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/packages.py"))
+        .args([place.path("x.wacz"), place.path("zipnum/cluster.idx")])
+        .args([page, "example,library)/"])
+        .output()
+        .expect("python runs");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let failed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}{failed}");
+    let found = told
+        .lines()
+        .filter(|line| line.starts_with("example,library)/ ") && line.contains(page));
+    assert!(found.count() > 0, "{told}{failed}");
+}
