@@ -47,6 +47,7 @@ mod seen_counts;
 mod sights;
 pub mod snippet_html;
 mod socket;
+mod stored;
 mod subset;
 
 pub use archive::{Archive, OpenSettings};
@@ -63,7 +64,7 @@ pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use one_input::{Counts, OneInput, Part, Parts};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
 pub use redact::{LeaveOut, NotTheRest, Redaction, RedactionCounts, WriteError};
-
+pub use stored::{StoredBytes, stored_range, url_key_at};
 pub use subset::{IndexForm, Subset};
 pub use weave::{TakedownRules, refusal};
 

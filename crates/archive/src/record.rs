@@ -40,6 +40,18 @@ pub enum RecordError {
         /// The record that was loaded from there.
         expected: String,
     },
+    /// The input has fewer bytes than were loaded from it.
+    #[error(
+        "read {path}: found {bytes} bytes, expected at least {wanted}; the file was changed since it was loaded; load it again"
+    )]
+    Shorter {
+        /// Path or address of the input.
+        path: String,
+        /// Its size in bytes.
+        bytes: u64,
+        /// The end in bytes of what is asked for.
+        wanted: u64,
+    },
 }
 
 /// Ends reading from any thread. Reading ends within 256 KiB of input.
@@ -169,9 +181,19 @@ fn input_of(
     record: &RecordBody,
     interrupt: &Interrupt,
 ) -> Result<Arc<dyn Input>, ReadError> {
-    let input = sources.open(&record.location).map_err(|source| ReadError::Io {
-        path: record.location.clone(),
-        offset: record.capture.offset,
+    input_at(sources, &record.location, record.capture.offset, interrupt)
+}
+
+/// The input at a location, whose reads fail after an interrupt; `offset` is used in error messages.
+pub(crate) fn input_at(
+    sources: &Sources,
+    location: &str,
+    offset: u64,
+    interrupt: &Interrupt,
+) -> Result<Arc<dyn Input>, ReadError> {
+    let input = sources.open(location).map_err(|source| ReadError::Io {
+        path: location.to_owned(),
+        offset,
         source,
     })?;
     Ok(Arc::new(Interruptible {

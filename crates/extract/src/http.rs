@@ -70,7 +70,7 @@ fn parse_one_head(block: &[u8]) -> Head {
 }
 
 /// Reads one head. Returns its first line and its length, and gives each field to `take`.
-fn read_fields<'b>(block: &'b [u8], mut take: impl FnMut(&[u8], &[u8])) -> (Option<&'b [u8]>, usize) {
+fn read_fields(block: &[u8], mut take: impl FnMut(&[u8], &[u8])) -> (Option<&[u8]>, usize) {
     let mut lines = Lines { block, at: 0 };
     let status_line = lines.next();
     let mut field: Option<(&[u8], Cow<[u8]>)> = None;

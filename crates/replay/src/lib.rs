@@ -8,6 +8,7 @@
 //!   web than it did before;
 //! - no bytes cause a panic, and memory is bounded whatever they are ([`MEMORY_BYTES_MAX`]).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod address;

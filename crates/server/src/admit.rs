@@ -21,7 +21,8 @@ use crate::who_asks::Asking;
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 34] = [
+const OF_THE_ARCHIVE: [&str; 36] = [
+    "/replay",
     "/replay/{*address}",
     "/",
     "/search",
@@ -56,6 +57,7 @@ const OF_THE_ARCHIVE: [&str; 34] = [
     "/cdx",
     "/cdx/search/cdx",
     "/record",
+    "/record/{*file}",
 ];
 
 /// Where people say who they are.

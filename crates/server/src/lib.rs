@@ -43,6 +43,7 @@ mod sites;
 mod sql;
 mod state;
 pub mod storage;
+mod stored;
 mod stream;
 mod who_asks;
 

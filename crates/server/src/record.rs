@@ -172,6 +172,10 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
             "{} has no record at offset {offset} any more",
             capture.filename
         )),
+        RecordError::Shorter { .. } => changed(format!(
+            "{} has fewer bytes now than were loaded from it",
+            capture.filename
+        )),
         RecordError::Changed { offset, .. } => changed(format!(
             "{} has another record at offset {offset} now than the one that was loaded",
             capture.filename

@@ -55,6 +55,7 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .merge(sql::routes())
         .route("/api/v1/openapi.json", get(api::openapi))
         .route("/sandbox/content", get(sandbox::content))
+        .route("/replay", get(crate::replay::lead_on))
         .route("/replay/{*address}", get(crate::replay::bar))
         .route(HEALTH_PATH, get(health))
         .route("/robots.txt", get(robots));

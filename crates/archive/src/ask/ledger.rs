@@ -3,6 +3,7 @@
 use weave::{InputId, InputState, LedgerEntry, QuarantineEntry};
 
 use super::basis::Basis;
+use super::cdx::base_name;
 use super::cursor;
 use super::limit::{clamp, page_of};
 use crate::AskError;
@@ -10,16 +11,18 @@ use crate::question::{
     Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody, QuarantineRow,
 };
 
-/// Rows sorted by name, then digest. With `state`, only inputs in that state.
+/// Rows sorted by name, then digest. With `state`, only inputs in that state; with `input`, only those that go by it.
 pub(super) fn ledger(basis: &Basis<'_>, question: &Ledger) -> Result<LedgerBody, AskError> {
     let after: Option<(String, String)> = cursor::decode(question.after.as_deref())?;
     let (state, limit) = (question.state, clamp(question.limit));
     let ledger = basis.snapshot.ledger()?;
+    let input = question.input.as_deref();
     let mut entries: Vec<LedgerEntry> = ledger.into_iter().map(|(_, entry)| entry).collect();
     let place = |entry: &LedgerEntry| (entry.input.clone(), entry.digest.clone());
     entries.retain(|entry| {
         let is_wanted = state.is_none_or(|state| is_in(entry, state));
-        is_wanted && after.as_ref().is_none_or(|after| place(entry) > *after)
+        let goes_by_it = input.is_none_or(|name| is_named(entry, name) || base_name(&entry.input) == name);
+        is_wanted && goes_by_it && after.as_ref().is_none_or(|after| place(entry) > *after)
     });
     entries.sort_by_cached_key(place);
     let next = page_of(&mut entries, limit, |entry| cursor::encode(&place(entry)));

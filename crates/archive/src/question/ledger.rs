@@ -13,6 +13,9 @@ pub struct Ledger {
     /// Return only inputs in this state.
     #[serde(default)]
     pub state: Option<LedgerState>,
+    /// Return only inputs with this name, the last part of it (as CDX names files), location or digest.
+    #[serde(default)]
+    pub input: Option<String>,
     /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,

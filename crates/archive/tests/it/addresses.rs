@@ -175,6 +175,7 @@ fn request(addresses: &[&str]) -> LoadRequest {
 fn names(archive: &Archive) -> Vec<String> {
     let question = Question::Ledger(Ledger {
         state: None,
+        input: None,
         after: None,
         limit: 1000,
     });

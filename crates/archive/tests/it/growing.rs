@@ -56,6 +56,7 @@ fn ledger(archive: &Archive) -> Vec<LedgerRow> {
         archive,
         Question::Ledger(Ledger {
             state: None,
+            input: None,
             after: None,
             limit: 1000,
         }),

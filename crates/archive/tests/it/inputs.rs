@@ -3,8 +3,8 @@
 use std::fs;
 
 use archive::question::{
-    Body, Cancel, DumpFormat, InputState, Job, JobStage, Ledger, LedgerBody, LedgerRow, LoadRequest,
-    OptionalStage, Question, Record, View,
+    Body, Cancel, DumpFormat, InputState, Job, JobStage, Ledger, LedgerBody, LedgerRow, LoadInput,
+    LoadRequest, OptionalStage, Question, Record, View,
 };
 use archive::{Archive, AskError, ErrorCode, path_of};
 
@@ -15,6 +15,7 @@ fn ledger(archive: &Archive) -> Vec<LedgerRow> {
         archive,
         Question::Ledger(Ledger {
             state: None,
+            input: None,
             after: None,
             limit: 10_000,
         }),
@@ -29,6 +30,42 @@ fn states(archive: &Archive) -> Vec<(String, String)> {
         .into_iter()
         .map(|row| (row.input, row.state.to_string()))
         .collect()
+}
+
+/// An input is found by its whole name, by the last part of it as CDX names files, and by its digest.
+#[test]
+fn an_input_is_found_by_what_it_goes_by() {
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let path = root.path().join("good.warc.gz");
+    fs::copy(shared.join("crawls/dupes.warc.gz"), &path).unwrap();
+    let input = LoadInput {
+        name: "crawls/2014/good.warc.gz".into(),
+        path: archive::path_text(&path),
+    };
+    let request = LoadRequest {
+        inputs: vec![input],
+        ..LoadRequest::default()
+    };
+    load(&archive, &request);
+    let known = ledger(&archive);
+    let by = |input: &str| {
+        let question = Ledger {
+            input: Some(input.to_owned()),
+            limit: 10,
+            ..Ledger::default()
+        };
+        archive.ask(question).unwrap().body.rows
+    };
+    for name in ["crawls/2014/good.warc.gz", "good.warc.gz", &known[0].digest] {
+        assert_eq!(by(name), known, "{name}");
+    }
+    for name in ["2014/good.warc.gz", "good", "d.warc.gz", ""] {
+        assert_eq!(by(name), [], "{name}");
+    }
 }
 
 #[test]

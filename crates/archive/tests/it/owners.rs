@@ -19,6 +19,7 @@ fn questions() -> Vec<Question> {
     vec![
         Question::Ledger(Ledger {
             state: None,
+            input: None,
             after: None,
             limit: 100,
         }),

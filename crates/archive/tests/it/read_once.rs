@@ -75,6 +75,7 @@ impl Case {
     fn ledger(&self) -> Vec<LedgerRow> {
         let question = Question::Ledger(Ledger {
             state: None,
+            input: None,
             after: None,
             limit: 1000,
         });

@@ -66,6 +66,11 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
                 crate::record::download(&state.asker, &arguments(query, path)?, &asked).await
             },
         ),
+        Serves::Stored => get(
+            move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
+                crate::stored::download(&state, &arguments(query, path)?, &asked).await
+            },
+        ),
         Serves::Metrics => get(
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
                 // There are no parameters, but a mistyped one is refused as at every other route.

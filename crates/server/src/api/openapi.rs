@@ -11,7 +11,9 @@ use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
 pub(crate) fn document() -> Value {
     let mut paths = json!({});
     for endpoint in ENDPOINTS {
-        paths[endpoint.path][endpoint.method] = operation(endpoint);
+        // A document cannot say that a parameter has slashes; what is said about it does.
+        let path = endpoint.path.replace("{*", "{");
+        paths[&path][endpoint.method] = operation(endpoint);
     }
     let schemas = schemas(&paths);
     statements::add_to(&mut paths);
@@ -54,17 +56,20 @@ fn operation(endpoint: &Endpoint) -> Value {
     operation
 }
 
-/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. `/record` has a fixed name, so that it differs from the
-/// API's path that ends alike.
+/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. `/record` and what is below it have fixed names, so that they differ
+/// from the API's path that ends alike.
 fn operation_id(endpoint: &Endpoint) -> String {
     if let Serves::Record = endpoint.serves {
         return "get_record_file".to_owned();
+    }
+    if let Serves::Stored = endpoint.serves {
+        return "get_stored_bytes".to_owned();
     }
     let path = endpoint
         .path
         .trim_start_matches("/api/v1")
         .trim_start_matches('/');
-    let words: String = path.chars().filter(|c| !"{}".contains(*c)).collect();
+    let words: String = path.chars().filter(|c| !"{*}".contains(*c)).collect();
     format!("{}_{}", endpoint.method, words.replace(['/', '.'], "_"))
 }
 
@@ -92,6 +97,7 @@ fn success(serves: &Serves) -> Value {
         Serves::Cdx(_) => return captures(),
         // As its input is stored.
         Serves::Record => ("A file with one record", &record_media[..], text),
+        Serves::Stored => ("The bytes", &record_media[..], text),
         Serves::Atom => ("An Atom feed (RFC 4287)", &[super::atom::MEDIA_TYPE][..], text),
         Serves::Export => (
             "All results",

@@ -64,6 +64,25 @@ pub(super) const JOB: Parameter = Parameter {
     required: true,
     about: "the job's number",
 };
+pub(super) const STORED: &[Parameter] = &[
+    Parameter {
+        name: "file",
+        place: Place::Path,
+        kind: Kind::Text,
+        required: true,
+        about: "the name of an input, or the last part of it, as /cdx gives both; slashes stay as they are",
+    },
+    query(
+        "offset",
+        Kind::Number,
+        "where a record begins in the file, in bytes",
+    ),
+    query(
+        "length",
+        Kind::Number,
+        "how many bytes from there; those of the record where nothing is said",
+    ),
+];
 pub(super) const FILES_TREE: &[Parameter] = &[
     query(
         "path",

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 pub(crate) struct Endpoint {
     /// `get` or `post`.
     pub(crate) method: &'static str,
-    /// With `{name}` for path parameters.
+    /// With `{name}` for path parameters, `{*name}` for one that has slashes.
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) parameters: &'static [Parameter],
@@ -38,6 +38,8 @@ pub(crate) enum Serves {
     Atom,
     /// A record's bytes.
     Record,
+    /// Bytes of an input.
+    Stored,
     /// How the attached store is doing.
     Store,
     /// What the catalogue of files holds.
@@ -367,6 +369,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Kind::OneOf(&["pending", "loading", "done", "failed", "cut", "missing"]),
                 "only inputs in this state",
             ),
+            query(
+                "input",
+                Kind::Text,
+                "only inputs with this name, the last part of it, or digest",
+            ),
             AFTER,
             limit(100),
         ],
@@ -375,6 +382,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             question: |a| {
                 Ok(Question::Ledger(Ledger {
                     state: a.text("state").and_then(LedgerState::of_name),
+                    input: a.owned("input"),
                     after: a.owned("after"),
                     limit: rows(a),
                 }))
@@ -510,6 +518,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         method: "get",
+        path: "/record/{*file}",
+        summary: "Bytes of an input as they are stored: those of one record by offset and length, or by a header Range; the whole file \
+            for those who see all of it",
+        parameters: STORED,
+        serves: Serves::Stored,
+    },
+    Endpoint {
+        method: "get",
         path: "/metrics",
         summary: "Metrics in Prometheus text format",
         parameters: &[],
@@ -591,11 +607,10 @@ mod tests {
                 .any(|e| (e.method, e.path) == (endpoint.method, endpoint.path));
             assert!(!again, "{} twice", endpoint.path);
             for parameter in endpoint.parameters.iter().filter(|p| p.place == Place::Path) {
-                assert!(
-                    endpoint.path.contains(&format!("{{{}}}", parameter.name)),
-                    "{}",
-                    endpoint.path
-                );
+                // `{*name}` is one that has slashes.
+                let path = endpoint.path.replace("{*", "{");
+                let named = format!("{{{}}}", parameter.name);
+                assert!(path.contains(&named), "{}", endpoint.path);
             }
         }
     }

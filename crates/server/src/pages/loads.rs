@@ -24,6 +24,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let questions = (
         Ledger {
             state: None,
+            input: None,
             after: after.clone(),
             limit: ROWS,
         },

@@ -7,12 +7,14 @@ use axum::response::{IntoResponse as _, Response};
 use look::{Frame, PAGE_POLICY, Section};
 use maud::{Markup, html};
 use replay::{Address, Modifier};
+use url::Url;
 
 use super::{find, frame, port};
 use crate::failure::Failure;
 use crate::link::{self, At};
 use crate::pages::{Html, PageFailure, calendar, parts};
 use crate::present;
+use crate::query::Query;
 use crate::state::{Context, State};
 
 /// Shows the page of a capture, or what is near where there is none.
@@ -70,16 +72,37 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
     Ok(response)
 }
 
-/// Where a capture is shown on the first port.
-pub(crate) fn address(url: &str, time: &str) -> String {
+/// Leads `/replay?url=...&at=...` on to the address of the capture.
+pub(crate) async fn lead_on(Context(_): Context, query: Query) -> Result<Response, PageFailure> {
+    let Some(url) = query.owned("url") else {
+        return Err(Failure::bad_request("which page? The address names no URL.").into());
+    };
     let address = Address {
         key: String::new(),
-        time: time.to_owned(),
+        time: query.moment("at")?.unwrap_or_default(),
         modifier: Modifier::None,
-        url: url.to_owned(),
+        url: if url.contains("://") {
+            url
+        } else {
+            format!("http://{url}")
+        },
     };
-    // A fragment would not reach the server, and an address in a page must not end early.
-    address.to_string().replace('#', "%23")
+    let refused = || Failure::bad_request(format!("{} is no URL of the web", address.url));
+    // As a browser writes it: without what cannot stand in a header, and without a fragment, which names a place in the page.
+    let mut url = Url::parse(&address.url).map_err(|_| refused())?;
+    url.set_fragment(None);
+    let exact = Address {
+        url: url.into(),
+        ..address.clone()
+    };
+    let address = Address::parse(&exact.to_string()).map_err(|_| refused())?;
+    let location = HeaderValue::try_from(address.to_string()).map_err(|_| refused())?;
+    Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
+}
+
+/// Where a capture is shown on the first port.
+pub(crate) fn address(url: &str, time: &str) -> String {
+    link::with("/replay", &[("url", Some(url)), ("at", Some(time))])
 }
 
 fn bar(page: &PageBody, capture: &CdxRow, shown: &Address) -> Markup {

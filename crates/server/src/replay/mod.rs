@@ -18,7 +18,7 @@ mod frame;
 mod policy;
 mod port;
 
-pub(crate) use bar::{address, show as bar};
+pub(crate) use bar::{address, lead_on, show as bar};
 pub(crate) use port::router;
 
 use std::net::SocketAddr;

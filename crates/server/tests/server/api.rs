@@ -44,7 +44,7 @@ async fn every_documented_route_answers_with_the_documented_fields() {
         let Some(operation) = operations.get("get") else {
             continue;
         };
-        if path == "/record" {
+        if path.starts_with("/record") {
             continue; // Needs a file: see the tests over a real archive.
         }
         if path.starts_with("/api/v1/sql") {

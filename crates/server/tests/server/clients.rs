@@ -58,12 +58,11 @@ struct Pywb {
 }
 
 impl Pywb {
-    /// With the one line that its manual gives for OutbackCDX, and the folder with the files.
-    fn start(python: &Path, home: &Path, index: &Running, files: &Path) -> Pywb {
+    /// With the one line that its manual gives for OutbackCDX, and the place of the files.
+    fn start(python: &Path, home: &Path, index: &Running, files: &str) -> Pywb {
         let config = format!(
-            "collections:\n  weft:\n    index_paths: cdx+http://{}/cdx\n    archive_paths: {}/\n",
+            "collections:\n  weft:\n    index_paths: cdx+http://{}/cdx\n    archive_paths: {files}/\n",
             index.address,
-            files.display()
         );
         std::fs::write(home.join("config.yaml"), config).expect("written");
         let port = free_port();
@@ -124,12 +123,22 @@ fn free_port() -> u16 {
 
 #[test]
 fn pywb_replays_pages_over_our_index() {
+    check_pywb(|_| field().folder().display().to_string());
+}
+
+/// The story: the crawl's files are where Weft runs, and pywb is elsewhere.
+#[test]
+fn pywb_replays_pages_whose_records_weft_sends() {
+    check_pywb(|running| format!("http://{}/record", running.address));
+}
+
+fn check_pywb(files: impl Fn(&Running) -> String) {
     let Some(python) = python(&["pywb.apps.cli"]) else {
         return;
     };
     let running = Running::start_over(field().loaded.archive.clone(), ServerSettings::default());
     let home = tempfile::tempdir().expect("a folder");
-    let pywb = Pywb::start(&python, home.path(), &running, field().folder());
+    let pywb = Pywb::start(&python, home.path(), &running, &files(&running));
     // Of twelve captures the nearest is replayed, also where it is a later one; links lead to the archive.
     for (time, edition) in [
         ("20140126200624", 0),
@@ -169,7 +178,7 @@ fn pywb_replays_real_crawls_over_our_index() {
     let loaded = load(&files, None);
     let running = Running::start_over(loaded.archive.clone(), ServerSettings::default());
     let home = tempfile::tempdir().expect("a folder");
-    let pywb = Pywb::start(&python, home.path(), &running, &crawls);
+    let pywb = Pywb::start(&python, home.path(), &running, &crawls.display().to_string());
     for (path, words) in [
         (
             "20140126200624mp_/http://www.iana.org/",

@@ -24,4 +24,5 @@ mod screenshots;
 mod sign_in;
 mod sql;
 mod store;
+mod stored;
 mod web;

@@ -1,6 +1,7 @@
 //! Who asks over HTTP sees what rights let them see, on every address.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use archive::question::{LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
@@ -68,6 +69,11 @@ impl Place {
         std::fs::write(self.archive.rights_path(), rules).unwrap();
     }
 
+    /// The one input.
+    pub(crate) fn warc(&self) -> PathBuf {
+        self.dir.path().join("crawl.warc")
+    }
+
     pub(crate) fn tokens(&self) -> TokensFile {
         TokensFile::at(self.dir.path().join("tokens.toml"))
     }
@@ -132,6 +138,8 @@ fn addresses() -> Vec<String> {
         "/cdx?url=secret.org&matchType=domain",
         "/cdx?url=secret.org/*&showNumPages=true",
         "/about",
+        "/record/crawl.warc?offset=0",
+        "/record/crawl.warc?offset=400&length=20",
     ] {
         all.push(path.to_owned());
     }

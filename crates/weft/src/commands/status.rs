@@ -138,6 +138,7 @@ fn all_ledger(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<A
     loop {
         let mut answer = archive.ask(Ledger {
             state,
+            input: None,
             after,
             limit: ROWS_A_QUESTION,
         })?;
