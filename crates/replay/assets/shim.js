@@ -217,15 +217,6 @@
       try { return native.call(this, state, title, url === undefined || url === null ? undefined : mapped(url, "mp_")); } catch { return undefined; }
     });
   }
-  if (self.navigation && navigation.addEventListener) {
-    navigation.addEventListener("navigate", (event) => {
-      let url;
-      try { url = new NativeURL(event.destination.url); } catch { return; }
-      if (!isWeb.test(url.protocol) || (url.host === location.host && url.pathname.startsWith(PREFIX)) || !event.cancelable) return;
-      event.preventDefault();
-      location.assign(mapped(url.href, "mp_"));
-    });
-  }
   addEventListener("click", (event) => {
     const link = event.target && event.target.closest && event.target.closest("a[target],area[target]");
     if (!link) return;
