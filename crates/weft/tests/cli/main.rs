@@ -26,6 +26,7 @@ mod policies;
 mod real;
 mod rebuild;
 mod redact;
+mod replay;
 mod rights;
 mod s3_face;
 mod search;

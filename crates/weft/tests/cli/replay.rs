@@ -1,0 +1,118 @@
+//! Archived pages as they were, from the flags to the page.
+
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use crate::fixture;
+use crate::serve::Served;
+use crate::support::Place;
+
+const PAGE: &str = "/replay/http://www.library.example/";
+
+/// The answer of the replay origin that `served` names.
+fn replayed(served: &mut Served, path: &str) -> String {
+    let origin = served.said["replay"].as_str().expect("a replay origin");
+    let address = origin
+        .trim_start_matches("http://")
+        .trim_end_matches('/')
+        .to_owned();
+    let first = std::mem::replace(&mut served.address, address);
+    let answer = served.get(path);
+    served.address = first;
+    answer
+}
+
+fn serve(place: &Place, flags: &[&str]) -> Served {
+    Served::start_with(place, &[&["serve", "--listen", "127.0.0.1:0"], flags].concat())
+}
+
+fn loaded() -> Place {
+    let place = Place::new();
+    place.write("web.warc", &fixture::small_web());
+    place.good(&["load", "web.warc"]);
+    place
+}
+
+#[test]
+fn archived_pages_are_shown_on_an_origin_of_their_own() {
+    let place = loaded();
+    let mut served = serve(&place, &[]);
+    let moved = replayed(&mut served, PAGE);
+    let location = moved
+        .lines()
+        .find_map(|line| line.strip_prefix("location: "))
+        .expect("the exact time");
+    let page = replayed(&mut served, location);
+    assert!(
+        page.contains("memento-datetime: ") && page.contains("/static/replay.js"),
+        "{page}"
+    );
+    // No answer of the archive is there, and none of its pages.
+    for path in ["/", "/api/v1/status", "/cdx?url=library.example", "/metrics"] {
+        let answer = replayed(&mut served, path);
+        assert!(answer.starts_with("HTTP/1.0 404 "), "{path}: {answer}");
+    }
+    let bar = served.get(PAGE);
+    let origin = served.said["replay"].as_str().expect("a replay origin");
+    assert!(bar.contains(&format!("src=\"{origin}replay/~")), "{bar}");
+}
+
+/// What people may not see is not replayed: with rules, the replay origin shows what the public sees.
+#[test]
+fn what_rules_hide_is_not_replayed() {
+    let place = loaded();
+    let mut served = serve(&place, &[]);
+    assert!(replayed(&mut served, PAGE).starts_with("HTTP/1.0 302 "));
+    place.good(&["rights", "add", "--deny", "--url", "http://www.library.example/"]);
+    let hidden = replayed(&mut served, PAGE);
+    assert!(
+        !hidden.starts_with("HTTP/1.0 2") && !hidden.starts_with("HTTP/1.0 302 "),
+        "{hidden}"
+    );
+    let bar = served.get(PAGE);
+    assert!(!bar.contains("<iframe"), "{bar}");
+}
+
+#[test]
+fn the_replay_origin_goes_by_its_flags() {
+    let place = loaded();
+    let served = serve(&place, &["--no-replay"]);
+    assert_eq!(served.said["replay"], Value::Null);
+    assert!(served.get(PAGE).contains("--no-replay"));
+    drop(served);
+    let mut served = serve(
+        &place,
+        &[
+            "--replay-scripts",
+            "off",
+            "--replay-url",
+            "https://replay.example.org",
+        ],
+    );
+    let page = replayed(&mut served, "/replay/mp_/http://www.library.example/");
+    let location = page
+        .lines()
+        .find_map(|line| line.strip_prefix("location: "))
+        .expect("the exact time");
+    let page = replayed(&mut served, location);
+    assert!(
+        page.contains("sandbox allow-forms;") && !page.contains("replay.js"),
+        "{page}"
+    );
+    assert!(
+        served
+            .get(PAGE)
+            .contains("src=\"https://replay.example.org/replay/~")
+    );
+    drop(served);
+    let wrong = place.run(&["serve", "--replay-url", "https://a.example/path"]);
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+    // A port that was asked for must be free; of the default one any will do.
+    let held = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let taken = held.local_addr().expect("an address").to_string();
+    let run = place.run(&["serve", "--listen", "127.0.0.1:0", "--replay-listen", &taken]);
+    drop(held);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains(&taken), "{}", run.stderr);
+}
