@@ -29,6 +29,7 @@ mod failure;
 mod fresh;
 mod history;
 mod link;
+mod memento;
 mod metrics;
 mod pages;
 mod present;

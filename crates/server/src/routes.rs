@@ -20,6 +20,7 @@ use crate::api;
 use crate::api::table::ENDPOINTS;
 use crate::failure::{Code, Failure};
 use crate::fresh;
+use crate::memento;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
 use crate::sites;
@@ -27,7 +28,15 @@ use crate::sql;
 use crate::state::{Common, State};
 
 /// Paths whose failures are JSON. The failures of all others are pages.
-const FOR_PROGRAMS: [&str; 5] = ["/api", "/cdx", "/record", "/metrics", "/search.atom"];
+const FOR_PROGRAMS: [&str; 7] = [
+    "/api",
+    "/cdx",
+    "/record",
+    "/metrics",
+    "/search.atom",
+    "/timegate",
+    "/timemap",
+];
 
 /// Path that tells whether the server runs.
 pub(crate) const HEALTH_PATH: &str = "/healthz";
@@ -55,6 +64,8 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .merge(sql::routes())
         .route("/api/v1/openapi.json", get(api::openapi))
         .route("/sandbox/content", get(sandbox::content))
+        .route("/timegate/{*url}", get(memento::timegate))
+        .route("/timemap/{*url}", get(memento::timemap))
         .route("/replay", get(crate::replay::lead_on))
         .route("/replay/{*address}", get(crate::replay::bar))
         .route(HEALTH_PATH, get(health))

@@ -59,7 +59,7 @@ impl Server {
             .await
             .map_err(failed)?;
         let replay = match state.settings.replay.clone() {
-            Some(settings) => Some(bind_replay(&state, settings).await?),
+            Some(settings) => Some(bind_replay(&state, settings, port.address().port()).await?),
             None => None,
         };
         Ok(Server { port, replay, state })
@@ -121,7 +121,11 @@ pub async fn serve(
     Ok(())
 }
 
-async fn bind_replay(state: &Arc<Common>, settings: ReplaySettings) -> Result<Port, ServeError> {
+async fn bind_replay(
+    state: &Arc<Common>,
+    settings: ReplaySettings,
+    first_port: u16,
+) -> Result<Port, ServeError> {
     let mut port = Port::bind(settings.listen, Arc::clone(&state.door)).await;
     if port.is_err() && settings.any_port {
         let any = SocketAddr::new(settings.listen.ip(), 0);
@@ -133,6 +137,7 @@ async fn bind_replay(state: &Arc<Common>, settings: ReplaySettings) -> Result<Po
     })?;
     state.set_replay_place(ReplayPlace {
         address: port.address(),
+        first_port,
         key: crate::replay::new_key(),
         settings,
     });

@@ -70,7 +70,10 @@ pub(super) async fn with(state: &State, asked: &Asked<'_>, found: RecordBody) ->
         .entry(header::CONTENT_TYPE)
         .or_insert(media(&fields, &content.capture));
     take_over(headers, &fields, &scope, asked.address.modifier);
-    super::frame::memento(headers, &capture);
+    let first = state
+        .replay_place()
+        .and_then(|place| place.first_origin(asked.headers));
+    super::frame::memento(headers, &capture, first.as_deref());
     Ok(response)
 }
 

@@ -11,12 +11,12 @@ use crate::record;
 const NEAR_MAX: usize = 50;
 
 /// Whether a capture has content to show by itself; text and metadata made of others have not.
-fn can_replay(kind: CaptureKind) -> bool {
+pub(crate) fn can_replay(kind: CaptureKind) -> bool {
     !matches!(kind, CaptureKind::Wat | CaptureKind::Wet)
 }
 
 /// The capture of `url` nearest to `time`, or the newest one.
-pub(super) async fn nearest(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
+pub(crate) async fn nearest(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
     let at = (!time.is_empty()).then(|| time.to_owned());
     let (_, found) = record::locate(asker, url.to_owned(), at, None).await?;
     if can_replay(found.capture.kind) {

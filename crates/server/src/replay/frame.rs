@@ -91,13 +91,22 @@ pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scr
 }
 
 /// Says of which capture an answer is.
-pub(super) fn memento(headers: &mut HeaderMap, capture: &CdxRow) {
+///
+/// `first` is the origin of the TimeGate, if it is known.
+pub(super) fn memento(headers: &mut HeaderMap, capture: &CdxRow, first: Option<&str>) {
     let digits: String = capture.timestamp.chars().take(14).collect();
     let date = civil::http_date(civil::ms_of_digits(&digits));
     if let Ok(date) = HeaderValue::from_str(&date) {
         headers.insert(MEMENTO_DATETIME, date);
     }
-    if let Ok(link) = HeaderValue::from_str(&format!("<{}>; rel=\"original\"", capture.url)) {
-        headers.append(header::LINK, link);
+    let url = &capture.url;
+    let mut links = format!("<{url}>; rel=\"original\"");
+    if let Some(first) = first {
+        links.push_str(&format!(
+            ", <{first}/timegate/{url}>; rel=\"timegate\", <{first}/timemap/link/{url}>; rel=\"timemap\"; type=\"application/link-format\""
+        ));
+    }
+    if let Ok(links) = HeaderValue::from_str(&links) {
+        headers.append(header::LINK, links);
     }
 }

@@ -19,6 +19,7 @@ mod policy;
 mod port;
 
 pub(crate) use bar::{address, lead_on, show as bar};
+pub(crate) use find::{can_replay, nearest};
 pub(crate) use port::router;
 
 use std::net::SocketAddr;
@@ -45,6 +46,8 @@ pub(crate) struct ReplayPlace {
     pub(crate) settings: ReplaySettings,
     /// The bound address.
     pub(crate) address: SocketAddr,
+    /// Port of the archive's pages.
+    pub(crate) first_port: u16,
     /// A word by which requests of this origin's documents are known. Made when the server starts.
     pub(crate) key: String,
 }
@@ -55,6 +58,13 @@ impl ReplayPlace {
             true => Scripts::On,
             false => Scripts::Off,
         }
+    }
+
+    /// The origin of the first port for who reached this one with `headers`; `None` where a proxy gave it another name.
+    pub(crate) fn first_origin(&self, headers: &HeaderMap) -> Option<String> {
+        let host = headers.get(header::HOST)?.to_str().ok()?;
+        let is_direct = self.settings.url.is_none();
+        is_direct.then(|| format!("http://{}:{}", without_port(host), self.first_port))
     }
 
     /// The origin for a browser that reached the first port with `headers`.
