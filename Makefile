@@ -201,5 +201,6 @@ need-python:
 need-field: need-venv
 	$(call pip-install,CDX clients,cdx_toolkit$(COMMA) waybackpy$(COMMA) wayback,cdx_toolkit waybackpy wayback)
 	$(call pip-install,pywb,pywb.apps.cli,pywb)
+	$(call pip-install,Memento client,memento_client,memento_client)
 	$(call pip-install,py-wacz,wacz.main,wacz)
 COMMA = ,

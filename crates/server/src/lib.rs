@@ -1,12 +1,12 @@
-//! The HTTP server: JSON API, pages, CDX, archived content in a sandbox, and metrics.
+//! The HTTP server: JSON API, pages, CDX, Memento, archived content in a sandbox and as it was, and metrics.
 //!
 //! The server knows archives only through the questions it can ask ([`Ask`]), and stores only through their
 //! reports ([`storage::Storage`]). Its invariants:
 //!
 //! - the archive is called on blocking threads only, within a cap; every request ends within a time limit;
 //! - every answer names its epoch;
-//! - archived text is escaped wherever it is shown; archived content is sent only under `/sandbox` and as a
-//!   download, with headers that keep it from running or reaching anything;
+//! - archived text is escaped wherever it is shown; archived content is sent only under `/sandbox`, as a
+//!   download, and on the replay origin, a port of its own, with headers that keep it from reaching anything else;
 //! - pages load nothing from other servers: styles and script are part of the program.
 //!
 //! It does not know how an archive is stored, and it changes none, with one exception: a load requested from

@@ -1,5 +1,5 @@
-//! The field's clients, unchanged, from the package index: cdx_toolkit, waybackpy, wayback, and pywb replaying pages
-//! over Weft's index.
+//! The field's clients, unchanged, from the package index: cdx_toolkit, waybackpy, wayback, a Memento client, and pywb
+//! replaying pages over Weft's index.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use server::ServerSettings;
+use server::{ReplaySettings, ServerSettings};
 
 use crate::field::field;
 use crate::loaded::load;
@@ -41,6 +41,35 @@ fn cdx_toolkit_waybackpy_and_wayback() {
         // It is polite to servers of others, and would wait three seconds before each request.
         .env("CDXT_DEFAULT_MIN_RETRY_INTERVAL", "0")
         .env("CDXT_IA_MIN_RETRY_INTERVAL", "0")
+        .output()
+        .expect("python starts");
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_memento_client() {
+    let Some(python) = python(&["memento_client"]) else {
+        return;
+    };
+    let settings = ServerSettings {
+        replay: Some(ReplaySettings {
+            listen: "127.0.0.1:0".parse().expect("an address"),
+            any_port: true,
+            url: None,
+            scripts: true,
+        }),
+        ..ServerSettings::default()
+    };
+    let running = Running::start_over(field().loaded.archive.clone(), settings);
+    let home = tempfile::tempdir().expect("a folder");
+    let output = apart::command(python, home.path())
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/memento.py"))
+        .arg(format!("http://{}", running.address))
         .output()
         .expect("python starts");
     assert!(
