@@ -24,7 +24,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use archive::Interrupt;
-use archive::question::{CaptureKind, RecordBody};
+use archive::question::RecordBody;
 use axum::Extension;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -32,6 +32,7 @@ use maud::{DOCTYPE, html};
 
 use crate::failure::{Code, Failure};
 use crate::query::Query;
+use crate::replay::content_of;
 use crate::state::{Context, Peer, State};
 use crate::stream::{self, Wanted};
 use crate::{present, record};
@@ -128,18 +129,6 @@ pub(crate) async fn title(state: &State, record: RecordBody) -> Option<String> {
         title
     });
     title.await.ok()?
-}
-
-/// Replaces a revisit, which says that the content was as before, with the capture that has this content, if
-/// it is in the archive.
-fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
-    match (found.capture.kind, found.original) {
-        (CaptureKind::Revisit, Some(original)) => Ok(*original),
-        (CaptureKind::Revisit, None) => Err(Failure::not_found(
-            "this capture says only that the content was unchanged, and the content itself is not in the archive",
-        )),
-        (_, original) => Ok(RecordBody { original, ..found }),
-    }
 }
 
 fn said(failure: &Failure) -> Response {

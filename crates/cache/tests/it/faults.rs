@@ -177,7 +177,7 @@ fn a_store_that_says_nothing_is_an_error_and_nobody_waits_for_it_for_ever() {
         let described = through.describe("o/1").await.unwrap();
         world.hangs.store(true, Ordering::Relaxed);
         let limit = Duration::from_secs(600);
-        // Nothing known of one, the other known but for its bytes.
+        // The store was never asked about o/0; o/1 it has described, but none of its bytes were read.
         let unknown = tokio::time::timeout(limit, through.get("o/0", None)).await;
         assert!(matches!(unknown, Ok(Err(OriginError::Passing(_)))));
         let known = tokio::time::timeout(limit, through.get_version("o/1", &described, None)).await;

@@ -55,8 +55,9 @@ async fn near(
     Ok(found)
 }
 
-/// The record that has the content of a capture: for a revisit, which says that it was as before, the one before.
-pub(super) fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
+/// The record that has the content of a capture: for a revisit, which says that it was as before, the capture that
+/// has this content, if it is in the archive.
+pub(crate) fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
     match (found.capture.kind, found.original) {
         (CaptureKind::Revisit, Some(original)) => Ok(*original),
         (CaptureKind::Revisit, None) => Err(Failure::not_found(

@@ -19,7 +19,7 @@ mod policy;
 mod port;
 
 pub(crate) use bar::{address, lead_on, show as bar};
-pub(crate) use find::{can_replay, nearest};
+pub(crate) use find::{can_replay, content_of, nearest};
 pub(crate) use port::router;
 
 use std::net::SocketAddr;
