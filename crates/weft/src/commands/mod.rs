@@ -10,6 +10,7 @@ mod cdx;
 mod completions;
 mod demo;
 mod diff;
+mod doctor;
 mod domain;
 mod dump;
 mod export;
@@ -85,6 +86,8 @@ pub(crate) enum Command {
     Store(Box<store::Args>),
     /// What file systems hold: scan, find, sums, changes
     Files(Box<files::Args>),
+    /// Whether machine, ports, archive and store are as they should be, and what to do
+    Doctor(doctor::Args),
     /// Try Weft: an archive of the crates it was built from
     Demo(demo::Args),
     /// Write a made-up web of any size
@@ -94,6 +97,7 @@ pub(crate) enum Command {
     /// Print what completes commands in a shell
     Completions(completions::Args),
     /// Write the manual pages
+    #[command(visible_alias = "man")]
     Manual(manual::Args),
 }
 
@@ -151,6 +155,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Cache(args) => cache::run(args, context),
         Command::Store(args) => store::run(*args, context),
         Command::Files(args) => files::run(*args, context),
+        Command::Doctor(args) => doctor::run(&args, context),
         Command::Demo(args) => demo::run(&args, context),
         Command::Synth(args) => synth::run(&args, context),
         Command::Pack(args) => pack::run(&args, context),

@@ -207,7 +207,11 @@ fn print(report: &Report<'_>, context: &mut Context) -> anyhow::Result<()> {
     let counts = &report.counts;
     let out = &mut context.out;
     let gone = counts.records_selected + counts.records_concerned;
-    let verb = if report.dry_run { "would be" } else { "were" };
+    let verb = match (report.dry_run, gone) {
+        (true, _) => "would be",
+        (false, 1) => "was",
+        (false, _) => "were",
+    };
     writeln!(
         out,
         "{} {verb} left out of {}: {} by takedowns, {} that belong to them",

@@ -8,6 +8,7 @@ mod ask;
 mod bombs;
 mod cache;
 mod demo;
+mod doctor;
 mod documents;
 mod export;
 mod facts;
@@ -36,6 +37,7 @@ mod sql;
 mod store;
 mod support;
 mod takedown;
+mod tasks;
 mod usage;
 mod verify;
 #[expect(dead_code, reason = "shared with the tests of `remote`, which use all of it")]

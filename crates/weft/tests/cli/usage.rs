@@ -25,6 +25,7 @@ const COMMANDS: &[&str] = &[
     "serve",
     "store",
     "files",
+    "doctor",
     "demo",
     "synth",
     "pack",

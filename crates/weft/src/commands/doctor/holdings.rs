@@ -1,0 +1,236 @@
+//! The archive: whether it opens, and how what it holds is.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use archive::question::{LedgerRow, LedgerState, Status, StatusBody};
+use archive::{Archive, OpenError, OpenSettings, is_address, is_local_member, path_of};
+use cache::{SETTINGS_FILE, Settings};
+
+use super::finding::Finding;
+use crate::ask;
+use crate::commands::status::ledger_rows;
+use crate::context::Context;
+use crate::units::{count, counted};
+
+/// Findings about the archive, and the settings beside it.
+pub(super) fn findings(context: &Context) -> Vec<Finding> {
+    let mut settings = OpenSettings::default();
+    settings.asks_only = true;
+    settings.read_only = true;
+    let mut findings = match ask::open_with(context, settings) {
+        Ok(archive) => of_archive(&archive),
+        Err(error) => vec![unopened(&error, context)],
+    };
+    findings.extend(cache_settings(context));
+    findings
+}
+
+fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
+    let found = crate::exit::chain_text(error);
+    let dir = context.archive.display();
+    match error.downcast_ref() {
+        Some(OpenError::Missing { .. }) if holds_anything(&context.archive) => Finding::warning(
+            "archive",
+            format!("{dir} holds other files, and no archive"),
+            "name the right folder: --archive, WEFT_ARCHIVE",
+        ),
+        Some(OpenError::Missing { .. }) => Finding::ok(
+            "archive",
+            format!("there is none in {dir} yet: weft load INPUT makes one"),
+        ),
+        Some(OpenError::Format { .. } | OpenError::Version { .. }) => Finding::problem(
+            "archive",
+            found,
+            "use one version of weft; a newer one reads what an older one wrote",
+        ),
+        Some(OpenError::Owned { .. } | OpenError::Read { .. }) => Finding::problem(
+            "archive",
+            found,
+            "ask through the process that has it open, or end that one",
+        ),
+        _ => Finding::problem(
+            "archive",
+            found,
+            "docs/operations.md says what can be mended, and how",
+        ),
+    }
+}
+
+fn holds_anything(dir: &Path) -> bool {
+    std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+fn of_archive(archive: &Archive) -> Vec<Finding> {
+    let status = match archive.ask(Status {}) {
+        Ok(answer) => answer,
+        Err(error) => {
+            return vec![Finding::problem(
+                "archive",
+                error.to_string(),
+                "weft verify says what is damaged",
+            )];
+        }
+    };
+    let (epoch, status) = (status.epoch, status.body);
+    let mut findings = vec![Finding::ok(
+        "archive",
+        format!(
+            "{}: {}, {}, epoch {}",
+            status.archive,
+            counted(status.captures, "capture", "captures"),
+            counted(status.inputs, "input", "inputs"),
+            count(epoch)
+        ),
+    )];
+    findings.extend(refusals(&status));
+    findings.push(search(&status, epoch));
+    if !status.facts_failure.is_empty() {
+        findings.push(Finding::problem(
+            "facts",
+            status.facts_failure.clone(),
+            "docs/facts.md says how they are made anew",
+        ));
+    }
+    findings.push(losses(&status));
+    findings.extend(inputs(archive, &status));
+    findings
+}
+
+fn refusals(status: &StatusBody) -> Option<Finding> {
+    let why = &status.refuses_writes;
+    (!why.is_empty()).then(|| {
+        Finding::problem(
+            "writes",
+            format!("refused: {why}"),
+            "make room; the next load tries again",
+        )
+    })
+}
+
+fn search(status: &StatusBody, epoch: u64) -> Finding {
+    if !status.search_failure.is_empty() {
+        let found = format!(
+            "behind, because it could not be written: {}",
+            status.search_failure
+        );
+        return Finding::problem("search", found, "make room; it catches up by itself");
+    }
+    if status.search_epoch < epoch {
+        return Finding::warning(
+            "search",
+            format!("up to epoch {} of {}", count(status.search_epoch), count(epoch)),
+            "weft serve, or the next load, brings it up to date",
+        );
+    }
+    let documents = counted(status.search_documents, "document", "documents");
+    Finding::ok("search", format!("{documents}, up to date"))
+}
+
+fn losses(status: &StatusBody) -> Finding {
+    match status.quarantined {
+        0 => Finding::ok("quarantine", "nothing"),
+        quarantined => Finding::warning(
+            "quarantine",
+            format!(
+                "{} of {} could not be used",
+                counted(quarantined, "piece", "pieces"),
+                counted(status.records.saturating_add(quarantined), "record", "records")
+            ),
+            "weft status --quarantine says which, where and why",
+        ),
+    }
+}
+
+fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
+    let rows = |state| ledger_rows(archive, state);
+    let (failed, cut, missing, all) = match (
+        rows(Some(LedgerState::Failed)),
+        rows(Some(LedgerState::Cut)),
+        rows(Some(LedgerState::Missing)),
+        rows(None),
+    ) {
+        (Ok(failed), Ok(cut), Ok(missing), Ok(all)) => (failed, cut, missing, all),
+        (Err(error), ..) | (_, Err(error), ..) | (_, _, Err(error), _) | (.., Err(error)) => {
+            return vec![Finding::problem(
+                "inputs",
+                crate::exit::chain_text(&error),
+                "weft verify says what is damaged",
+            )];
+        }
+    };
+    let mut findings = Vec::new();
+    let mut named = |rows: &[&LedgerRow], what: &str, advice: &str| {
+        if let [first, ..] = rows {
+            let number = counted(rows.len() as u64, "input", "inputs");
+            let found = format!("{number} {what} ({} first)", first.input);
+            findings.push(Finding::warning("inputs", found, advice));
+        }
+    };
+    named(
+        &failed.iter().collect::<Vec<_>>(),
+        "failed",
+        "weft status --ledger --state failed says why",
+    );
+    named(
+        &cut.iter().collect::<Vec<_>>(),
+        "cut off at the end",
+        "load them again when they are whole: what is there already is not read twice",
+    );
+    named(
+        &missing.iter().collect::<Vec<_>>(),
+        "could not be read when last asked for",
+        "weft status --ledger --state missing says why",
+    );
+    let gone: Vec<&LedgerRow> = all.iter().filter(|row| is_gone(row)).collect();
+    named(
+        &gone,
+        "not where they were loaded from, or shorter",
+        "records cannot be shown, replayed or verified until the files are back; views and search keep what they have",
+    );
+    if status.inputs_loading > 0 && status.jobs_active == 0 {
+        findings.push(Finding::warning(
+            "inputs",
+            format!(
+                "{} loaded in part",
+                counted(status.inputs_loading, "input", "inputs")
+            ),
+            "weft load of the same inputs goes on where it stopped",
+        ));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok(
+            "inputs",
+            format!("{} read to the end, and in place", count(status.inputs_done)),
+        ));
+    }
+    findings
+}
+
+/// Whether a local file is not there any more, or has less than was read of it. Addresses are not asked.
+fn is_gone(row: &LedgerRow) -> bool {
+    let location = &row.location;
+    if location.is_empty() || is_address(location) || is_local_member(location) {
+        return false;
+    }
+    match std::fs::metadata(path_of(location)) {
+        Ok(found) => found.len() < row.bytes_done,
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+fn cache_settings(context: &Context) -> Option<Finding> {
+    let path = context.archive.join(SETTINGS_FILE);
+    match Settings::read(&path) {
+        Ok(settings) if settings.directories.is_empty() => None,
+        Ok(settings) => {
+            let number = counted(settings.directories.len() as u64, "directory", "directories");
+            Some(Finding::ok("cache", format!("{number}, in {}", path.display())))
+        }
+        Err(error) => Some(Finding::problem(
+            "cache",
+            error.to_string(),
+            "docs/cache.md has an example",
+        )),
+    }
+}

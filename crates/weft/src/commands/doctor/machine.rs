@@ -1,0 +1,320 @@
+//! The programs, and what the machine lets them have: open files, memory, disk, a clock.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::{Resource, getrlimit};
+
+use super::finding::Finding;
+use crate::context::Context;
+use crate::sql_program::{self, PROGRAM};
+use crate::units::{bytes, count};
+
+/// Open files below which a serving process may run out of them: 1,024 connections and the tables of the index
+/// (`weft serve --connections-max`).
+const OPEN_FILES_MIN: u64 = 4_096;
+
+/// Free space below which a load is likely to stop.
+const FREE_BYTES_MIN: u64 = 1 << 30;
+
+/// Free space below which one may want to look, in parts of the file system's size.
+const FREE_PART_MIN: u64 = 20;
+
+/// Memory that is wanted beside what the archive takes: readers of inputs, connections, documents.
+const MEMORY_BESIDE_BYTES: u64 = 512 << 20;
+
+/// 2026-01-01, in seconds since 1970. A clock before it was never set: this program is younger.
+const CLOCK_MIN_SECONDS: u64 = 1_767_225_600;
+
+/// Everything about the machine.
+pub(super) fn findings(context: &Context) -> Vec<Finding> {
+    let mut findings = vec![program(), sql(), open_files(), memory(context), clock()];
+    let archive = nearest(&context.archive);
+    findings.extend(disk(
+        &archive,
+        "disk",
+        "move the archive, or make room: weft files scan shows what is large",
+    ));
+    let temporary = std::env::temp_dir();
+    findings.extend(disk(
+        &temporary,
+        "temporary",
+        "TMPDIR names another folder for temporary files",
+    ));
+    findings
+}
+
+fn program() -> Finding {
+    let place =
+        std::env::current_exe().map_or_else(|_| String::new(), |path| format!(", {}", path.display()));
+    Finding::ok("program", format!("weft {}{place}", archive::VERSION))
+}
+
+fn sql() -> Finding {
+    let of = "SQL";
+    let Some(program) = sql_program::find() else {
+        return Finding::ok(
+            of,
+            format!("{PROGRAM} is not installed; weft sql needs it (make sql builds it)"),
+        );
+    };
+    let path = program.display();
+    let asked = Command::new(&program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    let found = match asked {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        Ok(output) => {
+            let why = format!("{path} does not run: {}", output.status);
+            return Finding::problem(of, why, "install it again beside weft");
+        }
+        Err(error) => {
+            return Finding::problem(
+                of,
+                format!("{path} does not run: {error}"),
+                "install it again beside weft",
+            );
+        }
+    };
+    match found == format!("{PROGRAM} {}", archive::VERSION) {
+        true => Finding::ok(of, format!("{found}, {path}")),
+        false => Finding::problem(
+            of,
+            format!("{path} says {found:?}, this is weft {}", archive::VERSION),
+            "install both programs of one version",
+        ),
+    }
+}
+
+fn open_files() -> Finding {
+    let limit = getrlimit(Resource::Nofile);
+    judged_open_files(limit.current, limit.maximum)
+}
+
+/// `None` is without limit.
+fn judged_open_files(current: Option<u64>, maximum: Option<u64>) -> Finding {
+    let said = |limit: Option<u64>| limit.map_or_else(|| "any number".to_owned(), count);
+    let found = format!("{} at a time, {} if asked for", said(current), said(maximum));
+    match current.is_none_or(|current| current >= OPEN_FILES_MIN) {
+        true => Finding::ok("open files", found),
+        false => Finding::warning(
+            "open files",
+            found,
+            "ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit: many connections and large indexes need more",
+        ),
+    }
+}
+
+fn memory(context: &Context) -> Finding {
+    let archive = context.memory_size_bytes.unwrap_or(archive::MEMORY_SIZE_BYTES);
+    let machine = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| of_meminfo(&text, "MemAvailable:"));
+    judged_memory(archive, machine, cgroup_limit())
+}
+
+/// `available` is what the machine could give now, `limit` what this process and those beside it may have at most.
+fn judged_memory(archive: u64, available: Option<u64>, limit: Option<u64>) -> Finding {
+    let of = "memory";
+    let least = [available, limit].into_iter().flatten().min();
+    let Some(least) = least else {
+        return Finding::ok(
+            of,
+            format!(
+                "the archive takes {}; the system does not say what there is",
+                bytes(archive)
+            ),
+        );
+    };
+    let limited = limit.map_or_else(String::new, |limit| {
+        format!(", at most {} for this container", bytes(limit))
+    });
+    let found = format!(
+        "{} to be had{limited}; the archive takes {}",
+        bytes(least),
+        bytes(archive)
+    );
+    match least >= archive.saturating_add(MEMORY_BESIDE_BYTES) {
+        true => Finding::ok(of, found),
+        false => Finding::warning(
+            of,
+            found,
+            format!(
+                "an archive and what reads into it want {}: give it less (--memory, WEFT_MEMORY), or the machine more",
+                bytes(archive.saturating_add(MEMORY_BESIDE_BYTES))
+            ),
+        ),
+    }
+}
+
+/// Reads a line of proc_meminfo(5), which counts in KiB. Returns bytes.
+fn of_meminfo(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// The limit of the control group (cgroup v2, `memory.max`), as containers have it.
+fn cgroup_limit() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let limit = |dir: &Path| {
+        std::fs::read_to_string(dir.join("memory.max"))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    let root = Path::new("/sys/fs/cgroup");
+    // A group has the limits of those that it is in, too.
+    let dir = root.join(group.trim_start_matches('/'));
+    dir.ancestors()
+        .take_while(|dir| dir.starts_with(root))
+        .filter_map(limit)
+        .min()
+}
+
+fn clock() -> Finding {
+    let now = ambient::wall_ms() / 1000;
+    let found = crate::units::instant(now.saturating_mul(1000)) + " UTC";
+    match now >= CLOCK_MIN_SECONDS {
+        true => Finding::ok("clock", found),
+        false => Finding::problem(
+            "clock",
+            found,
+            "set it, and run an NTP client: nodes of a store do not talk to one whose clock is 5 minutes off",
+        ),
+    }
+}
+
+/// The folder, or the nearest above it that is there.
+fn nearest(dir: &Path) -> PathBuf {
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    dir.ancestors()
+        .find(|dir| dir.exists())
+        .map_or_else(|| PathBuf::from("/"), Path::to_owned)
+}
+
+fn disk(dir: &Path, of: &'static str, room: &str) -> Vec<Finding> {
+    let path = dir.display();
+    let found = match rustix::fs::statvfs(dir) {
+        Ok(found) => found,
+        Err(error) => {
+            let advice = "the folder has to be there, and readable";
+            return vec![Finding::problem(of, format!("{path}: {error}"), advice)];
+        }
+    };
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let size = found.f_blocks.saturating_mul(found.f_frsize);
+    let mut findings = vec![judged_space(of, &path.to_string(), free, size, room)];
+    // Some file systems (btrfs) count no inodes and say 0.
+    if found.f_files > 0 && found.f_favail < found.f_files / 100 {
+        findings.push(Finding::warning(
+            of,
+            format!(
+                "{path}: {} of {} inodes are free",
+                count(found.f_favail),
+                count(found.f_files)
+            ),
+            "remove small files there: none can be made without inodes",
+        ));
+    }
+    findings.extend(kind_of_file_system(dir).and_then(|kind| doubtful_file_system(of, dir, kind)));
+    findings
+}
+
+fn judged_space(of: &'static str, path: &str, free: u64, size: u64, room: &str) -> Finding {
+    let found = format!("{path}: {} of {} free", bytes(free), bytes(size));
+    if free < FREE_BYTES_MIN {
+        Finding::problem(of, found, room)
+    } else if free < size / FREE_PART_MIN {
+        Finding::warning(of, found, room)
+    } else {
+        Finding::ok(of, found)
+    }
+}
+
+/// Types of file systems that matter here (linux/magic.h; cifs: fs/smb/client/cifsfs.h).
+fn kind_of_file_system(dir: &Path) -> Option<&'static str> {
+    let kind = rustix::fs::statfs(dir).ok()?.f_type;
+    Some(match u32::try_from(kind).ok()? {
+        0x6969 => "NFS",
+        0x517B | 0xFE53_4D42 | 0xFF53_4D42 => "SMB",
+        0x6573_5546 => "FUSE",
+        0x0102_1994 => "tmpfs",
+        0x794C_7630 => "overlayfs",
+        _ => return None,
+    })
+}
+
+fn doubtful_file_system(of: &'static str, dir: &Path, kind: &str) -> Option<Finding> {
+    if of != "disk" {
+        return None;
+    }
+    let advice = match kind {
+        "NFS" | "SMB" => {
+            "one machine alone may open the archive, because locks and synced writes across machines are not to be relied \
+             on; a local disk is faster, too"
+        }
+        "FUSE" => {
+            "whether writes are durable when Weft is told so depends on the program behind it; prefer a local disk"
+        }
+        "tmpfs" => "it is memory, and gone when the machine stops",
+        _ => "it is the container's own layer, and gone with the container: mount a volume for the archive",
+    };
+    Some(Finding::warning(
+        of,
+        format!("{} is on {kind}", dir.display()),
+        advice,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict::{Ok, Problem, Warning};
+    use super::*;
+
+    #[test]
+    fn limits_are_judged() {
+        assert_eq!(judged_open_files(Some(1_024), Some(524_288)).verdict, Warning);
+        assert_eq!(judged_open_files(Some(65_536), None).verdict, Ok);
+        assert_eq!(judged_open_files(None, None).verdict, Ok);
+
+        let (mib, gib) = (1 << 20, 1 << 30);
+        assert_eq!(judged_memory(gib, Some(8 * gib), None).verdict, Ok);
+        assert_eq!(judged_memory(gib, Some(8 * gib), Some(gib)).verdict, Warning);
+        assert_eq!(judged_memory(gib, Some(gib), Some(8 * gib)).verdict, Warning);
+        assert_eq!(judged_memory(256 * mib, Some(gib), None).verdict, Ok);
+        assert_eq!(judged_memory(gib, None, None).verdict, Ok);
+
+        let space = |free, size| judged_space("disk", "/x", free, size, "make room").verdict;
+        assert_eq!(space(100 * mib, 1000 * gib), Problem);
+        assert_eq!(space(20 * gib, 1000 * gib), Warning);
+        assert_eq!(space(20 * gib, 100 * gib), Ok);
+    }
+
+    #[test]
+    fn meminfo_counts_in_kib() {
+        let text = "MemTotal:       24661948 kB\nMemAvailable:   23000000 kB\n";
+        assert_eq!(of_meminfo(text, "MemAvailable:"), Some(23_000_000 * 1024));
+        for odd in [
+            "",
+            "MemAvailable: many kB",
+            "MemAvailable: 99999999999999999999 kB",
+            "MemAvailable: 1",
+        ] {
+            assert_eq!(of_meminfo(odd, "MemAvailable:"), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_file_system_that_forgets_is_named() {
+        let of = |kind| doubtful_file_system("disk", Path::new("/x"), kind).map(|finding| finding.found);
+        assert_eq!(of("NFS").as_deref(), Some("/x is on NFS"));
+        assert_eq!(
+            doubtful_file_system("temporary", Path::new("/tmp"), "tmpfs"),
+            None
+        );
+    }
+}

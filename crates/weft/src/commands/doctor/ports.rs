@@ -1,0 +1,76 @@
+//! Whether `weft serve` can listen where it is to listen, and where it does already.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a port is tried, not served; who has it is asked for one short answer"
+)]
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use super::finding::Finding;
+
+/// How long somebody who has the port may take to answer.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+/// Bytes that are read of what may be the description of the API.
+const DESCRIPTION_BYTES_MAX: u64 = 4 << 20;
+
+/// The port of pages and API, and that of replay after it.
+pub(super) fn findings(listen: SocketAddr) -> Vec<Finding> {
+    let mut findings = vec![pages(listen)];
+    // Replay takes any free port where the one after is taken, so that is no problem.
+    if let Some(port) = listen.port().checked_add(1).filter(|_| listen.port() != 0) {
+        let beside = SocketAddr::new(listen.ip(), port);
+        findings.push(match TcpListener::bind(beside) {
+            Ok(_) => Finding::ok("replay port", format!("{beside} is free")),
+            Err(error) => Finding::ok(
+                "replay port",
+                format!("{beside}: {error}; weft serve takes another, or --replay-listen"),
+            ),
+        });
+    }
+    findings
+}
+
+fn pages(listen: SocketAddr) -> Finding {
+    let of = "port";
+    let error = match TcpListener::bind(listen) {
+        Ok(_) => return Finding::ok(of, format!("{listen} is free")),
+        Err(error) => error,
+    };
+    match error.kind() {
+        io::ErrorKind::AddrInUse if is_weft(listen) => Finding::ok(of, format!("weft serves at {listen}")),
+        io::ErrorKind::AddrInUse => Finding::warning(
+            of,
+            format!("another program listens at {listen}"),
+            "weft serve --listen HOST:PORT takes another port",
+        ),
+        io::ErrorKind::PermissionDenied => Finding::problem(
+            of,
+            format!("{listen}: {error}"),
+            "ports below 1,024 are the system's: take a higher one behind a proxy, or AmbientCapabilities=CAP_NET_BIND_SERVICE \
+             in the systemd unit",
+        ),
+        _ => Finding::problem(
+            of,
+            format!("{listen}: {error}"),
+            "--listen has to name an address of this machine",
+        ),
+    }
+}
+
+/// Whether `weft serve` answers there. The description of its API is for everybody, whatever rules hide.
+fn is_weft(listen: SocketAddr) -> bool {
+    let answered = || -> io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&listen, ANSWER_MAX)?;
+        stream.set_read_timeout(Some(ANSWER_MAX))?;
+        stream.set_write_timeout(Some(ANSWER_MAX))?;
+        stream.write_all(b"GET /api/v1/openapi.json HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.take(DESCRIPTION_BYTES_MAX).read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    answered().is_ok_and(|answer| answer.contains("\"Weft\""))
+}

@@ -1,0 +1,51 @@
+//! The store that the environment names, if it names one.
+
+use server::storage::gather;
+
+use super::finding::Finding;
+use crate::commands::store::session::{Begin, with_store};
+use crate::units::counted;
+use crate::which_store::{self, STORE_VARIABLE};
+
+/// Findings about it. Replicas are not counted: `weft store status` does that.
+pub(super) fn findings() -> Vec<Finding> {
+    if std::env::var_os(STORE_VARIABLE).is_none_or(|text| text.is_empty()) {
+        return Vec::new();
+    }
+    let place = match which_store::of_environment() {
+        Ok(place) => place,
+        Err(error) => {
+            return vec![Finding::problem(
+                "store",
+                error.0,
+                "docs/store.md says what it may name",
+            )];
+        }
+    };
+    let asked = with_store(place, Begin::Refused, async |session| {
+        Ok(gather(session.store().cluster()).await)
+    });
+    let report = match asked {
+        Ok(report) => report,
+        Err(error) => {
+            let found = crate::exit::chain_text(&error);
+            return vec![Finding::problem(
+                "store",
+                found,
+                "weft store status, on a machine of the store, says more",
+            )];
+        }
+    };
+    let troubles = report.troubles();
+    if troubles.is_empty() {
+        let found = format!(
+            "{} and {} are well",
+            counted(report.nodes.len() as u64, "node", "nodes"),
+            counted(report.volumes.len() as u64, "volume", "volumes")
+        );
+        return vec![Finding::ok("store", found)];
+    }
+    let trouble =
+        |trouble: String| Finding::problem("store", trouble, "weft store status counts replicas, too");
+    troubles.into_iter().map(trouble).collect()
+}
