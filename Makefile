@@ -14,11 +14,12 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo sql install install-files python test test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-code \
+.PHONY: help demo sql install install-files deb deb-files python test test-absences test-programs test-python bench bench-full fuzz simulate screenshots lint lint-format lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-readers need-s3cmd need-rclone need-python
 
 help:
 	@echo 'make install      both programs, manual pages and shell completions, below PREFIX=$(PREFIX); SQL=no leaves weft-sql out'
+	@echo 'make deb          a Debian package below $(CARGO_TARGET_DIR)/deb; SQL=no leaves weft-sql out'
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make sql          builds weft-sql, which answers SQL: 40 to 50 minutes of processor time, once'
 	@echo 'make python       the Python package weft, in an environment of its own: $(PYTHON_VENV)'
@@ -47,15 +48,30 @@ install: need-cargo
 
 # The program without what only debuggers read, and what it says of itself.
 SHARE = $(DESTDIR)$(PREFIX)/share
+UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
 install-files:
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(SHARE)/man/man1' '$(SHARE)/bash-completion/completions' \
-	    '$(SHARE)/zsh/site-functions' '$(SHARE)/fish/vendor_completions.d'
+	    '$(SHARE)/zsh/site-functions' '$(SHARE)/fish/vendor_completions.d' '$(UNITS)'
 	install -s -m 755 '$(WEFT)' '$(DESTDIR)$(PREFIX)/bin/weft'
 	if [ '$(SQL)' != no ]; then install -s -m 755 '$(WEFT)-sql' '$(DESTDIR)$(PREFIX)/bin/weft-sql'; fi
 	'$(WEFT)' manual '$(SHARE)/man/man1'
 	'$(WEFT)' completions bash >'$(SHARE)/bash-completion/completions/weft'
 	'$(WEFT)' completions zsh >'$(SHARE)/zsh/site-functions/_weft'
 	'$(WEFT)' completions fish >'$(SHARE)/fish/vendor_completions.d/weft.fish'
+	for unit in weft weft-store; do \
+	    sed 's|@BINDIR@|$(PREFIX)/bin|' packaging/systemd/$$unit.service >'$(UNITS)'/$$unit.service || exit 1; done
+
+deb: need-cargo
+	$(CARGO) build --release -p weft
+	@if [ '$(SQL)' != no ]; then $(MAKE) sql; fi
+	$(MAKE) deb-files
+
+# The package of programs that are built.
+DEB = $(CARGO_TARGET_DIR)/deb
+deb-files:
+	rm -rf '$(DEB)/root'
+	$(MAKE) -s install-files PREFIX=/usr DESTDIR='$(DEB)/root'
+	packaging/deb/make.sh '$(DEB)/root' '$(DEB)'
 
 # The benchmarks are not tests: they are built by `make bench` and `make lint`.
 # Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.

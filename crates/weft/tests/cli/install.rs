@@ -71,3 +71,75 @@ fn pages_that_cannot_be_written_are_told() {
         run.stderr
     );
 }
+
+/// What dpkg would install is there, runs, and belongs to root; units are ones that systemd understands.
+#[test]
+fn the_debian_package_holds_program_units_and_settings() {
+    let place = Place::new();
+    if Command::new("dpkg-deb").arg("--version").output().is_err() {
+        println!("skipped: the Debian package, because there is no dpkg-deb");
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let made = Command::new("make")
+        .arg("-C")
+        .arg(root)
+        .args(["-s", "deb-files", "SQL=no"])
+        .arg(format!("CARGO_TARGET_DIR={}", place.path("target").display()))
+        .arg(format!("WEFT={}", env!("CARGO_BIN_EXE_weft")))
+        .output()
+        .expect("make runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let package = String::from_utf8(made.stdout).expect("a path").trim().to_owned();
+    let dpkg = |arguments: &[&str]| {
+        let output = Command::new("dpkg-deb")
+            .args(arguments)
+            .output()
+            .expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let version = format!("Version: {}", env!("CARGO_PKG_VERSION"));
+    let info = dpkg(&["--info", &package]);
+    for line in [
+        version.as_str(),
+        "Package: weft",
+        "Depends: libc6",
+        "conffiles",
+        "postinst",
+    ] {
+        assert!(info.contains(line), "{line} is not in\n{info}");
+    }
+    let contents = dpkg(&["--contents", &package]);
+    assert!(
+        contents.lines().all(|line| line.contains(" root/root ")),
+        "{contents}"
+    );
+
+    let unpacked = place.path("unpacked");
+    dpkg(&["--extract", &package, unpacked.to_str().expect("text")]);
+    let run = apart::command(unpacked.join("usr/bin/weft"), &unpacked)
+        .arg("--version")
+        .output()
+        .expect("it runs");
+    assert!(run.stdout.starts_with(b"weft "), "{run:?}");
+    let units =
+        ["weft.service", "weft-store.service"].map(|unit| unpacked.join("usr/lib/systemd/system").join(unit));
+    for unit in &units {
+        let text = std::fs::read_to_string(unit).expect("a unit");
+        assert!(text.contains("ExecStart=/usr/bin/weft "), "{text}");
+    }
+    // It looks whether the program of a unit is there, so it is told another root.
+    let Ok(verified) = Command::new("systemd-analyze")
+        .args(["verify", "--man=no", "--recursive-errors=no", "--root"])
+        .arg(&unpacked)
+        .args(["weft.service", "weft-store.service"])
+        .output()
+    else {
+        println!("skipped: what systemd says of the units, because there is no systemd-analyze");
+        return;
+    };
+    let said = String::from_utf8_lossy(&verified.stderr);
+    let ours: Vec<&str> = said.lines().filter(|line| line.contains("weft")).collect();
+    assert!(ours.is_empty(), "{said}");
+}
