@@ -101,7 +101,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     cache: CacheArgs,
 
-    /// Load WARC, ARC, WAT and WET files below this directory as they appear or grow, and keep the catalogue of its files
+    /// Load WARC, ARC, WAT, WET and WACZ files below this directory as they appear or grow, and keep the catalogue of its files
     /// current; may be repeated
     #[arg(
         long,

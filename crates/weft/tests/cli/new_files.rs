@@ -170,3 +170,32 @@ fn a_directory_that_cannot_be_watched_ends_the_server_before_it_listens() {
     let run = place.run(&["serve", "--collection", "spring"]);
     assert_eq!(run.code, Some(2), "{run:?}");
 }
+
+/// A crawler copies its package into the folder: it is loaded when it is whole, and a restart adds nothing.
+#[test]
+fn packages_are_loaded_when_they_are_whole() {
+    let place = Place::new();
+    place.write("web.warc", &fixture::small_web());
+    place.good(&["load", "--archive", "made", "web.warc"]);
+    place.good(&["export", "--archive", "made", "--wacz", "visit.wacz"]);
+    let package = fs::read(place.path("visit.wacz")).expect("the package");
+    fs::create_dir(place.path("new")).expect("a folder");
+    let mut served = serve(&place, &["--collection", "visit"]);
+    place.write("new/visit.wacz", &package[..package.len() / 2]);
+    // Long enough to be taken for whole.
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(place.json(&["status"])["captures"], 0);
+    place.write("new/visit.wacz", &package);
+    wait_for(&place, "the package is loaded", |rows| {
+        done(rows, "data.warc.gz") == Some(5)
+    });
+    assert_eq!(served.stop(), Some(0));
+
+    let mut served = serve(&place, &["--collection", "visit"]);
+    place.write("new/more.warc", &fixture::other_web());
+    wait_for(&place, "another file is loaded", |rows| {
+        done(rows, "more.warc") == Some(1)
+    });
+    assert_eq!(place.json(&["status"])["captures"], 6);
+    assert_eq!(served.stop(), Some(0));
+}

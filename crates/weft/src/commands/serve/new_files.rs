@@ -1,4 +1,4 @@
-//! `weft serve --watch`: archive files that appear or grow below directories are loaded by themselves.
+//! `weft serve --watch`: archive files and packages that appear or grow below directories are loaded by themselves.
 //!
 //! A watch of the catalogue of files tells which there are. Invariants:
 //!  - a file is loaded once it was left alone for a moment; when it goes on growing, the rest is read later;
@@ -170,9 +170,13 @@ impl Watching {
     }
 }
 
-/// Whether files of this name are inputs.
+/// Whether files of this name are inputs. The ledger has the members of a package, not the package, so after a restart each is
+/// looked into again; what of it is loaded already is not read.
 fn is_input(name: &[u8]) -> bool {
-    matches!(Format::of_name(name).name(), "warc" | "arc" | "wat" | "wet")
+    matches!(
+        Format::of_name(name).name(),
+        "warc" | "arc" | "wat" | "wet" | "wacz"
+    )
 }
 
 fn next_delay(delay: Duration) -> Duration {
