@@ -11,6 +11,8 @@ pub(crate) enum Use {
     Pictures,
     /// CSS.
     Style,
+    /// A script.
+    Script,
     /// A document of its own, in HTML.
     Document,
     /// The frame or window that a link opens in.
@@ -25,6 +27,8 @@ pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
     let refers = |modifier| Some(Use::Refers(modifier));
     match (tag, name) {
         (_, "style") => Some(Use::Style),
+        // Handlers of events (HTML, section 8.1.8.1): no other attribute begins so.
+        (_, name) if name.starts_with("on") => Some(Use::Script),
         (_, "integrity" | "ping" | "nonce") | ("html", "manifest") => Some(Use::LeftOut),
         ("a" | "area" | "form" | "base", "target") | ("input" | "button", "formtarget") => Some(Use::Target),
         ("a" | "area", "href" | "xlink:href") => refers(Modifier::Page),

@@ -12,7 +12,7 @@ use lol_html::{AsciiCompatibleEncoding, MemorySettings, OutputSink};
 use crate::address::Modifier;
 use crate::elements::{self, Use};
 use crate::scope::Scope;
-use crate::{MEMORY_BYTES_MAX, SHIM_PATH, css, srcset};
+use crate::{MEMORY_BYTES_MAX, SHIM_PATH, css, script, srcset};
 
 /// Most documents in attributes and texts of one another that are rewritten.
 const DEPTH_MAX: usize = 3;
@@ -90,7 +90,7 @@ impl Rewriter {
                 .map_err(|error| wrong(format!("{error}")))
         };
         let elements = document.clone();
-        let (styles, unparsed) = (document.clone(), document);
+        let (styles, scripts_of, unparsed) = (document.clone(), document.clone(), document);
         let settings = Settings::new_send()
             .append_element_content_handler((
                 selector("*")?,
@@ -105,6 +105,15 @@ impl Rewriter {
                     styles
                         .lock()
                         .text(chunk, |state, text| Ok(css::rewrite_css(text, &state.scope)));
+                    Ok(())
+                }),
+            ))
+            .append_element_content_handler((
+                selector("script")?,
+                ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
+                    scripts_of.lock().text(chunk, |state, text| {
+                        Ok(state.script(text).unwrap_or_else(|| text.to_owned()))
+                    });
                     Ok(())
                 }),
             ))
@@ -269,9 +278,11 @@ impl State {
     /// The new value of an attribute; `None` if it stays as it is.
     fn rewritten(&self, used: Use, value: &str) -> Option<String> {
         match used {
+            Use::Refers(_) if is_script(value) => self.script(value),
             Use::Refers(modifier) => self.scope.refer(value, modifier),
             Use::Pictures => Some(srcset::rewrite(value, &self.scope)),
             Use::Style => Some(css::rewrite_css(value, &self.scope)),
+            Use::Script => self.script(value),
             Use::Document => self.document(value, Markup::Page).ok(),
             Use::Target => matches!(
                 value.trim_ascii().to_ascii_lowercase().as_str(),
@@ -281,6 +292,11 @@ impl State {
             Use::LeftOut => None,
         }
         .filter(|rewritten| rewritten != value)
+    }
+
+    /// A script that stands in the page; `None` if none runs.
+    fn script(&self, text: &str) -> Option<String> {
+        (self.scripts == Scripts::On).then(|| script::rewrite(text, &self.scope).into_owned())
     }
 
     /// A document in an attribute or in text.
@@ -314,6 +330,15 @@ impl State {
         };
         chunk.replace(rewritten.as_deref().unwrap_or(&text), ContentType::Html);
     }
+}
+
+/// Whether what a link leads to is a script.
+fn is_script(reference: &str) -> bool {
+    let scheme = "javascript:";
+    let reference = reference.trim_start_matches(|c: char| c <= ' ');
+    reference
+        .get(..scheme.len())
+        .is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme))
 }
 
 /// Sets an attribute to text.

@@ -16,6 +16,7 @@ mod css;
 mod elements;
 mod html;
 mod scope;
+mod script;
 mod srcset;
 
 pub use address::{Address, AddressError, Modifier, PREFIX};

@@ -94,6 +94,24 @@ impl Scope {
         }
     }
 
+    /// The address of what `target` is the beginning of: an absolute URL, or one relative to a scheme (`//host`) or to the root of
+    /// the site (`/path`). It is taken as it is written.
+    pub(crate) fn lead(&self, target: &str, modifier: Modifier) -> String {
+        let scheme = self.base.scheme();
+        let url = match target {
+            _ if target.starts_with("//") => format!("{scheme}:{target}"),
+            _ if target.starts_with('/') => format!("{}{target}", self.base.origin().ascii_serialization()),
+            _ => target.to_owned(),
+        };
+        let address = Address {
+            key: self.key.clone(),
+            time: self.time.clone(),
+            modifier,
+            url,
+        };
+        address.to_string()
+    }
+
     /// The address that `reference` leads to; `None` if it does not lead to the web, or stays in the page.
     pub fn refer(&self, reference: &str, modifier: Modifier) -> Option<String> {
         let reference = reference.trim_matches(|c: char| c <= ' ');

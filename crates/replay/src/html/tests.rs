@@ -226,3 +226,18 @@ proptest! {
         prop_assert_eq!(rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::On, bytes), whole);
     }
 }
+
+#[test]
+fn scripts_lead_to_captures_if_they_run() {
+    let html = "<body onload=\"location='/x'\"><script>document.location = '/y';</script><a href=\"JavaScript:location='/z'\">z</a>";
+    let found = |scripts| {
+        let found = rewritten(html.as_bytes(), scope(), Markup::Xml, scripts, 7);
+        String::from_utf8(found).expect("text")
+    };
+    let page = "/replay/20140126200624mp_/http://a.example";
+    let expected = ["/x", "/y", "/z"].iter().fold(html.to_owned(), |html, path| {
+        html.replace(&format!("'{path}'"), &format!("'{page}{path}'"))
+    });
+    assert_eq!(found(Scripts::On), expected);
+    assert_eq!(found(Scripts::Off), html);
+}
