@@ -100,7 +100,8 @@ impl WebArgs {
         // A server that listens on a name must accept requests for that name.
         hosts.push(self.listen.host.clone());
         let replay_host = self.replay_url.as_deref().and_then(|url| url.split("://").nth(1));
-        hosts.extend(replay_host.map(|host| host.split(':').next().unwrap_or(host).to_owned()));
+        // With its port, if it has one: names are compared without (`door::Hosts`).
+        hosts.extend(replay_host.map(str::to_owned));
         ServerSettings {
             listen: self.listen.address,
             hosts,

@@ -1,6 +1,7 @@
 //! Archived pages as they were, from the flags to the page.
 
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 
 use serde_json::Value;
 
@@ -115,4 +116,25 @@ fn the_replay_origin_goes_by_its_flags() {
     drop(held);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(run.stderr.contains(&taken), "{}", run.stderr);
+}
+
+/// A proxy may have an address of IPv6, whose colons are not before a port.
+#[test]
+fn a_proxy_at_an_address_of_ipv6_reaches_the_replay_origin() {
+    let place = loaded();
+    let mut served = serve(&place, &["--replay-url", "http://[2001:db8::7]:8443"]);
+    let bar = served.get(PAGE);
+    assert!(bar.contains("src=\"http://[2001:db8::7]:8443/replay/~"), "{bar}");
+    let listens = served.said["replay"].as_str().expect("a replay origin");
+    let listens = listens.trim_start_matches("http://").trim_end_matches('/');
+    let status = |host: &str| {
+        let mut stream = TcpStream::connect(listens).expect("connect");
+        write!(stream, "GET {PAGE} HTTP/1.0\r\nHost: {host}\r\n\r\n").expect("send");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("read");
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(status("[2001:db8::7]:8443"), "302");
+    assert_eq!(status("[2001:db8::8]:8443"), "421");
+    assert_eq!(served.stop(), Some(0));
 }
