@@ -3,6 +3,7 @@
 //!
 //! There is one code path for both: the load is a job of the owner, and this command only watches it.
 
+mod common_crawl;
 mod from_facts;
 mod keep;
 mod progress;
@@ -40,6 +41,8 @@ Examples:
   weft load 's3://bucket/crawls/*.wat.gz'   patterns work there, too
   weft load https://example.org/x.warc.gz   a file of a web server, read by ranges
   weft load crawl.wacz                      the files of records in a package (WACZ)
+  weft load cc:CC-MAIN-2026-43 --match example.com/
+                                            what Common Crawl's crawl has of it, by its index
   weft load --keep crawls/ --volume /disks/a --volume /disks/b
                                             into the store first, then from there
   weft load big.warc.gz --json | tail -1    the result as JSON
@@ -117,6 +120,8 @@ pub(crate) struct Args {
     /// The bucket that --keep puts them into
     #[arg(long, value_name = "NAME", default_value = "inputs", requires = "keep")]
     keep_bucket: String,
+    #[command(flatten)]
+    common_crawl: common_crawl::Args,
     #[command(flatten)]
     place: StoreArgs,
     /// Measure without this stage (may be repeated): nothing of it is done, and nothing is recorded
@@ -213,7 +218,8 @@ fn facts_address(address: &str) -> anyhow::Result<String> {
 }
 
 /// Runs `weft load`.
-pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    args.inputs = common_crawl::fetched(&args.inputs, &args.common_crawl, context)?;
     let mut request = request(&args)?;
     // Before anything is looked up: from here on a `store://` input means this store.
     context.remote_inputs.use_given(&args.place);

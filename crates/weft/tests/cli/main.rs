@@ -7,6 +7,7 @@ mod ask;
 #[cfg(target_os = "linux")]
 mod bombs;
 mod cache;
+mod common_crawl;
 mod demo;
 mod doctor;
 mod documents;

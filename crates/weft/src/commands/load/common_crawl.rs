@@ -1,0 +1,394 @@
+//! `weft load cc:CC-MAIN-2026-43 --match URL`: the wanted captures of a crawl of Common Crawl are fetched into files of their own, and
+//! these are loaded.
+//!
+//! Invariants:
+//! - a file of fetched records has its name only once it is whole, and is not fetched again while it is there;
+//! - a file holds what one block of the crawl's index, or one WAT or WET file, has of the selection that its folder is named after.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use archive::cdx::{MatchType, url_and_match};
+use clap::ValueEnum;
+use common_crawl::{Crawl, CrawlError, Fetched, Filtered, Kind, Line};
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
+use urlkey::KeyRange;
+use warc::{Compression, Draft, Writer};
+
+use crate::context::Context;
+use crate::exit::WrongUse;
+use crate::stderr::progress_line;
+use crate::stop::Stop;
+use crate::style::clean;
+use crate::units::{bytes, count, counted};
+
+/// What inputs of Common Crawl begin with.
+const SCHEME: &str = "cc:";
+
+/// Files read at the same time. Common Crawl asks its users to be few: more are answered with 503.
+const CONNECTIONS: usize = 4;
+
+/// Between two lines about a file that is read whole, in records.
+const TOLD_EVERY_RECORDS: u64 = 10_000;
+
+/// Flags for inputs of Common Crawl.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Of cc: crawls: captures of URLs that begin so; *.example.com means a domain
+    #[arg(long = "match", value_name = "URL", help_heading = "Common Crawl")]
+    wanted: Option<String>,
+    /// What of them to load: captures, their metadata and links, or their text. For the latter two, whole files are read
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        default_value = "warc",
+        help_heading = "Common Crawl"
+    )]
+    kind: Form,
+    /// At most so many captures of each crawl
+    #[arg(long, value_name = "N", help_heading = "Common Crawl", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Where fetched records are kept; the archive reads them from there
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "common-crawl",
+        help_heading = "Common Crawl"
+    )]
+    crawl_dir: PathBuf,
+    /// The server that has the crawls
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "https://data.commoncrawl.org",
+        help_heading = "Common Crawl",
+        hide_short_help = true
+    )]
+    crawl_url: String,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    Warc,
+    Wat,
+    Wet,
+}
+
+impl From<Form> for Kind {
+    fn from(form: Form) -> Kind {
+        match form {
+            Form::Warc => Kind::Warc,
+            Form::Wat => Kind::Wat,
+            Form::Wet => Kind::Wet,
+        }
+    }
+}
+
+/// The inputs with crawls of Common Crawl replaced by files of records that were fetched.
+pub(super) fn fetched(inputs: &[OsString], args: &Args, context: &Context) -> anyhow::Result<Vec<OsString>> {
+    let crawl_of = |input: &OsString| Some(input.to_str()?.strip_prefix(SCHEME)?.to_owned());
+    let crawls: Vec<String> = inputs.iter().filter_map(crawl_of).collect();
+    if crawls.is_empty() {
+        return match &args.wanted {
+            Some(_) => {
+                Err(WrongUse("--match is for crawls of Common Crawl (cc:CC-MAIN-2026-43)".to_owned()).into())
+            }
+            None => Ok(inputs.to_vec()),
+        };
+    }
+    let Some(wanted) = &args.wanted else {
+        let what = "which captures of the crawl? --match names the beginning of their URLs, or a domain (*.example.com); a whole \
+                    crawl is loaded by its path list (weft load @warc.paths.gz)";
+        return Err(WrongUse(what.to_owned()).into());
+    };
+    let selection = Selection::new(wanted)?;
+    let crawls = crawls
+        .iter()
+        .map(|name| Crawl::new(&args.crawl_url, name).map_err(|error| WrongUse(error.to_string()).into()))
+        .collect::<anyhow::Result<Vec<Crawl>>>()?;
+    let stop = Stop::listen()?;
+    let mut files: Vec<OsString> = inputs
+        .iter()
+        .filter(|input| crawl_of(input).is_none())
+        .cloned()
+        .collect();
+    for crawl in &crawls {
+        let fetching = Fetching {
+            crawl,
+            selection: &selection,
+            kind: args.kind.into(),
+            dir: args.crawl_dir.join(crawl.name()).join(&selection.folder),
+            context,
+            stop: &stop,
+        };
+        let fetched = fetching.run(args.limit.unwrap_or(u64::MAX))?;
+        if fetched.is_empty() {
+            bail!("{} has no capture of {wanted}", crawl.name());
+        }
+        files.extend(fetched.into_iter().map(PathBuf::into_os_string));
+    }
+    Ok(files)
+}
+
+/// Which captures are wanted.
+struct Selection {
+    /// As it was typed.
+    text: String,
+    ranges: Vec<KeyRange>,
+    /// Name of the folder for what is fetched.
+    folder: String,
+}
+
+impl Selection {
+    fn new(text: &str) -> anyhow::Result<Selection> {
+        let (url, match_type) = match url_and_match(text, None) {
+            (url, MatchType::Exact) => (url, MatchType::Prefix),
+            starred => starred,
+        };
+        let url = match url.contains("://") {
+            true => url.to_owned(),
+            false => format!("http://{url}"),
+        };
+        let ranges = urlkey::url_ranges(&url, match_type)
+            .map_err(|error| WrongUse(format!("--match {text:?}: {error}")))?;
+        // Readable, and another one for each selection.
+        let plain: String = ranges
+            .first()
+            .map_or("", |range| range.start.as_str())
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+            .take(60)
+            .collect();
+        let mut digest = Sha256::new();
+        for range in &ranges {
+            digest.update(format!("{}\0{}\0", range.start, range.end));
+        }
+        let digest = HEXLOWER.encode(&digest.finalize()[..4]);
+        Ok(Selection {
+            text: text.to_owned(),
+            ranges,
+            folder: format!("{}-{digest}", plain.trim_matches('-')),
+        })
+    }
+}
+
+/// One crawl, being fetched.
+struct Fetching<'a> {
+    crawl: &'a Crawl,
+    selection: &'a Selection,
+    kind: Kind,
+    dir: PathBuf,
+    context: &'a Context,
+    stop: &'a Stop,
+}
+
+impl Fetching<'_> {
+    /// Fetches what is not there yet; the files that have it all.
+    fn run(&self, limit: u64) -> anyhow::Result<Vec<PathBuf>> {
+        let remote = self.context.remote_inputs.remote();
+        let open = |address: &str| remote.open(address, None);
+        let name = self.crawl.name();
+        let cluster = self.crawl.cluster();
+        let input = open(&cluster).with_context(|| format!("read {cluster}: is there a crawl {name}?"))?;
+        let blocks = common_crawl::blocks(&*input, &cluster, &self.selection.ranges)?;
+        fs::create_dir_all(&self.dir).with_context(|| format!("make {}", self.dir.display()))?;
+        let (mut left, mut lines, mut files) = (limit, Vec::new(), Vec::new());
+        let all = blocks.len();
+        for (number, block) in blocks.into_iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            self.go_on()?;
+            let address = self.crawl.in_indexes(&block.file);
+            let input = open(&address).with_context(|| format!("read {address}"))?;
+            let mut found = common_crawl::lines(&*input, &address, &block, &self.selection.ranges)?;
+            let is_cut = found.len() as u64 > left;
+            found.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+            left -= found.len() as u64;
+            if found.is_empty() {
+                continue;
+            }
+            if self.kind != Kind::Warc {
+                lines.extend(found);
+                continue;
+            }
+            let stem = block.file.trim_end_matches(".gz");
+            let cut = if is_cut {
+                format!("-first-{}", found.len())
+            } else {
+                String::new()
+            };
+            let file = self.dir.join(format!("{stem}-{}{cut}.warc.gz", block.offset));
+            if !file.exists() {
+                self.fetch(&found, &file, &|address: &str| open(address))?;
+            }
+            progress_line(&format!(
+                "{name}: block {} of {}, {}",
+                count(number as u64 + 1),
+                count(all as u64),
+                clean(&file.display().to_string())
+            ));
+            files.push(file);
+        }
+        if self.kind != Kind::Warc {
+            files = self.filter_all(&lines, &|address: &str| open(address))?;
+        }
+        Ok(files)
+    }
+
+    fn go_on(&self) -> anyhow::Result<()> {
+        match self.stop.asked() {
+            true => bail!("stopped; the same command goes on from there"),
+            false => Ok(()),
+        }
+    }
+
+    fn fetch(&self, lines: &[Line], file: &Path, open: &common_crawl::Open<'_>) -> anyhow::Result<()> {
+        let name = self.crawl.name();
+        let mut told = 0;
+        self.make(file, |out| {
+            common_crawl::fetch(
+                self.crawl,
+                lines,
+                open,
+                CONNECTIONS,
+                out,
+                &mut |fetched: Fetched| {
+                    if fetched.records >= told + 500 {
+                        told = fetched.records;
+                        progress_line(&format!(
+                            "{name}: {} of {} records, {}",
+                            count(told),
+                            count(lines.len() as u64),
+                            bytes(fetched.bytes)
+                        ));
+                    }
+                    !self.stop.asked()
+                },
+            )
+            .map(drop)
+        })
+    }
+
+    /// Reads the WAT or WET files that have the captures of these lines.
+    fn filter_all(&self, lines: &[Line], open: &common_crawl::Open<'_>) -> anyhow::Result<Vec<PathBuf>> {
+        let (name, kind) = (self.crawl.name(), self.kind);
+        let paths = kind.paths(lines);
+        progress_line(&format!(
+            "{name}: {} in {} files of {kind}, which are read whole",
+            counted(lines.len() as u64, "capture", "captures"),
+            count(paths.len() as u64)
+        ));
+        let mut files = Vec::new();
+        for path in paths {
+            self.go_on()?;
+            let address = self.crawl.file(&path);
+            // The last part of a path of the index: it has no slash, and is no `..`.
+            let file = self.dir.join(path.rsplit('/').next().unwrap_or_default());
+            if !file.exists() {
+                let input = open(&address).with_context(|| format!("read {address}"))?;
+                self.make(&file, |out| {
+                    let ranges = &self.selection.ranges;
+                    let goes_on = &mut |filtered: Filtered| {
+                        if filtered.read.is_multiple_of(TOLD_EVERY_RECORDS) {
+                            progress_line(&format!(
+                                "{address}: {} records read, {} kept",
+                                count(filtered.read),
+                                count(filtered.records)
+                            ));
+                        }
+                        !self.stop.asked()
+                    };
+                    common_crawl::filter(input, &address, ranges, out, goes_on).map(drop)
+                })?;
+            }
+            files.push(file);
+        }
+        Ok(files)
+    }
+
+    /// Makes a file of records, which has its name once it is whole and synced.
+    fn make(
+        &self,
+        file: &Path,
+        write: impl FnOnce(&mut BufWriter<File>) -> Result<(), CrawlError>,
+    ) -> anyhow::Result<()> {
+        let mut begun = file.as_os_str().to_owned();
+        begun.push(".fetching");
+        let begun = PathBuf::from(begun);
+        let made = || -> anyhow::Result<()> {
+            let mut out = self.begin(&begun).context("begin the file")?;
+            write(&mut out)?;
+            let out = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+            out.sync_all()?;
+            fs::rename(&begun, file)?;
+            Ok(())
+        };
+        let ended = made();
+        if ended.is_err() {
+            // What is left of it is replaced by the next one anyway.
+            let _ = fs::remove_file(&begun);
+        }
+        match ended {
+            Err(error) if matches!(error.downcast_ref(), Some(CrawlError::Stopped)) => self.go_on(),
+            ended => ended.with_context(|| format!("fetch {}", file.display())),
+        }
+    }
+
+    /// Begins a file with a record that says where the others come from (ISO 28500, section 6.2).
+    fn begin(&self, path: &Path) -> std::io::Result<BufWriter<File>> {
+        let (crawl, index) = (self.crawl.name(), self.crawl.cluster());
+        let description = format!(
+            "{} records of {crawl} that match {}",
+            self.kind, self.selection.text
+        );
+        let software = format!("weft {}", archive::VERSION);
+        let fields = [
+            ("software", software.as_str()),
+            ("format", "WARC File Format 1.1"),
+            ("isPartOf", crawl),
+            ("description", &description),
+            ("source", &index),
+        ];
+        let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+        let info = Draft::warcinfo(now_ms, &fields);
+        let mut writer = Writer::new(BufWriter::new(File::create(path)?), Compression::GZIP)?;
+        writer.write(&info)?;
+        let mut out = writer.finish()?;
+        out.flush()?;
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_selection_has_a_folder_of_its_own() {
+        let folder = |text: &str| Selection::new(text).expect("a selection").folder;
+        let all = [
+            "example.com/a",
+            "example.com/a/",
+            "*.example.com",
+            "example.com",
+            "example.org",
+        ]
+        .map(folder);
+        assert_eq!(folder("http://example.com/a"), all[0]);
+        assert_eq!(folder("example.com/a*"), all[0]);
+        for (n, one) in all.iter().enumerate() {
+            assert!(
+                one.starts_with("com-example") || one.starts_with("org-example"),
+                "{one}"
+            );
+            assert!(!all[..n].contains(one), "{one}");
+        }
+        assert!(Selection::new("http://").is_err());
+    }
+}
