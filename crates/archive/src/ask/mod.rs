@@ -14,6 +14,7 @@ mod diff;
 mod domain;
 mod domains;
 mod forget;
+mod graph;
 mod jobs;
 mod key;
 mod ledger;
@@ -32,6 +33,7 @@ mod suggest;
 mod takedown;
 mod time;
 mod trends;
+mod window;
 
 use std::io::Write;
 use std::sync::Arc;

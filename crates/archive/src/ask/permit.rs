@@ -34,6 +34,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::Domain(_)
         | Question::Domains(_)
         | Question::Top(_)
+        | Question::GraphPart(_)
         | Question::Cdx(_)
         | Question::CdxBlocks(_)
         | Question::Search(_)

@@ -33,6 +33,8 @@ macro_rules! questions {
             Domains(DomainsBody) { Domains(Domains) => domains::domains }
             /// URIs ranked by in-links.
             Top(TopBody) { Top(Top) => domain::top }
+            /// Links between hosts or domains.
+            GraphPart(GraphPartBody) { GraphPart(GraphPart) => graph::part }
             /// Captures with the fields of CDXJ.
             Cdx(CdxBody) { Cdx(CdxQuestion) => cdx::cdx }
             /// Where blocks of captures end.

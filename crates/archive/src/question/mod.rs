@@ -11,6 +11,7 @@ mod diff;
 mod domains;
 mod dump;
 mod envelope;
+mod graph;
 mod ledger;
 mod links;
 mod load;
@@ -29,8 +30,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cdx::*, concordance::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*,
-    record::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
+    cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*, load::*, page::*,
+    rebuild::*, record::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -7,6 +7,7 @@ mod data;
 mod export;
 mod from_facts;
 mod full_disk;
+mod graph;
 mod growing;
 mod histories;
 mod hostile;
