@@ -70,6 +70,7 @@ pub enum Section {
     Results,
     Ranking,
     Domains,
+    Graph,
     Captures,
     Sql,
     Rights,
@@ -83,9 +84,10 @@ pub enum Section {
     None,
 }
 
-const NAVIGATION: [(Section, &str, &str); 11] = [
+const NAVIGATION: [(Section, &str, &str); 12] = [
     (Section::Ranking, "/ranking", "Ranking"),
     (Section::Domains, "/domains", "Domains"),
+    (Section::Graph, "/graph", "Graph"),
     (Section::Captures, "/captures", "Captures"),
     (Section::Sql, "/sql", "SQL"),
     (Section::Rights, "/rights", "Rights"),

@@ -1,5 +1,5 @@
-//! GEXF 1.3 (<https://gexf.net>). Edges have the times of their pages as `start` and `end`, so that Gephi's timeline shows them when
-//! they were there. Links within a node are an attribute of it: drawn as loops they would hide the others.
+//! GEXF 1.3 (<https://gexf.net>). Edges have the days of their earliest and latest pages as `start` and `end`, so that Gephi's
+//! timeline shows them when they were there; days, because networkx reads no times in this format. Links within a node are an attribute of it: drawn as loops they would hide the others.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 
 /// What is declared of the attributes of nodes and edges.
 const ATTRIBUTES: &str = r#"</description></meta>
-<graph defaultedgetype="directed" mode="dynamic" timeformat="dateTime">
+<graph defaultedgetype="directed" mode="dynamic" timeformat="date">
 <attributes class="node" mode="static">
 <attribute id="links_out" title="links_out" type="long"/>
 <attribute id="links_in" title="links_in" type="long"/>
@@ -51,12 +51,18 @@ pub(super) fn write(graph: &mut Graph, out: &mut dyn Write) -> Result<(), GraphE
              <attvalue for=\"links\" value=\"{links}\"/><attvalue for=\"pages\" value=\"{}\"/></attvalues></edge>",
             xml(&edge.source),
             xml(&edge.target),
-            civil::iso(edge.first_ms),
-            civil::iso(edge.last_ms),
+            day(edge.first_ms),
+            day(edge.last_ms),
             edge.pages,
             links = edge.links,
         )
         .map_err(GraphError::Output)
     })?;
     writeln!(out, "</edges>\n</graph>\n</gexf>").map_err(GraphError::Output)
+}
+
+/// `2014-01-26`
+fn day(time_ms: i64) -> String {
+    let time = civil::iso(time_ms);
+    time.split_once('T').map_or("", |(day, _)| day).to_owned()
 }

@@ -13,6 +13,7 @@ mod diff;
 mod domain;
 pub(crate) mod failure;
 mod files;
+mod graph;
 mod home;
 mod html;
 mod links;
@@ -50,6 +51,7 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/page/outlinks", get(links::outlinks))
         .route("/domain", get(domain::show))
         .route("/domains", get(domain::list))
+        .route("/graph", get(graph::show))
         .route("/ranking", get(ranking::show))
         .route("/captures", get(captures::show))
         .route("/loads", get(loads::show))

@@ -293,7 +293,7 @@ fn requests(scene: &Scene, route: &str) -> u64 {
 }
 
 /// Pages with much on them, and with things that break layouts.
-const PAGES: [&str; 22] = [
+const PAGES: [&str; 23] = [
     "/",
     "/search",
     "/search?q=weaving",
@@ -306,6 +306,7 @@ const PAGES: [&str; 22] = [
     "/page/inlinks?url=http://www.looms.example.org/",
     "/domain?name=example.org",
     "/domains",
+    "/graph?by=host",
     "/ranking",
     "/captures?url=example.org&match=domain",
     "/loads",

@@ -129,6 +129,8 @@ fn addresses() -> Vec<String> {
         "/api/v1/search/concordance?q=vellichor",
         "/api/v1/search/concordance?q=river",
         "/domains",
+        "/graph",
+        "/graph?by=host&from=2010&nodes=100",
         "/domain?name=secret.org",
         "/ranking",
         "/api/v1/domains",

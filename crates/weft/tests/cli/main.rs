@@ -16,6 +16,7 @@ mod files_objects;
 mod fixture;
 mod gateway;
 mod generators;
+mod graph;
 mod inspect;
 mod install;
 mod load;

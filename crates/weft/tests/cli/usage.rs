@@ -15,6 +15,7 @@ const COMMANDS: &[&str] = &[
     "outlinks",
     "domain",
     "top",
+    "graph",
     "cdx",
     "search",
     "forget",
