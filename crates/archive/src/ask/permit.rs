@@ -41,6 +41,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::Concordance(_)
         | Question::Suggest(_)
         | Question::Trends(_)
+        | Question::Report(_)
         | Question::Record(_)
         | Question::Sight(_) => None,
         Question::Status(_) => Some("the state of the archive"),

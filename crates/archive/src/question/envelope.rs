@@ -53,6 +53,8 @@ macro_rules! questions {
             Suggestions(SuggestionsBody) { Suggest(Suggest) => suggest::suggest }
             /// How often queries match in each year.
             Trends(TrendsBody) { Trends(Trends) => trends::trends }
+            /// What a crawl came to.
+            Report(ReportBody) { Report(Report) => report::report }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
             /// One load.

@@ -18,6 +18,7 @@ mod load;
 mod page;
 mod rebuild;
 mod record;
+mod report;
 mod rights;
 mod search;
 mod sight;
@@ -31,7 +32,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*, load::*, page::*,
-    rebuild::*, record::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
+    rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*,
+    trends::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -22,6 +22,7 @@ mod questions;
 mod read_once;
 mod records;
 mod recount;
+mod report;
 mod same_result;
 mod text_of_another;
 mod versions;
