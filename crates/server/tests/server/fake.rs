@@ -63,6 +63,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Concordance(_) => "concordance",
         Question::Suggest(_) => "suggestions",
         Question::Trends(_) => "trends",
+        Question::Report(_) => "report",
         Question::Record(_) => "record",
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",

@@ -28,6 +28,7 @@ mod real;
 mod rebuild;
 mod redact;
 mod replay;
+mod report;
 mod rights;
 mod s3_face;
 mod search;

@@ -16,6 +16,7 @@ const COMMANDS: &[&str] = &[
     "domain",
     "top",
     "graph",
+    "report",
     "cdx",
     "search",
     "forget",
