@@ -26,6 +26,7 @@ mod facts_place;
 mod feed;
 mod files;
 mod from_facts;
+mod graph;
 mod inputs;
 mod jobs;
 mod kept_facts;
@@ -57,6 +58,7 @@ pub use error::{AskError, ErrorCode, OpenError};
 pub use export::{AskBy, Export, ExportError, ExportFormat, Exported, LeftOut};
 pub use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText};
 pub use from_facts::{FactInput, FactLine, FromFacts, QuarantinedSpan};
+pub use graph::{Edge, Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
 pub use inputs::{
     FoundInput, InputSource, Sources, Stat, found_inputs, is_address, is_local_member, path_of, path_text,
 };

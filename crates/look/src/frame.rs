@@ -70,6 +70,8 @@ pub enum Section {
     Results,
     Ranking,
     Domains,
+    Graph,
+    Report,
     Captures,
     Sql,
     Rights,
@@ -83,10 +85,12 @@ pub enum Section {
     None,
 }
 
-const NAVIGATION: [(Section, &str, &str); 11] = [
+const NAVIGATION: [(Section, &str, &str); 13] = [
     (Section::Ranking, "/ranking", "Ranking"),
     (Section::Domains, "/domains", "Domains"),
+    (Section::Graph, "/graph", "Graph"),
     (Section::Captures, "/captures", "Captures"),
+    (Section::Report, "/report", "Report"),
     (Section::Sql, "/sql", "SQL"),
     (Section::Rights, "/rights", "Rights"),
     (Section::Loads, "/loads", "Loads"),

@@ -10,6 +10,7 @@
 mod assets;
 pub mod chart;
 mod frame;
+pub mod network;
 pub mod series;
 mod text;
 pub mod treemap;

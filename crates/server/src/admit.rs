@@ -21,7 +21,7 @@ use crate::who_asks::Asking;
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 38] = [
+const OF_THE_ARCHIVE: [&str; 41] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -35,8 +35,10 @@ const OF_THE_ARCHIVE: [&str; 38] = [
     "/page/outlinks",
     "/domain",
     "/domains",
+    "/graph",
     "/ranking",
     "/captures",
+    "/report",
     "/about",
     SIGN_IN,
     SIGN_OUT,
@@ -47,6 +49,7 @@ const OF_THE_ARCHIVE: [&str; 38] = [
     "/api/v1/suggest",
     "/search.atom",
     "/api/v1/trends",
+    "/api/v1/report",
     "/api/v1/page",
     "/api/v1/diff",
     "/api/v1/inlinks",

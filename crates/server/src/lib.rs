@@ -51,6 +51,7 @@ mod who_asks;
 pub use crate::replay::ReplaySettings;
 pub use ask::Answers;
 pub use catalogue::FilesPlace;
+pub use pages::report_document;
 pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;
 pub use sql::SqlServer;

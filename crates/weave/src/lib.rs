@@ -72,7 +72,8 @@ pub use rows::{
 };
 pub use settings::Settings;
 pub use shown::ShownPage;
-pub use snapshot::{Captures, Snapshot, When};
+pub use snapshot::{Captures, Linking, Snapshot, When};
+pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
 pub use views::captures::refusal;
 pub use weave::{NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave};

@@ -2,6 +2,7 @@
 
 mod captures_read;
 mod history;
+mod linking;
 mod past_links;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 pub use captures_read::Captures;
 use captures_read::Span;
+pub use linking::Linking;
 pub use past_links::When;
 
 use crate::beside;

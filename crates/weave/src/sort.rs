@@ -24,7 +24,7 @@ const WRITE_BUFFER_BYTES: usize = 256 << 10;
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
 /// Collects rows (byte strings) in any order and gives them sorted.
-pub(crate) struct Sorter {
+pub struct Sorter {
     dir: PathBuf,
     run_bytes: usize,
     fan_in: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Sorter {
 
 impl Sorter {
     /// Temporary files go to `dir`.
-    pub(crate) fn new(dir: &Path) -> Sorter {
+    pub fn new(dir: &Path) -> Sorter {
         Sorter {
             dir: dir.to_owned(),
             run_bytes: RUN_BYTES,
@@ -45,7 +45,11 @@ impl Sorter {
         }
     }
 
-    pub(crate) fn push(&mut self, row: &[u8]) -> io::Result<()> {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// A temporary file cannot be written.
+    pub fn push(&mut self, row: &[u8]) -> io::Result<()> {
         self.held.push(row);
         if self.held.memory_bytes() >= self.run_bytes {
             self.held.sort();
@@ -74,7 +78,10 @@ impl Sorter {
     }
 
     /// All rows, sorted bytewise; equal rows stay as many as they were.
-    pub(crate) fn finish(mut self) -> io::Result<Sorted> {
+    ///
+    /// # Errors
+    /// A temporary file cannot be read.
+    pub fn finish(mut self) -> io::Result<Sorted> {
         self.held.sort();
         Ok(Sorted {
             merge: Merge::of(self.tiers.into_iter().flatten().collect())?,
@@ -226,7 +233,7 @@ impl Iterator for Merge {
 }
 
 /// Sorted rows; see [`Sorter::finish`].
-pub(crate) struct Sorted {
+pub struct Sorted {
     merge: Merge,
     /// The run that never left memory.
     held: Held,

@@ -108,6 +108,13 @@ pub(crate) fn parse_time(text: &str) -> Result<String, String> {
     Ok(digits)
 }
 
+/// Reads a date or its beginning. Returns the digits; a date that there is not is refused.
+pub(crate) fn parse_date(text: &str) -> Result<String, String> {
+    civil::digits_of_text(text.trim()).ok_or_else(|| {
+        "expected a date or its beginning: 2014, 2014-01, 2014-01-26 or 20140126200624".to_owned()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{parse_moment, parse_time};

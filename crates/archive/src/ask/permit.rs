@@ -34,12 +34,14 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         | Question::Domain(_)
         | Question::Domains(_)
         | Question::Top(_)
+        | Question::GraphPart(_)
         | Question::Cdx(_)
         | Question::CdxBlocks(_)
         | Question::Search(_)
         | Question::Concordance(_)
         | Question::Suggest(_)
         | Question::Trends(_)
+        | Question::Report(_)
         | Question::Record(_)
         | Question::Sight(_) => None,
         Question::Status(_) => Some("the state of the archive"),

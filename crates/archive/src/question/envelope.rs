@@ -33,6 +33,8 @@ macro_rules! questions {
             Domains(DomainsBody) { Domains(Domains) => domains::domains }
             /// URIs ranked by in-links.
             Top(TopBody) { Top(Top) => domain::top }
+            /// Links between hosts or domains.
+            GraphPart(GraphPartBody) { GraphPart(GraphPart) => graph::part }
             /// Captures with the fields of CDXJ.
             Cdx(CdxBody) { Cdx(CdxQuestion) => cdx::cdx }
             /// Where blocks of captures end.
@@ -51,6 +53,8 @@ macro_rules! questions {
             Suggestions(SuggestionsBody) { Suggest(Suggest) => suggest::suggest }
             /// How often queries match in each year.
             Trends(TrendsBody) { Trends(Trends) => trends::trends }
+            /// What a crawl came to.
+            Report(ReportBody) { Report(Report) => report::report }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
             /// One load.

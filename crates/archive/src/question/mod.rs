@@ -11,12 +11,14 @@ mod diff;
 mod domains;
 mod dump;
 mod envelope;
+mod graph;
 mod ledger;
 mod links;
 mod load;
 mod page;
 mod rebuild;
 mod record;
+mod report;
 mod rights;
 mod search;
 mod sight;
@@ -29,8 +31,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cdx::*, concordance::*, diff::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, rebuild::*,
-    record::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*, trends::*,
+    cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*, load::*, page::*,
+    rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*,
+    trends::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

@@ -3,13 +3,14 @@
 use archive::cdx::{Dialect, url_and_match};
 use archive::question::{
     CONTEXT_WORDS, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs,
-    LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record, Rights,
-    SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
+    LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record, Report,
+    Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 
 use super::parameters::*;
 use crate::arguments::{Arguments, Kind, Parameter};
 use crate::failure::Failure;
+use crate::pages::CAPTURES_MAX;
 
 /// One route of the API.
 pub(crate) struct Endpoint {
@@ -171,6 +172,31 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             question: |a| {
                 Ok(Question::Trends(Trends {
                     queries: a.all("q").map(str::to_owned).collect(),
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/report",
+        summary: "Captures and bytes by host, status, type and month, what failed and what was fetched again; of 500,000 captures at most",
+        parameters: &[
+            query(
+                "from",
+                Kind::Time,
+                "only captures of then or later; 1 to 14 digits, in UTC",
+            ),
+            query("to", Kind::Time, "only captures of then or earlier"),
+            query("collection", Kind::Text, "only captures of this collection"),
+        ],
+        serves: Serves::Answer {
+            answer: "report",
+            question: |a| {
+                Ok(Question::Report(Report {
+                    from: a.owned("from"),
+                    to: a.owned("to"),
+                    collection: a.owned("collection"),
+                    captures_max: Some(CAPTURES_MAX),
                 }))
             },
         },

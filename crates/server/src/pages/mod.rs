@@ -13,6 +13,7 @@ mod diff;
 mod domain;
 pub(crate) mod failure;
 mod files;
+mod graph;
 mod home;
 mod html;
 mod links;
@@ -21,6 +22,7 @@ mod page;
 pub(crate) mod parts;
 mod quarantine;
 mod ranking;
+mod report;
 mod results;
 mod rights;
 mod sign_in;
@@ -36,6 +38,8 @@ use axum::Router;
 use axum::routing::{get, post};
 
 pub(crate) use self::html::{Html, PageFailure};
+pub(crate) use self::report::CAPTURES_MAX;
+pub use self::report::report_document;
 use crate::state::Common;
 
 /// Routes of all pages and their styles and script.
@@ -50,8 +54,10 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/page/outlinks", get(links::outlinks))
         .route("/domain", get(domain::show))
         .route("/domains", get(domain::list))
+        .route("/graph", get(graph::show))
         .route("/ranking", get(ranking::show))
         .route("/captures", get(captures::show))
+        .route("/report", get(report::show))
         .route("/loads", get(loads::show))
         .route("/loads/live", get(loads::live))
         .route("/cache", get(cache::show))

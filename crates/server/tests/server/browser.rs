@@ -293,7 +293,7 @@ fn requests(scene: &Scene, route: &str) -> u64 {
 }
 
 /// Pages with much on them, and with things that break layouts.
-const PAGES: [&str; 22] = [
+const PAGES: [&str; 24] = [
     "/",
     "/search",
     "/search?q=weaving",
@@ -306,8 +306,10 @@ const PAGES: [&str; 22] = [
     "/page/inlinks?url=http://www.looms.example.org/",
     "/domain?name=example.org",
     "/domains",
+    "/graph?by=host",
     "/ranking",
     "/captures?url=example.org&match=domain",
+    "/report",
     "/loads",
     "/store",
     "/cache",

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use archive::question::{Answer, Body, CdxBlocksBody, CdxBody, Question, SearchBody, SightBody};
+use archive::question::{
+    Answer, Body, CdxBlocksBody, CdxBody, GraphEdge, GraphPartBody, Question, SearchBody, SightBody,
+};
 use archive::{AskError, ErrorCode};
 use axum::Router;
 use axum::body::{Body as Content, to_bytes};
@@ -54,12 +56,14 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Domain(_) => "domain",
         Question::Domains(_) => "domains",
         Question::Top(_) => "top",
+        Question::GraphPart(_) => "graph_part",
         Question::Cdx(_) => "cdx",
         Question::CdxBlocks(_) => "cdx_blocks",
         Question::Search(_) => "search",
         Question::Concordance(_) => "concordance",
         Question::Suggest(_) => "suggestions",
         Question::Trends(_) => "trends",
+        Question::Report(_) => "report",
         Question::Record(_) => "record",
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",
@@ -86,6 +90,13 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
             body: Body::CdxBlocks(CdxBlocksBody { ends, next }),
         });
     }
+    // A part of a graph is asked for by the page and by nobody else, so that it is not documented.
+    if let Question::GraphPart(_) = question {
+        return Ok(Answer {
+            epoch: 12,
+            body: Body::GraphPart(a_graph()),
+        });
+    }
     let wanted = kind(question);
     let found = crate::sample::samples()
         .into_iter()
@@ -103,6 +114,27 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
         *next = None;
     }
     Ok(answer)
+}
+
+/// Two domains that link to each other, and one of them to itself.
+fn a_graph() -> GraphPartBody {
+    let edge = |source: &str, target: &str, links| GraphEdge {
+        source: source.into(),
+        target: target.into(),
+        links,
+        pages: 1,
+        first_ms: 1_390_766_784_000,
+        last_ms: 1_422_302_784_000,
+    };
+    GraphPartBody {
+        pages: 3,
+        edges: vec![
+            edge("example.com", "<b>other", 3),
+            edge("<b>other", "example.com", 1),
+            edge("example.com", "example.com", 2),
+        ],
+        next: None,
+    }
 }
 
 /// An error of the archive.

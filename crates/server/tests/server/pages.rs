@@ -9,7 +9,7 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 28] = [
+pub(crate) const PAGES: [&str; 31] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
@@ -26,9 +26,12 @@ pub(crate) const PAGES: [&str; 28] = [
     "/domains",
     "/domains?order=inlinks",
     "/domains?order=name&after=x",
+    "/graph",
+    "/graph?by=host&from=2014&nodes=3",
     "/ranking",
     "/ranking?domain=example.com",
     "/captures?url=http://example.com/",
+    "/report?from=2014",
     "/loads",
     "/quarantine?input=iana.warc.gz",
     "/statistics",

@@ -84,6 +84,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 rows: ["example", "<b>other"].map(trend).into(),
             }),
         ),
+        ("report", Body::Report(report())),
         (
             "suggestions",
             Body::Suggestions(SuggestionsBody {
@@ -115,6 +116,50 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
         .into_iter()
         .map(|(name, body)| (name, Answer { epoch: 12, body }))
         .collect()
+}
+
+fn report() -> ReportBody {
+    let row = |name: &str| ReportRow {
+        name: name.into(),
+        captures: 12,
+        bytes: 340_000,
+    };
+    ReportBody {
+        captures: 14,
+        bytes: 360_000,
+        urls: 9,
+        hosts: 2,
+        mimes: 2,
+        fetch_time_first: Some("2014-01-26T20:06:24.000Z".into()),
+        fetch_time_last: Some("2014-02-26T20:06:24.000Z".into()),
+        complete: false,
+        by_host: vec![row("example.com")],
+        by_status: vec![ReportStatus {
+            status: 404,
+            captures: 2,
+            bytes: 20_000,
+        }],
+        by_mime: vec![row("text/html")],
+        by_month: vec![ReportMonth {
+            month: "2014-01".into(),
+            captures: 14,
+            bytes: 360_000,
+            urls_new: 9,
+        }],
+        failures: 2,
+        failures_most: vec![ReportFailure {
+            host: "example.com".into(),
+            status: 404,
+            captures: 2,
+        }],
+        duplicates: ReportDuplicates {
+            revisits: 3,
+            revisit_bytes: 1500,
+            saved_bytes: 90_000,
+            repeated: 1,
+            repeated_bytes: 30_000,
+        },
+    }
 }
 
 /// A store's report with all its fields.

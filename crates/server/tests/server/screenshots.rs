@@ -22,7 +22,7 @@ use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 40] = [
+const PAGES: [(&str, &str); 42] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -56,6 +56,8 @@ const PAGES: [(&str, &str); 40] = [
     ("outlinks", "/page/outlinks?url=http://www.iana.org/"),
     ("domain", "/domain?name=iana.org"),
     ("domains", "/domains"),
+    ("report", "/report"),
+    ("graph", "/graph?by=host"),
     ("domains-by-name", "/domains?order=name"),
     ("captures-of-one", "/captures?url=http://www.iana.org/"),
     ("ranking", "/ranking"),

@@ -16,6 +16,7 @@ mod dump;
 mod export;
 pub(crate) mod files;
 mod forget;
+mod graph;
 mod inspect;
 mod links;
 mod load;
@@ -25,6 +26,7 @@ mod page;
 mod rebuild;
 mod record;
 mod redact;
+mod report;
 mod rights;
 mod search;
 mod serve;
@@ -62,8 +64,12 @@ pub(crate) enum Command {
     Domain(domain::Args),
     /// URLs by number of in-links, of one domain or of all
     Top(top::Args),
+    /// Links between domains or hosts: GEXF, GraphML, Parquet, CSV
+    Graph(graph::Args),
     /// Captures of a URL, as CDXJ lines
     Cdx(cdx::Args),
+    /// What was crawled: by host, status, type, month; failures, duplicates
+    Report(report::Args),
     /// Full-text search
     Search(search::Args),
     /// Captures for other tools: WACZ, WARC, CDXJ, CDX, ZipNum
@@ -113,6 +119,8 @@ impl Command {
             | Command::Outlinks(_)
             | Command::Domain(_)
             | Command::Top(_)
+            | Command::Graph(_)
+            | Command::Report(_)
             | Command::Cdx(_)
             | Command::Search(_)
             | Command::Export(_)
@@ -126,7 +134,7 @@ impl Command {
 /// Runs a command.
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.groups.is_some() && !command.asks_as() {
-        let what = "--as is for commands that ask an archive: status, dump, page, inlinks, outlinks, domain, top, cdx, search, export, \
+        let what = "--as is for commands that ask an archive: status, dump, page, inlinks, outlinks, domain, top, graph, cdx, report, search, export, \
                     record, rights test; all others are the owner's, and statements in SQL see everything";
         return Err(WrongUse(what.to_owned()).into());
     }
@@ -143,8 +151,10 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Outlinks(args) => links::run_outlinks(args, context),
         Command::Domain(args) => domain::run(args, context),
         Command::Top(args) => top::run(args, context),
+        Command::Graph(args) => graph::run(args, context),
         Command::Cdx(args) => cdx::run(args, context),
         Command::Export(args) => export::run(args, context),
+        Command::Report(args) => report::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Record(args) => record::run(args, context),
         Command::Rights(args) => rights::run(*args, context),

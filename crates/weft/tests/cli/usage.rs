@@ -15,6 +15,8 @@ const COMMANDS: &[&str] = &[
     "outlinks",
     "domain",
     "top",
+    "graph",
+    "report",
     "cdx",
     "search",
     "forget",

@@ -1,6 +1,6 @@
 //! Links between versions that are seen.
 
-use weave::{CaptureRow, LinkRow, SnapshotError, VersionLink, When};
+use weave::{CaptureRow, LinkRow, Linking, PageRow, SnapshotError, VersionLink, When};
 
 use super::Seen;
 
@@ -21,6 +21,16 @@ impl Seen<'_> {
         match self.sees_everything || self.sees_version(url_key)? {
             true => self.snapshot.outlinks(url_key, after, limit),
             false => Ok(Vec::new()),
+        }
+    }
+
+    /// The next version that is seen, of all that have links.
+    pub(in crate::ask) fn next_linking(&self, walk: &mut Linking) -> Result<Option<PageRow>, SnapshotError> {
+        loop {
+            match walk.next_version()? {
+                Some(page) if !self.sees_everything && !self.sees_page(&page) => {}
+                next => return Ok(next),
+            }
         }
     }
 

@@ -1,0 +1,311 @@
+//! The largest domains or hosts, and the links between them, as a picture and as lists.
+
+use std::time::Duration;
+
+use archive::question::{GraphBy, GraphPart};
+use archive::{AskError, Edge, Graph, GraphBuilder, GraphError, GraphSelection, GraphTotals, Node};
+use look::network::{self, Line, NODES_MAX};
+use look::{Frame, Section};
+use maud::{Markup, html};
+
+use super::html::{Context, Html, Shown};
+use super::parts::{self, Align, Column};
+use crate::ask::Answers;
+use crate::failure::Failure;
+use crate::query::Query;
+use crate::{link, present};
+
+/// Nodes where nothing else is asked for.
+const NODES: usize = 40;
+
+/// How long links are gone through for a page. Of a larger archive the page shows a part and says so.
+const TIME_MAX: Duration = Duration::from_secs(4);
+
+/// Rows of each list.
+const ROWS: usize = 25;
+
+/// What the reader asked for.
+struct Form {
+    by: GraphBy,
+    from: Option<String>,
+    to: Option<String>,
+    collection: Option<String>,
+    links_min: u64,
+    nodes: usize,
+}
+
+impl Form {
+    fn of(query: &Query) -> Form {
+        let number = |name| query.get(name).and_then(|text| text.parse::<u64>().ok());
+        Form {
+            by: query.get("by").and_then(|by| by.parse().ok()).unwrap_or_default(),
+            from: query.owned("from"),
+            to: query.owned("to"),
+            collection: query.owned("collection"),
+            links_min: number("min").unwrap_or(1).max(1),
+            nodes: number("nodes").map_or(NODES, |nodes| (nodes as usize).clamp(2, NODES_MAX)),
+        }
+    }
+
+    fn question(&self) -> GraphPart {
+        GraphPart {
+            by: self.by,
+            from: self.from.clone(),
+            to: self.to.clone(),
+            collection: self.collection.clone(),
+            after: None,
+        }
+    }
+}
+
+/// What a page shows of a graph.
+struct Drawn {
+    totals: GraphTotals,
+    /// Whether all links were gone through.
+    is_complete: bool,
+    /// The largest first.
+    nodes: Vec<Node>,
+    /// Those between different nodes, the heaviest first.
+    edges: Vec<Edge>,
+}
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let form = Form::of(&query);
+    let (question, selection) = (
+        form.question(),
+        GraphSelection {
+            links_min: form.links_min,
+            nodes_max: Some(form.nodes),
+        },
+    );
+    let made = context
+        .asker
+        .blocking(move |source| make(source, question, selection))
+        .await?;
+    let (content, epoch) = match made {
+        Ok(drawn) => (content(&form, &drawn), Some(drawn.totals.epoch_last)),
+        Err(GraphError::Ask(error)) if error.code == archive::ErrorCode::BadRequest => {
+            let refused = html! { (head(&form)) p.failure role="alert" { (present::clean(&error.message)) } };
+            (refused, None)
+        }
+        Err(error) => return Err(failure(error).into()),
+    };
+    let frame = Frame {
+        title: "Graph",
+        section: Section::Graph,
+        parts: context.parts(),
+        viewer: context.viewer(),
+        query: "",
+        epoch,
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+fn failure(error: GraphError) -> Failure {
+    match error {
+        GraphError::Ask(error) => error.into(),
+        error => {
+            tracing::error!(%error, "no graph");
+            AskError::unavailable("the graph cannot be made now: there is no room for temporary files").into()
+        }
+    }
+}
+
+/// Goes through links until there are no more, or the time is over.
+fn make(source: &dyn Answers, question: GraphPart, selection: GraphSelection) -> Result<Drawn, GraphError> {
+    let begun = ambient::now();
+    let mut builder = GraphBuilder::new(question, &std::env::temp_dir());
+    while ambient::since(begun) < TIME_MAX && builder.next(&|question| source.ask(&question))? {}
+    let is_complete = builder.is_complete();
+    let mut graph = builder.finish(selection)?;
+    let (nodes, edges) = (nodes(&mut graph)?, edges(&mut graph)?);
+    Ok(Drawn {
+        totals: graph.totals(),
+        is_complete,
+        nodes,
+        edges,
+    })
+}
+
+fn nodes(graph: &mut Graph) -> Result<Vec<Node>, GraphError> {
+    let mut nodes = Vec::new();
+    graph.for_each_node(&mut |node| {
+        nodes.push(node.clone());
+        Ok(())
+    })?;
+    nodes.sort_by(|a, b| (b.links(), &a.name).cmp(&(a.links(), &b.name)));
+    Ok(nodes)
+}
+
+fn edges(graph: &mut Graph) -> Result<Vec<Edge>, GraphError> {
+    let mut edges = Vec::new();
+    graph.for_each_edge(&mut |edge| {
+        if !edge.is_within() {
+            edges.push(edge.clone());
+        }
+        Ok(())
+    })?;
+    edges.sort_by(|a, b| {
+        b.links
+            .cmp(&a.links)
+            .then_with(|| (&a.source, &a.target).cmp(&(&b.source, &b.target)))
+    });
+    Ok(edges)
+}
+
+fn head(form: &Form) -> Markup {
+    let text = |text: &Option<String>| {
+        text.as_deref()
+            .map(|text| present::clean(text).into_owned())
+            .unwrap_or_default()
+    };
+    html! {
+        header.page-head {
+            h1 { "Who links to whom" }
+            p.soft { "Links between the largest " (many(form.by)) ", as the current versions of pages have them." }
+        }
+        form.fields action="/graph" method="get" {
+            div.short { label for="by" { "By" } select #by name="by" {
+                @for by in GraphBy::ALL { option value=(by.name()) selected[by == form.by] { (by.name()) } }
+            } }
+            div.short { label for="from" { "Captured from" } input #from name="from" value=(text(&form.from)) placeholder="2012" maxlength="20" autocomplete="off"; }
+            div.short { label for="to" { "Captured until" } input #to name="to" value=(text(&form.to)) placeholder="2014-06" maxlength="20" autocomplete="off"; }
+            div.short { label for="min" { "Least links" } input #min type="number" name="min" min="1" value=(form.links_min); }
+            div.short { label for="nodes" { "How many" } input #nodes type="number" name="nodes" min="2" max=(NODES_MAX) value=(form.nodes); }
+            @if form.collection.is_some() { input type="hidden" name="collection" value=(text(&form.collection)); }
+            button type="submit" { "Draw" }
+        }
+    }
+}
+
+fn many(by: GraphBy) -> &'static str {
+    match by {
+        GraphBy::Domain => "domains",
+        GraphBy::Host => "hosts",
+    }
+}
+
+fn content(form: &Form, drawn: &Drawn) -> Markup {
+    let Drawn { totals, nodes, .. } = drawn;
+    html! {
+        (head(form))
+        @if let Some(collection) = &form.collection {
+            p.soft { "Pages of the collection " (parts::text(collection)) " alone." }
+        }
+        @if !drawn.is_complete {
+            p.notes role="status" {
+                "This is a part: " (present::counted(totals.pages, "page", "pages"))
+                " were gone through in the time that a page has, in the order of their addresses. "
+                code { "weft graph" } " goes through all."
+            }
+        }
+        @if nodes.is_empty() {
+            (parts::nothing("No links", html! { p { "No page of this time links to anything, or to nothing so often." } }))
+        } @else {
+            (network::network(&label(form, totals), &shown_nodes(form, nodes), &lines(drawn)))
+            p.legend { "Circles are larger the more links lead to and from others, lines wider the more links there are between two." }
+            (parts::facts(&[
+                html! { (present::counted(totals.links, "link", "links")) " on " (present::counted(totals.pages, "page", "pages")) },
+                html! { (present::counted(totals.edges, "line", "lines")) " between " (present::count(totals.nodes)) " " (many(form.by)) " shown" },
+                html! { (present::counted(totals.links_within, "link", "links")) " within them" },
+            ]))
+            section aria-labelledby="nodes-list" { h2 #nodes-list { "The largest" } (node_table(form, nodes)) }
+            section aria-labelledby="edges-list" { h2 #edges-list { "The strongest ties" } (edge_table(form, &drawn.edges)) }
+        }
+    }
+}
+
+fn label(form: &Form, totals: &GraphTotals) -> String {
+    format!(
+        "{} {} and the links between them; the lists below have the figures",
+        present::count(totals.nodes),
+        many(form.by)
+    )
+}
+
+/// What the archive has of a node.
+fn node_link(form: &Form, name: &str) -> String {
+    match form.by {
+        GraphBy::Domain => link::domain(name),
+        GraphBy::Host => link::with("/captures", &[("url", Some(name)), ("match", Some("host"))]),
+    }
+}
+
+fn shown_nodes(form: &Form, nodes: &[Node]) -> Vec<network::Node> {
+    let node = |node: &Node| network::Node {
+        name: node.name.clone(),
+        weight: node.links() as f64,
+        title: format!(
+            "{}: {} from others, {} to others",
+            node.name,
+            present::counted(node.links_in, "link", "links"),
+            present::count(node.links_out)
+        ),
+        link: link::if_short(node_link(form, &node.name)),
+    };
+    nodes.iter().map(node).collect()
+}
+
+fn lines(drawn: &Drawn) -> Vec<Line> {
+    let place = |name: &str| drawn.nodes.iter().position(|node| node.name == name);
+    let line = |edge: &Edge| {
+        Some(Line {
+            from: place(&edge.source)?,
+            to: place(&edge.target)?,
+            weight: edge.links as f64,
+        })
+    };
+    drawn.edges.iter().filter_map(line).collect()
+}
+
+fn name(form: &Form, name: &str) -> Markup {
+    html! {
+        @match link::if_short(node_link(form, name)) {
+            Some(address) => a href=(address) { (parts::url_text(name)) },
+            None => { (parts::url_text(name)) },
+        }
+    }
+}
+
+fn node_table(form: &Form, nodes: &[Node]) -> Markup {
+    let columns = [
+        Column("Name", Align::Text),
+        Column("Links from others", Align::Number),
+        Column("Links to others", Align::Number),
+        Column("Links within", Align::Number),
+    ];
+    let rows = nodes.iter().take(ROWS).map(|node| {
+        vec![
+            name(form, &node.name),
+            html! { (present::count(node.links_in)) },
+            html! { (present::count(node.links_out)) },
+            html! { (present::count(node.links_within)) },
+        ]
+    });
+    parts::table("The largest", &columns, rows.collect())
+}
+
+fn edge_table(form: &Form, edges: &[Edge]) -> Markup {
+    let columns = [
+        Column("From", Align::Text),
+        Column("To", Align::Text),
+        Column("Links", Align::Number),
+        Column("Pages", Align::Number),
+        Column("Captured", Align::Text),
+    ];
+    let rows = edges.iter().take(ROWS).map(|edge| {
+        let (first, last) = (civil::iso(edge.first_ms), civil::iso(edge.last_ms));
+        vec![
+            name(form, &edge.source),
+            name(form, &edge.target),
+            html! { (present::count(edge.links)) },
+            html! { (present::count(edge.pages)) },
+            html! { (parts::date(&first)) @if first[..10] != last[..10] { " to " (parts::date(&last)) } },
+        ]
+    });
+    html! {
+        @if edges.is_empty() { p.soft { "None between those shown." } } @else {
+            (parts::table("The strongest ties", &columns, rows.collect()))
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `weft graph`: links between domains or hosts, as a file for other programs.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use archive::question::{GraphBy, GraphPart};
+use archive::{Archive, Graph, GraphBuilder, GraphFormat, GraphSelection, GraphTotals};
+use serde::Serialize;
+
+use super::search::export::{bar, beside};
+use crate::ask::{self, parse_date};
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::flag_values::{one_of, positive};
+use crate::stop::Stop;
+use crate::units::{count, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft graph -o domains.gexf                                    for Gephi
+  weft graph --by host --top 1000 -o hosts.graphml              the 1,000 largest hosts
+  weft graph --from 2012 --to 2014-06 --collection news -o news.parquet
+  weft graph --min-links 10 -o links --format csv
+
+Links are those of current versions, as weft dump links has them: one for each page and URL
+that it links to. --from and --to are about the page that a link is on: when its current version
+was captured. In tables (csv, parquet) links within a domain or host are rows with the same source
+and target, so that the sum of links is that of all; in gexf and graphml they are links_within of
+the node. Edges say when the earliest and latest of their pages were captured; in gexf they are
+there from then until then.";
+
+/// Flags of `weft graph`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// What a node is: domain (registered), host
+    #[arg(long, value_name = "WHAT", default_value = "domain", value_parser = one_of::<GraphBy>(&GraphBy::ALL.map(GraphBy::name)), hide_possible_values = true)]
+    by: GraphBy,
+    /// Only links of pages captured then or later
+    #[arg(long, value_name = "TIME", value_parser = parse_date)]
+    from: Option<String>,
+    /// Only links of pages captured then or earlier; 2014 stands for its end
+    #[arg(long, value_name = "TIME", value_parser = parse_date)]
+    to: Option<String>,
+    /// Only links of pages of this collection
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// Leave out edges of fewer links
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    min_links: u64,
+    /// Only the N nodes with most links from and to others, and the edges between these
+    #[arg(long, value_name = "N", value_parser = positive)]
+    top: Option<usize>,
+    /// The file to write; an existing one is not overwritten
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// gexf, graphml, parquet or csv [default: what the file's name ends in]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of::<GraphFormat>(&GraphFormat::ALL.map(GraphFormat::name)), hide_possible_values = true)]
+    format: Option<GraphFormat>,
+}
+
+/// What was written, as `--json` has it.
+#[derive(Serialize)]
+struct Written<'a> {
+    file: String,
+    format: &'static str,
+    by: &'static str,
+    #[serde(flatten)]
+    totals: &'a GraphTotals,
+}
+
+/// Runs `weft graph`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let path = &args.output;
+    let Some(format) = args.format.or_else(|| GraphFormat::of_path(path)) else {
+        let unknown = format!(
+            "the name {} does not say what to write: let it end in .gexf, .graphml, .parquet or .csv, or give --format",
+            path.display()
+        );
+        return Err(WrongUse(unknown).into());
+    };
+    if path.symlink_metadata().is_ok() {
+        let there = format!("{} is there already; it is not overwritten", path.display());
+        return Err(WrongUse(there).into());
+    }
+    let archive = ask::open(context)?;
+    let mut graph = build(&archive, &args)?;
+    let making = beside(path);
+    let written = write(&mut graph, format, &making).and_then(|()| Ok(fs::rename(&making, path)?));
+    if written.is_err() {
+        // What is half written must not be taken for the whole.
+        let _ = fs::remove_file(&making);
+    }
+    written.with_context(|| format!("write {}", path.display()))?;
+    let totals = graph.totals();
+    if context.json {
+        context.out.json(&Written {
+            file: path.display().to_string(),
+            format: format.name(),
+            by: args.by.name(),
+            totals: &totals,
+        })?;
+    } else {
+        print(&args, &totals, context)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn build(archive: &Archive, args: &Args) -> anyhow::Result<Graph> {
+    let question = GraphPart {
+        by: args.by,
+        from: args.from.clone(),
+        to: args.to.clone(),
+        collection: args.collection.clone(),
+        after: None,
+    };
+    let (bar, stop) = (bar(true), Stop::listen()?);
+    let mut builder = GraphBuilder::new(question, &scratch(&args.output));
+    while builder.next(&|question| archive.ask(question))? {
+        bar.set_length(builder.pages());
+        bar.set_position(builder.pages());
+        if stop.asked() {
+            anyhow::bail!(
+                "stopped after {}; nothing was written",
+                counted(builder.pages(), "page", "pages")
+            );
+        }
+    }
+    let selection = GraphSelection {
+        links_min: args.min_links,
+        nodes_max: args.top,
+    };
+    let graph = builder.finish(selection)?;
+    bar.finish_and_clear();
+    Ok(graph)
+}
+
+/// Temporary files go where the file goes: there is room for it.
+fn scratch(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn write(graph: &mut Graph, format: GraphFormat, path: &Path) -> anyhow::Result<()> {
+    let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+    let mut out = BufWriter::new(file);
+    graph.write(format, &mut out)?;
+    out.flush()?;
+    out.get_ref().sync_all()?;
+    Ok(())
+}
+
+fn print(args: &Args, totals: &GraphTotals, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let (one, many) = match args.by {
+        GraphBy::Domain => ("domain", "domains"),
+        GraphBy::Host => ("host", "hosts"),
+    };
+    writeln!(
+        out,
+        "{} and {} between them, of {} of {}, written to {}",
+        counted(totals.nodes, one, many),
+        counted(totals.edges, "edge", "edges"),
+        counted(totals.links, "link", "links"),
+        counted(totals.pages, "page", "pages"),
+        args.output.display()
+    )?;
+    if totals.epoch_first != totals.epoch_last {
+        writeln!(
+            out,
+            "note: something was loaded meanwhile: pages are of epochs {} to {}",
+            count(totals.epoch_first),
+            count(totals.epoch_last)
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! `weft report`: what a crawl came to.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use archive::question::{Answer, Report, ReportBody};
+
+use super::search::export::beside;
+use crate::ask::{self, parse_date};
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::style::clean;
+use crate::table::{Column, Table};
+use crate::units::{bytes, count, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft report
+  weft report --collection news --from 2012 --to 2014-06
+  weft report --html -o report.html          with charts, for a browser
+  weft report --json | jq .duplicates
+
+Bytes are those of records as they are stored. Every capture is looked at, once. Payloads that
+were fetched again are found by their digests: revisits, and what was stored again.";
+
+/// Rows of each table.
+const ROWS: usize = 20;
+
+/// Flags of `weft report`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Only captures of this collection
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// Only captures of then or later
+    #[arg(long, value_name = "TIME", value_parser = parse_date)]
+    from: Option<String>,
+    /// Only captures of then or earlier; 2014 stands for its end
+    #[arg(long, value_name = "TIME", value_parser = parse_date)]
+    to: Option<String>,
+    /// Write a page of HTML that needs nothing beside it
+    #[arg(long, requires = "output")]
+    html: bool,
+    /// The file for --html; an existing one is not overwritten
+    #[arg(long, short, value_name = "FILE", requires = "html")]
+    output: Option<PathBuf>,
+}
+
+/// Runs `weft report`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    if let Some(path) = args
+        .output
+        .as_deref()
+        .filter(|path| path.symlink_metadata().is_ok())
+    {
+        let there = format!("{} is there already; it is not overwritten", path.display());
+        return Err(WrongUse(there).into());
+    }
+    if args.html && context.json {
+        return Err(
+            WrongUse("a page of HTML or JSON: --html and --json exclude each other".to_owned()).into(),
+        );
+    }
+    let of = described(&args);
+    let question = Report {
+        from: args.from,
+        to: args.to,
+        collection: args.collection,
+        captures_max: None,
+    };
+    let Some(answer) = ask::ask_or_print(context, question)? else {
+        return Ok(Outcome::Done);
+    };
+    match &args.output {
+        Some(path) => {
+            write_html(&answer, &of, path).with_context(|| format!("write {}", path.display()))?;
+            let captures = counted(answer.body.captures, "capture", "captures");
+            writeln!(context.out, "report of {captures} written to {}", path.display())?;
+        }
+        None => print(&answer.body, context)?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// What the report is of, in words.
+fn described(args: &Args) -> String {
+    let mut of = match &args.collection {
+        Some(collection) => format!("captures of the collection {collection}"),
+        None => "all captures".to_owned(),
+    };
+    for (word, time) in [("from", &args.from), ("until", &args.to)] {
+        if let Some(time) = time {
+            of = format!("{of} {word} {time}");
+        }
+    }
+    of
+}
+
+fn write_html(answer: &Answer<ReportBody>, of: &str, path: &Path) -> anyhow::Result<()> {
+    let made = civil::iso(i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX));
+    let document = server::report_document(answer, of, &made);
+    let making = beside(path);
+    let written = File::create(&making).and_then(|mut file| {
+        file.write_all(document.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&making, path)
+    });
+    if written.is_err() {
+        // What is half written must not be taken for the whole.
+        let _ = fs::remove_file(&making);
+    }
+    Ok(written?)
+}
+
+fn print(body: &ReportBody, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    writeln!(
+        out,
+        "{}, {}, of {} on {}",
+        counted(body.captures, "capture", "captures"),
+        bytes(body.bytes),
+        counted(body.urls, "URL", "URLs"),
+        counted(body.hosts, "host", "hosts")
+    )?;
+    if let (Some(first), Some(last)) = (&body.fetch_time_first, &body.fetch_time_last) {
+        writeln!(out, "from {first} to {last}")?;
+    }
+    let with_bytes = |name| {
+        [
+            (name, Column::Left),
+            ("captures", Column::Right),
+            ("bytes", Column::Right),
+        ]
+    };
+    let mut months = Table::new(&[with_bytes("month").as_slice(), &[("new URLs", Column::Right)]].concat());
+    for row in &body.by_month {
+        months.row([
+            row.month.clone(),
+            count(row.captures),
+            bytes(row.bytes),
+            count(row.urls_new),
+        ]);
+    }
+    let mut statuses = Table::new(&with_bytes("status"));
+    for row in &body.by_status {
+        statuses.row([row.status.to_string(), count(row.captures), bytes(row.bytes)]);
+    }
+    let named = |name, rows: &[archive::question::ReportRow]| {
+        let mut table = Table::new(&with_bytes(name));
+        for row in rows.iter().take(ROWS) {
+            table.row([clean(&row.name), count(row.captures), bytes(row.bytes)]);
+        }
+        table
+    };
+    let mut failures = Table::new(&[
+        ("failures of", Column::Left),
+        ("status", Column::Right),
+        ("captures", Column::Right),
+    ]);
+    for row in body.failures_most.iter().take(ROWS) {
+        failures.row([clean(&row.host), row.status.to_string(), count(row.captures)]);
+    }
+    let tables = [
+        (body.by_month.len(), months),
+        (body.by_status.len(), statuses),
+        (body.by_mime.len(), named("type", &body.by_mime)),
+        (body.by_host.len(), named("host", &body.by_host)),
+        (body.failures_most.len(), failures),
+    ];
+    for (rows, table) in tables {
+        if rows > 0 {
+            writeln!(out)?;
+            table.print(out)?;
+        }
+    }
+    let again = &body.duplicates;
+    writeln!(out)?;
+    writeln!(
+        out,
+        "{} in {}, which saved {}",
+        counted(again.revisits, "revisit", "revisits"),
+        bytes(again.revisit_bytes),
+        bytes(again.saved_bytes)
+    )?;
+    writeln!(
+        out,
+        "{} stored again, with a payload that an earlier one has, in {}",
+        counted(again.repeated, "capture", "captures"),
+        bytes(again.repeated_bytes)
+    )?;
+    Ok(())
+}
