@@ -24,6 +24,7 @@ mod page;
 mod permit;
 mod rebuild;
 mod record;
+mod referred;
 mod report;
 mod rights;
 mod search;

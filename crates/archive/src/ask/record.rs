@@ -4,13 +4,14 @@ use extract::CaptureKind;
 use weave::{CaptureRow, Snapshot, SnapshotError};
 
 use super::basis::Basis;
+use super::referred::referred;
 use super::seen::Seen;
 use super::{cdx, key, time};
 use crate::AskError;
 use crate::question::{Record, RecordBody};
 
 /// Most captures of one key that are read to find the nearest in time.
-const LOOKED_AT_MAX: usize = 100_000;
+pub(super) const LOOKED_AT_MAX: usize = 100_000;
 
 /// The capture that the question names exactly, or by its time. Without either, the current version is meant.
 pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody, AskError> {
@@ -31,7 +32,10 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
         };
     };
     let original = if capture.kind == CaptureKind::Revisit {
-        original(seen, &capture)?
+        match original(seen, &capture)? {
+            Some(original) => Some(original),
+            None => referred(basis, seen, &capture)?,
+        }
     } else {
         None
     };

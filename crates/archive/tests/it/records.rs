@@ -110,3 +110,47 @@ fn a_record_that_is_not_the_captures_own_is_not_given() {
     let [was, is] = digests.map(|digest| response("a", 1, Some(digest)));
     check_changed(&was, &is, digests[1]);
 }
+
+/// A crawler that deduplicates whatever the URL is refers to another URL: that one's content is the revisit's.
+#[test]
+fn a_revisit_of_another_url_has_the_content_of_that_one() {
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(root.path());
+    let inputs = [
+        "edge/url-agnostic-orig.warc.gz",
+        "edge/url-agnostic-revisit.warc.gz",
+    ];
+    load(&archive, &data::request(&shared, &inputs));
+    let found = record(&archive, "http://test@example.com/", None);
+    assert_eq!(found.capture.kind.to_string(), "revisit");
+    let original = found.original.expect("it refers to a capture");
+    assert_eq!(original.capture.digest, found.capture.digest);
+    assert_ne!(original.capture.url_key, found.capture.url_key);
+}
+
+/// What was not modified has no digest: the time that the revisit refers to says which capture it is.
+#[test]
+fn what_was_not_modified_is_found_by_its_time() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(root.path());
+    let revisit = "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Record-ID: <urn:x:2>\r\nWARC-Date: 2020-03-01T00:00:00Z\r\n\
+        WARC-Target-URI: http://again.example/\r\nWARC-Refers-To-Target-URI: http://first.example/\r\n\
+        WARC-Refers-To-Date: 2020-01-02T00:00:00Z\r\n\
+        WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n\
+        Content-Type: application/http\r\nContent-Length: 29\r\n\r\nHTTP/1.1 304 Not Modified\r\n\r\n\r\n\r\n";
+    let file = [
+        response("first", 1, None),
+        response("first", 2, None),
+        revisit.to_owned(),
+    ]
+    .concat();
+    fs::write(root.path().join("x.warc"), file).unwrap();
+    load(&archive, &data::request(root.path(), &["x.warc"]));
+    let found = record(&archive, "http://again.example/", None);
+    let original = found.original.expect("it refers to a capture");
+    assert_eq!(original.capture.timestamp, "20200102000000");
+    assert_eq!(original.capture.url, "http://first.example/");
+}

@@ -1,0 +1,76 @@
+//! The capture that a revisit of another URL refers to.
+//!
+//! Crawlers that deduplicate whatever the URL is write `WARC-Refers-To-Target-URI` and `WARC-Refers-To-Date` (WARC 1.1, section 6.7)
+//! into the record. Captures do not keep them, because most revisits repeat their own URL: the header is read where it is needed.
+
+use extract::CaptureKind;
+use urlkey::url_key;
+use warc::ReaderSettings;
+use weave::CaptureRow;
+
+use super::basis::Basis;
+use super::record::LOOKED_AT_MAX;
+use super::seen::Seen;
+use crate::AskError;
+
+/// What the profile of a revisit ends in whose payload was not sent again, and so has no digest (WARC 1.1, section 6.7.3).
+const NOT_MODIFIED: &str = "server-not-modified";
+
+/// What a revisit refers to.
+struct Referred {
+    url_key: String,
+    date_ms: Option<i64>,
+    has_digest: bool,
+}
+
+/// The capture that has the content of a revisit, by what its record refers to; `None` if it refers to nothing that is in the archive,
+/// or cannot be read.
+pub(super) fn referred(
+    basis: &Basis<'_>,
+    seen: &Seen<'_>,
+    revisit: &CaptureRow,
+) -> Result<Option<CaptureRow>, AskError> {
+    let Some(referred) = header_of(basis, revisit) else {
+        return Ok(None);
+    };
+    let mut found: Option<(i64, CaptureRow)> = None;
+    for capture in seen.captures(&referred.url_key).take(LOOKED_AT_MAX) {
+        let capture = capture?;
+        let is_same = match referred.has_digest {
+            true => capture.digest == revisit.digest,
+            // What was not sent is what the server had then, to the second.
+            false => referred
+                .date_ms
+                .is_some_and(|ms| ms.div_euclid(1000) == capture.fetch_time_ms.div_euclid(1000)),
+        };
+        if capture.kind == CaptureKind::Revisit || !is_same {
+            continue;
+        }
+        let wanted_ms = referred.date_ms.unwrap_or(revisit.fetch_time_ms);
+        let distance = (capture.fetch_time_ms - wanted_ms).abs();
+        if found.as_ref().is_none_or(|(least, _)| distance < *least) {
+            found = Some((distance, capture));
+        }
+    }
+    Ok(found.map(|(_, capture)| capture))
+}
+
+fn header_of(basis: &Basis<'_>, revisit: &CaptureRow) -> Option<Referred> {
+    let input = basis.open.sources.open(&revisit.location).ok()?;
+    let mut settings = ReaderSettings::default();
+    settings.body_bytes_max = 0;
+    let (offset, length) = (revisit.offset, revisit.length);
+    let record = warc::read_from(input, &revisit.location, offset, length, settings).ok()?;
+    // An input that is another one by now says nothing of this capture.
+    let is_its_own = record.target().and_then(|url| url_key(url).ok()) == Some(revisit.url_key.clone());
+    let field = |name: &str| record.headers.get(name).map(|value| value.trim());
+    let url = field("WARC-Refers-To-Target-URI").filter(|_| is_its_own)?;
+    let url = url.trim_start_matches('<').trim_end_matches('>');
+    Some(Referred {
+        url_key: url_key(url).ok()?,
+        date_ms: field("WARC-Refers-To-Date")
+            .and_then(warc::parse_date)
+            .map(|date| date.ms),
+        has_digest: !field("WARC-Profile").is_some_and(|profile| profile.ends_with(NOT_MODIFIED)),
+    })
+}
