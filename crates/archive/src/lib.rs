@@ -60,7 +60,8 @@ pub use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope
 pub use from_facts::{FactInput, FactLine, FromFacts, QuarantinedSpan};
 pub use graph::{Edge, Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
 pub use inputs::{
-    FoundInput, InputSource, Sources, Stat, found_inputs, is_address, is_local_member, path_of, path_text,
+    FoundInput, InputSource, Sources, Stat, found_inputs, is_address, is_local_member, is_unfinished_package,
+    path_of, path_text,
 };
 pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use one_input::{Counts, OneInput, Part, Parts};

@@ -81,6 +81,7 @@ impl Rewriter {
             scripts,
             depth,
             shim_due: markup == Markup::Page && scripts == Scripts::On,
+            has_base: false,
             text: String::new(),
             text_is_long: false,
         })));
@@ -180,6 +181,8 @@ struct State {
     /// In how many other documents this one stands.
     depth: usize,
     shim_due: bool,
+    /// There was a `base` with an address.
+    has_base: bool,
     /// What was read of the text at hand that is rewritten as a whole.
     text: String,
     /// The text at hand is longer than is rewritten, and passed on.
@@ -245,17 +248,23 @@ impl State {
     }
 
     fn base(&mut self, element: &mut Element<'_, '_>) {
-        if let Some(href) = element.get_attribute("href") {
-            self.scope.take_base(&htmlize::unescape_attribute(href.as_str()));
-            // The address of a base is that of itself.
-            if let Some(address) = self.scope.refer(".", Modifier::Page) {
-                let _ = element.set_attribute("href", &address.replace('&', "&amp;"));
-            }
+        let Some(href) = element.get_attribute("href") else {
+            return;
+        };
+        // The first one that has an address counts (HTML, section 4.2.3).
+        if std::mem::replace(&mut self.has_base, true) {
+            return element.remove_attribute("href");
+        }
+        self.scope.take_base(&htmlize::unescape_attribute(href.as_str()));
+        // The address of a base is that of itself.
+        if let Some(address) = self.scope.refer(".", Modifier::Page) {
+            let _ = element.set_attribute("href", &address.replace('&', "&amp;"));
         }
     }
 
     fn meta(&mut self, element: &mut Element<'_, '_>) {
         let kind = element.get_attribute("http-equiv").unwrap_or_default();
+        let kind = htmlize::unescape_attribute(kind.as_str());
         match kind.trim_ascii().to_ascii_lowercase().as_str() {
             // The policy of the page was for the live web; ours is stricter.
             "content-security-policy" | "content-security-policy-report-only" | "set-cookie" => {

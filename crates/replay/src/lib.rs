@@ -32,4 +32,4 @@ pub const SHIM_PATH: &str = "/static/replay.js";
 
 /// Most bytes that a document being rewritten may need beside its pieces: a tag, or the text of a style, that is longer ends the
 /// rewriting with an error.
-pub const MEMORY_BYTES_MAX: usize = 16 << 20;
+pub const MEMORY_BYTES_MAX: usize = 64 << 20;

@@ -14,6 +14,7 @@ use crate::arguments::Arguments;
 use crate::ask::Asker;
 use crate::failure::{Code, Failure};
 use crate::fresh;
+use crate::stored::{part_of_header, range_of};
 use crate::stream::{self, Maker, Wanted};
 
 /// Bytes read at once.
@@ -112,11 +113,11 @@ fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
     reason = "the answer is made once and returned at once"
 )]
 pub(crate) fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
-    let Ok(parsed) = http_range_header::parse_range_header(range) else {
+    let Some(part) = part_of_header(range) else {
         return Ok(None);
     };
-    match parsed.validate(whole) {
-        Ok(ranges) => Ok(ranges.first().map(|range| (*range.start(), *range.end()))),
+    match range_of(part, whole) {
+        Ok(bytes) => Ok(Some((bytes.start, bytes.end.saturating_sub(1)))),
         Err(_) => {
             let failure = Failure::new(
                 StatusCode::RANGE_NOT_SATISFIABLE,

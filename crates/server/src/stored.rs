@@ -32,7 +32,7 @@ const SAME_NAME_MAX: usize = 16;
 
 /// Which bytes are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub(crate) enum Part {
     Whole,
     /// The record that begins here.
     RecordAt(u64),
@@ -120,7 +120,7 @@ fn part(arguments: &Arguments, asked: &HeaderMap) -> Result<(Part, bool), Failur
 }
 
 /// One range of RFC 9110, 14.1.2; anything else is as if the header was not there.
-fn part_of_header(range: &str) -> Option<Part> {
+pub(crate) fn part_of_header(range: &str) -> Option<Part> {
     let (first, last) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
     match (first.trim(), last.trim()) {
         ("", last) => last.parse().ok().filter(|last| *last > 0).map(Part::Last),
@@ -190,7 +190,7 @@ fn is_open(input: &LedgerRow) -> bool {
 }
 
 /// The bytes of a part in a file of `size` bytes.
-fn range_of(part: Part, size: u64) -> Result<Range<u64>, Failure> {
+pub(crate) fn range_of(part: Part, size: u64) -> Result<Range<u64>, Failure> {
     let (first, end) = match part {
         Part::Whole => (0, size),
         Part::RecordAt(first) | Part::From(first) => (first, size),

@@ -29,7 +29,7 @@ pub(crate) use discovery::discover;
 pub(crate) use file::{FileVersion, open_file};
 pub(crate) use found::{Found, Place};
 pub(crate) use known::KnownDigests;
-pub use package::is_local_member;
+pub use package::{is_local_member, is_unfinished_package};
 pub use path::{path_of, path_text};
 pub(crate) use skipped::Skipped;
 pub(crate) use source::FromStart;

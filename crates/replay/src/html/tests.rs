@@ -209,13 +209,13 @@ fn a_tag_without_end_takes_bounded_memory() {
     let mut rewriter = Rewriter::new(scope(), Markup::Page, Scripts::Off).expect("a rewriter");
     let piece = vec![b'x'; 1 << 20];
     let mut outcome = rewriter.write(b"<p title='").map(|_| ());
-    for _ in 0..64 {
+    for _ in 0..(MEMORY_BYTES_MAX >> 20) + 8 {
         if outcome.is_err() {
             return;
         }
         outcome = rewriter.write(&piece).map(|_| ());
     }
-    panic!("64 MiB were taken");
+    panic!("more than the limit was taken");
 }
 
 proptest! {
@@ -240,4 +240,29 @@ fn scripts_lead_to_captures_if_they_run() {
     });
     assert_eq!(found(Scripts::On), expected);
     assert_eq!(found(Scripts::Off), html);
+}
+
+#[test]
+fn the_first_base_counts_and_no_other() {
+    check(
+        "<base target=x><base href='/d/'><base href='http://other.example/'><a href=e>",
+        "<base target=x><base href=\"[mp]/d/\"><base><a href=\"[mp]/d/e\">",
+    );
+}
+
+#[test]
+fn what_a_meta_is_for_may_be_written_in_any_way() {
+    check(
+        "<meta http-equiv='re&#102;resh' content='1;url=/x'>",
+        "<meta http-equiv='re&#102;resh' content=\"1;url=[mp]/x\">",
+    );
+}
+
+/// Paragraphs, rows and items need no end tags, and old pages have very many of them.
+#[test]
+fn a_list_without_end_tags_is_rewritten_to_its_end() {
+    let html = "<p>".repeat(200_000) + "<a href=/x>";
+    let found = rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::Off, 65_536);
+    let end = &found[found.len() - 80..];
+    assert!(String::from_utf8_lossy(end).contains("mp_/http://a.example/x"));
 }

@@ -165,3 +165,58 @@ fn the_store_of_the_environment_is_asked() {
         ["ok: 1 node and 2 volumes are well"]
     );
 }
+
+/// Monitoring names the archive: one that is not there is a disk that is not mounted.
+#[test]
+fn an_archive_that_was_named_has_to_be_there() {
+    let place = Place::new();
+    let run = place.run(&[
+        "doctor",
+        "--listen",
+        "127.0.0.1:0",
+        "--archive",
+        "mnt/archive",
+        "--json",
+    ]);
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        findings(&run, "archive"),
+        ["problem: there is none in mnt/archive"]
+    );
+}
+
+/// The journal is the one part whose lost end cannot be told from a machine that stopped; what follows it knows better.
+#[test]
+fn a_journal_without_its_end_is_a_problem() {
+    let place = Place::new();
+    place.write("web.warc", &fixture::small_web());
+    place.good(&["load", "web.warc"]);
+    let journals = std::fs::read_dir(place.path("weft-archive/index")).expect("the index");
+    let journals = journals.map(|entry| entry.expect("an entry").path());
+    for journal in journals.filter(|path| path.extension().is_some_and(|end| end == "jnl")) {
+        let size = std::fs::metadata(&journal).expect("a journal").len();
+        let file = std::fs::File::options()
+            .write(true)
+            .open(&journal)
+            .expect("a journal");
+        file.set_len(size / 2).expect("cut it");
+    }
+    let index = found(&place, "index");
+    assert!(
+        index.len() == 1
+            && index[0].starts_with("problem: it ends with epoch 0, and search or facts have epoch 1"),
+        "{index:?}"
+    );
+}
+
+#[test]
+fn an_input_that_another_file_replaced_is_named() {
+    let place = Place::new();
+    place.write("web.warc", &fixture::other_web());
+    place.good(&["load", "web.warc"]);
+    place.write("web.warc", &fixture::small_web());
+    assert_eq!(
+        found(&place, "inputs"),
+        ["warning: 1 input of another size than when they were loaded (web.warc first)"]
+    );
+}

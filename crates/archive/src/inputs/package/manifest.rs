@@ -29,7 +29,6 @@ pub(super) struct Manifest {
 
 #[derive(Deserialize)]
 struct DataPackage {
-    #[serde(default)]
     resources: Vec<Resource>,
 }
 

@@ -14,6 +14,20 @@ mod manifest;
 mod source;
 mod zip_file;
 
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
 pub use address::is_local_member;
 pub(super) use address::{is_member, is_package_name};
 pub(crate) use source::Packages;
+
+/// Whether a file of this machine is a package by its name, and its directory, which comes last, cannot be read: it is still written,
+/// or damaged.
+pub fn is_unfinished_package(path: &Path) -> bool {
+    if !is_package_name(path.as_os_str().as_bytes()) {
+        return false;
+    }
+    let opened = super::open_file(path).and_then(|file| zip_file::ZipFile::open(Arc::new(file)));
+    opened.is_err()
+}

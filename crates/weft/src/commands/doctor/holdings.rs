@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use archive::question::{LedgerRow, LedgerState, Status, StatusBody};
+use archive::question::{InputState, LedgerRow, LedgerState, Status, StatusBody};
 use archive::{Archive, OpenError, OpenSettings, is_address, is_local_member, path_of};
 use cache::{SETTINGS_FILE, Settings};
 
@@ -34,6 +34,12 @@ fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
             "archive",
             format!("{dir} holds other files, and no archive"),
             "name the right folder: --archive, WEFT_ARCHIVE",
+        ),
+        // Whoever names an archive expects one.
+        Some(OpenError::Missing { .. }) if context.archive_given => Finding::problem(
+            "archive",
+            format!("there is none in {dir}"),
+            "weft load INPUT makes one; if there was one, perhaps its disk is not mounted",
         ),
         Some(OpenError::Missing { .. }) => Finding::ok(
             "archive",
@@ -83,6 +89,7 @@ fn of_archive(archive: &Archive) -> Vec<Finding> {
             count(epoch)
         ),
     )];
+    findings.extend(behind(&status, epoch));
     findings.extend(refusals(&status));
     findings.push(search(&status, epoch));
     if !status.facts_failure.is_empty() {
@@ -95,6 +102,23 @@ fn of_archive(archive: &Archive) -> Vec<Finding> {
     findings.push(losses(&status));
     findings.extend(inputs(archive, &status));
     findings
+}
+
+/// Whether the index has lost epochs that search or facts, which follow it, have.
+fn behind(status: &StatusBody, epoch: u64) -> Option<Finding> {
+    let facts = status.facts.iter().map(|table| table.epoch).max().unwrap_or(0);
+    let followers = facts.max(status.search_epoch);
+    (followers > epoch).then(|| {
+        Finding::problem(
+            "index",
+            format!(
+                "it ends with epoch {}, and search or facts have epoch {}: the end of its journal is gone",
+                count(epoch),
+                count(followers)
+            ),
+            "restore a copy of the archive, or load the same inputs again: the ledger says which are not done",
+        )
+    })
 }
 
 fn refusals(status: &StatusBody) -> Option<Finding> {
@@ -188,6 +212,12 @@ fn inputs(archive: &Archive, status: &StatusBody) -> Vec<Finding> {
         "not where they were loaded from, or shorter",
         "records cannot be shown, replayed or verified until the files are back; views and search keep what they have",
     );
+    let others: Vec<&LedgerRow> = all.iter().filter(|row| is_another(row)).collect();
+    named(
+        &others,
+        "of another size than when they were loaded",
+        "load them again; of a file that another one replaced, records cannot be shown",
+    );
     if status.inputs_loading > 0 && status.jobs_active == 0 {
         findings.push(Finding::warning(
             "inputs",
@@ -217,6 +247,15 @@ fn is_gone(row: &LedgerRow) -> bool {
         Ok(found) => found.len() < row.bytes_done,
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
+}
+
+/// Whether a file that was read to its end has more bytes now.
+fn is_another(row: &LedgerRow) -> bool {
+    let location = &row.location;
+    let is_file = !location.is_empty() && !is_address(location) && !is_local_member(location);
+    is_file
+        && row.state == InputState::Done
+        && std::fs::metadata(path_of(location)).is_ok_and(|found| found.len() > row.size)
 }
 
 fn cache_settings(context: &Context) -> Option<Finding> {

@@ -156,7 +156,9 @@ pub(super) fn because(reason: StaleReason) -> &'static str {
     match reason {
         StaleReason::Restart => "it may have changed while no watch ran",
         StaleReason::Overflow => "more changed at a time than could be noted",
-        StaleReason::Away => "it was not there, or another directory in its place",
+        StaleReason::Away => {
+            "it was not there, or another directory in its place (weft files scan of it accepts that)"
+        }
         StaleReason::Limit => "not all of its directories can be watched",
         StaleReason::Ended => "the watch ended",
         StaleReason::Killed => "the watch was killed",

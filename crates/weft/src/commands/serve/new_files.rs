@@ -26,6 +26,8 @@ use crate::units::{count, counted};
 
 /// So long nothing may happen to a file before it is loaded.
 const QUIET: Duration = Duration::from_secs(2);
+/// The same for a package without an end: it is still copied, or damaged, which its loading tells.
+const QUIET_UNFINISHED: Duration = Duration::from_secs(60);
 /// Between looks whether files are to be loaded.
 const PAUSE: Duration = Duration::from_millis(250);
 /// First and longest wait after a load, or a watch, that failed as a whole.
@@ -266,7 +268,11 @@ impl Loader {
             if *stamp != now {
                 (*stamp, *since) = (now, ambient::now());
             }
-            if ambient::since(*since) >= QUIET || now.age() >= QUIET {
+            let wanted = match archive::is_unfinished_package(path) {
+                true => QUIET_UNFINISHED,
+                false => QUIET,
+            };
+            if ambient::since(*since) >= wanted || now.age() >= wanted {
                 quiet.push((path.clone(), now));
             }
             true
