@@ -17,6 +17,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use crate::admit::{admit, is_arrival};
 use crate::api;
+use crate::api::cdx::INDEX;
 use crate::api::table::ENDPOINTS;
 use crate::failure::{Code, Failure};
 use crate::fresh;
@@ -28,9 +29,11 @@ use crate::sql;
 use crate::state::{Common, State};
 
 /// Paths whose failures are JSON. The failures of all others are pages.
-const FOR_PROGRAMS: [&str; 7] = [
+const FOR_PROGRAMS: [&str; 9] = [
     "/api",
     "/cdx",
+    "/collinfo.json",
+    "/outbackcdx",
     "/record",
     "/metrics",
     "/search.atom",
@@ -104,7 +107,8 @@ fn is_record(headers: &HeaderMap) -> bool {
 }
 
 async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: Next) -> Response {
-    let (method, asked) = (request.method().clone(), request.headers().clone());
+    let method = request.method().clone();
+    let known = fresh::known(request.headers());
     let _in_flight = state.counters.begin();
     let begun = ambient::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -153,7 +157,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
             .entry(HeaderName::from_static(name))
             .or_insert(HeaderValue::from_static(value));
     }
-    let response = fresh::tagged(&method, &asked, response).await;
+    let response = fresh::tagged(&method, &known, response).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let took = ambient::since(begun);
     state.counters.answered(route, response.status().as_u16(), took);
@@ -259,8 +263,18 @@ fn failed(failure: Failure, for_programs: bool) -> Response {
 }
 
 fn is_for_programs(path: &str) -> bool {
-    FOR_PROGRAMS.iter().any(|prefix| {
+    let is_below_one = FOR_PROGRAMS.iter().any(|prefix| {
         path.strip_prefix(prefix)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
+    });
+    is_below_one || is_of_a_collection(path)
+}
+
+/// `/COLLECTION/cdx` and `/COLLECTION-index`.
+fn is_of_a_collection(path: &str) -> bool {
+    let name = |end: &str| path.strip_prefix('/').and_then(|path| path.strip_suffix(end));
+    let named = [name("/cdx"), name(INDEX)].into_iter().flatten();
+    named
+        .into_iter()
+        .any(|name| !name.is_empty() && !name.contains('/'))
 }

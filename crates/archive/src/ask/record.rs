@@ -4,13 +4,14 @@ use extract::CaptureKind;
 use weave::{CaptureRow, Snapshot, SnapshotError};
 
 use super::basis::Basis;
+use super::originals::Originals;
 use super::seen::Seen;
 use super::{cdx, key, time};
 use crate::AskError;
 use crate::question::{Record, RecordBody};
 
 /// Most captures of one key that are read to find the nearest in time.
-const LOOKED_AT_MAX: usize = 100_000;
+pub(super) const LOOKED_AT_MAX: usize = 100_000;
 
 /// The capture that the question names exactly, or by its time. Without either, the current version is meant.
 pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody, AskError> {
@@ -149,13 +150,5 @@ fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option
 
 /// The capture of the same key that has the payload of a revisit: the latest one up to the revisit, else any.
 fn original(seen: &Seen<'_>, revisit: &CaptureRow) -> Result<Option<CaptureRow>, AskError> {
-    let mut found: Option<CaptureRow> = None;
-    for capture in captures(seen, &revisit.url_key) {
-        let capture = capture?;
-        let same = capture.kind != CaptureKind::Revisit && capture.digest == revisit.digest;
-        if same && (found.is_none() || capture.fetch_time_ms <= revisit.fetch_time_ms) {
-            found = Some(capture);
-        }
-    }
-    Ok(found)
+    Ok(Originals::of(seen).original(revisit)?.cloned())
 }

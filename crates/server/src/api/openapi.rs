@@ -95,6 +95,11 @@ fn success(serves: &Serves) -> Value {
         ),
         Serves::Load | Serves::Cancel => ("The job", &["application/json"][..], reference("JobAnswer")),
         Serves::Cdx(_) => return captures(),
+        Serves::Collections => (
+            "The collections",
+            &["application/json"][..],
+            reference("Collections"),
+        ),
         // As its input is stored.
         Serves::Record => ("A file with one record", &record_media[..], text),
         Serves::Stored => ("The bytes", &record_media[..], text),
@@ -125,6 +130,8 @@ fn captures() -> Value {
         "text/plain",
         "application/json",
         "application/x-ndjson",
+        "application/link-format",
+        "application/xml",
     ]
     .into_iter()
     .map(|media| (media.to_owned(), json!({ "schema": {} })))
