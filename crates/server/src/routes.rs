@@ -17,7 +17,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use crate::admit::{admit, is_arrival};
 use crate::api;
-use crate::api::cdx::INDEX;
+use crate::api::cdx::{ANY_INDEX, COLLECTION_INDEX, INDEX};
 use crate::api::table::ENDPOINTS;
 use crate::failure::{Code, Failure};
 use crate::fresh;
@@ -74,7 +74,11 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .route(HEALTH_PATH, get(health))
         .route("/robots.txt", get(robots));
     for endpoint in ENDPOINTS {
-        router = router.route(endpoint.path, api::handler(endpoint));
+        let path = match endpoint.path {
+            COLLECTION_INDEX => ANY_INDEX,
+            path => path,
+        };
+        router = router.route(path, api::handler(endpoint));
     }
     router
         .fallback(unknown)
@@ -111,7 +115,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     let known = fresh::known(request.headers());
     let _in_flight = state.counters.begin();
     let begun = ambient::now();
-    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route_of(&request);
     let for_programs = is_for_programs(request.uri().path());
     let time_max = sql::time_max(request.uri().path()).unwrap_or(state.settings.request_timeout);
     let admitted = match refusal(&state, &request) {
@@ -246,7 +250,16 @@ async fn unknown(request: Request) -> Response {
     )
 }
 
+/// The route of a request; none where its address only has the shape of one.
+fn route_of(request: &Request) -> Option<MatchedPath> {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    route.filter(|route| route.as_str() != ANY_INDEX || is_of_a_collection(request.uri().path()))
+}
+
 async fn wrong_method(request: Request) -> Response {
+    if request.extensions().get::<MatchedPath>().is_some() && route_of(&request).is_none() {
+        return unknown(request).await;
+    }
     let failure = Failure::new(
         StatusCode::METHOD_NOT_ALLOWED,
         Code::MethodNotAllowed,

@@ -41,11 +41,12 @@ pub struct CdxRow {
     pub kind: CaptureKind,
     /// What only some look-ups ask for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub computed: Option<Box<Computed>>,
 }
 
 /// Columns that are computed for one answer, where they are asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Computed {
     /// Where the payload of a revisit is.
@@ -60,7 +61,7 @@ pub struct Computed {
 }
 
 /// The record that has the payload of a revisit.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Original {
     /// Length of the stored record in bytes.
     pub length: u64,
@@ -71,7 +72,7 @@ pub struct Original {
 }
 
 /// Captures between two that are returned, which filters or collapsing left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// Their number.
     pub count: u64,

@@ -72,6 +72,7 @@ pub struct CdxBody {
     pub rows: Vec<CdxRow>,
     /// With `count_skipped`: what was left out before the first row. It is behind the last row of the answer before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub skipped: Option<Skipped>,
     /// Cursor for the next part; absent at the end of the list. It may be present in an answer without rows.
     pub next: Option<String>,

@@ -218,11 +218,6 @@ mod lines {
     pub(super) const IN_COLLECTION: Parameter =
         path("collection", "a collection; `all` for everything in the archive");
 
-    pub(super) const INDEX: Parameter = path(
-        "index",
-        "a collection and `-index`; `all-index` for everything in the archive",
-    );
-
     // pywb's own.
     pub(super) const PYWB_OUTPUT: Parameter = query(
         "output",
@@ -355,36 +350,6 @@ pub(super) const PYWB: &[Parameter] = &[
 /// The same where the address names the collection.
 pub(super) const PYWB_IN_COLLECTION: &[Parameter] = &[
     lines::IN_COLLECTION,
-    lines::URL,
-    lines::MATCH_TYPE,
-    lines::FROM,
-    lines::FROM_TS,
-    lines::TO,
-    lines::FILTER,
-    lines::COLLAPSE,
-    lines::COLLAPSE_TIME,
-    lines::SORT,
-    lines::REVERSE,
-    lines::CLOSEST,
-    lines::FIELDS,
-    lines::FL,
-    lines::LIMIT,
-    lines::OFFSET,
-    lines::PAGE,
-    lines::PAGE_SIZE,
-    lines::SHOW_NUM_PAGES,
-    lines::SHOW_PAGED_INDEX,
-    lines::RESUME_KEY,
-    lines::SHOW_RESUME_KEY,
-    lines::RESOLVE_REVISITS,
-    lines::ALLOW_FUZZY,
-    lines::GZIP,
-    lines::PYWB_OUTPUT,
-    lines::FILENAMES,
-];
-/// The same at the address of Common Crawl's server.
-pub(super) const COMMON_CRAWL: &[Parameter] = &[
-    lines::INDEX,
     lines::URL,
     lines::MATCH_TYPE,
     lines::FROM,

@@ -7,7 +7,7 @@ use archive::question::{
     SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 
-use super::cdx::Server;
+use super::cdx::{COLLECTION_INDEX, Server};
 use super::parameters::*;
 use crate::arguments::{Arguments, Kind, Parameter};
 use crate::failure::Failure;
@@ -510,9 +510,9 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         method: "get",
-        path: "/{index}",
-        summary: "Captures of a collection as Common Crawl's index server gives them (`/COLLECTION-index`); 404 where there are none",
-        parameters: COMMON_CRAWL,
+        path: COLLECTION_INDEX,
+        summary: "Captures of a collection as Common Crawl's index server gives them; 404 where there are none",
+        parameters: PYWB_IN_COLLECTION,
         serves: Serves::Cdx(Server::CommonCrawl),
     },
     Endpoint {

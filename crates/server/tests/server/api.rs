@@ -238,6 +238,7 @@ fn many_captures(count: usize) -> axum::Router {
             epoch: 3,
             body: Body::Cdx(CdxBody {
                 rows: (start..end).map(row).collect(),
+                skipped: None,
                 next: (end < count).then(|| end.to_string()),
             }),
         })

@@ -129,7 +129,11 @@ fn arrays_and_objects_are_as_outbackcdx_writes_them() {
     assert_eq!(outback(Form::TypedArrays, None, &[row()]), expected);
     let unknown = CdxRow { status: 0, ..row() };
     assert_eq!(
-        outback(Form::TypedArrays, Some("status,range,x"), &[unknown.clone()]),
+        outback(
+            Form::TypedArrays,
+            Some("status,range,x"),
+            std::slice::from_ref(&unknown)
+        ),
         r#"[["status","range","x"],[null,"bytes=334-2591",null]]"#
     );
     assert_eq!(

@@ -61,6 +61,13 @@ const ALL: &str = "all";
 /// What the address of a collection ends with where it is asked as Common Crawl's server.
 pub(crate) const INDEX: &str = "-index";
 
+/// These addresses, as the document of the API has them.
+pub(crate) const COLLECTION_INDEX: &str = "/{collection}-index";
+
+/// Their route, since a part of a segment is no parameter for the router. Every address with one segment that has no route of its own
+/// comes there.
+pub(crate) const ANY_INDEX: &str = "/{index}";
+
 /// The collection of an address; `None` for all.
 fn collection_of(name: &str) -> Option<String> {
     (name != ALL).then(|| name.to_owned())
@@ -75,7 +82,7 @@ pub(super) async fn lines(
     request: &Parts,
 ) -> Result<Response, Failure> {
     let query = request.uri.query().unwrap_or("");
-    let collection = match path {
+    let named = match path {
         [("index", name)] => match name.strip_suffix(INDEX).filter(|name| !name.is_empty()) {
             Some(name) => Some(name),
             None => return Ok(nothing_here()),
@@ -83,8 +90,9 @@ pub(super) async fn lines(
         [(_, name)] => Some(*name),
         _ => None,
     };
-    let arguments = Arguments::parse_known(endpoint.parameters, query, path)?;
-    let collection = match collection {
+    let path = named.map(|name| ("collection", name));
+    let arguments = Arguments::parse_known(endpoint.parameters, query, path.as_slice())?;
+    let collection = match named {
         Some(name) => collection_of(name),
         None => arguments.owned("collection"),
     };
