@@ -71,14 +71,17 @@ fn run(command: &mut Command, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts it with the captures in one index, compacted.
+/// Starts it with the captures in one index, which it compacts beside the questions, or before.
 pub(crate) fn start(jar: &Path, dir: &Path, captures: &Captures) -> anyhow::Result<Server> {
+    // It makes folders of indexes, and not the one above.
+    let data = dir.join("outbackcdx");
+    std::fs::create_dir_all(&data)?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let child = on_first_core(Path::new("java"))
         .args(["-Xmx512m", "-jar"])
         .arg(jar)
         .args(["-b", "127.0.0.1", "-p", &port.to_string(), "-d"])
-        .arg(dir.join("outbackcdx"))
+        .arg(&data)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
