@@ -1,5 +1,6 @@
 //! Code that several benchmarks share.
 
+pub mod http;
 pub mod process;
 pub mod program;
 pub mod s3;

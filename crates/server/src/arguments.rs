@@ -4,6 +4,8 @@
 //! out of range are refused with the name in the message, because a silent guess would give a wrong answer.
 //! Only the addresses for clients of other servers ignore unknown names.
 
+use std::borrow::Cow;
+
 use crate::failure::Failure;
 
 /// Most rows in one answer.
@@ -60,6 +62,26 @@ impl Arguments {
         query: &str,
         path: &[(&str, &str)],
     ) -> Result<Arguments, Failure> {
+        Arguments::of_pairs(known, url::form_urlencoded::parse(query.as_bytes()), path)
+    }
+
+    /// Like [`Arguments::parse`], but ignores names that are not in the table: clients of other servers send
+    /// parameters that only those servers know.
+    pub(crate) fn parse_known(
+        known: &'static [Parameter],
+        query: &str,
+        path: &[(&str, &str)],
+    ) -> Result<Arguments, Failure> {
+        let is_known = |name: &str| known.iter().any(|p| p.place == Place::Query && p.name == name);
+        let pairs = url::form_urlencoded::parse(query.as_bytes());
+        Arguments::of_pairs(known, pairs.filter(|(name, _)| is_known(name)), path)
+    }
+
+    fn of_pairs<'q>(
+        known: &'static [Parameter],
+        query: impl Iterator<Item = (Cow<'q, str>, Cow<'q, str>)>,
+        path: &[(&str, &str)],
+    ) -> Result<Arguments, Failure> {
         let mut arguments = Arguments {
             known,
             given: Vec::new(),
@@ -68,7 +90,7 @@ impl Arguments {
         for (name, value) in path {
             arguments.take(Place::Path, name, value)?;
         }
-        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in query {
             arguments.take(Place::Query, &name, &value)?;
         }
         let missing = known
@@ -81,17 +103,6 @@ impl Arguments {
             ))),
             None => Ok(arguments),
         }
-    }
-
-    /// Like [`Arguments::parse`], but ignores names that are not in the table: clients of other servers send
-    /// parameters that only those servers know.
-    pub(crate) fn parse_known(known: &'static [Parameter], query: &str) -> Result<Arguments, Failure> {
-        let pairs = url::form_urlencoded::parse(query.as_bytes());
-        let known_pairs = pairs.filter(|(name, _)| known.iter().any(|p| p.name == *name));
-        let query = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(known_pairs)
-            .finish();
-        Arguments::parse(known, &query, &[])
     }
 
     fn take(&mut self, place: Place, name: &str, value: &str) -> Result<(), Failure> {
@@ -290,10 +301,10 @@ mod tests {
 
     #[test]
     fn names_of_other_servers_are_left_aside_where_they_may_be() {
-        let parsed =
-            Arguments::parse_known(KNOWN, "url=a&fastLatest=true&limit=7&colour=%FF").expect("known ones");
+        let parsed = Arguments::parse_known(KNOWN, "url=a&fastLatest=true&limit=7&colour=%FF", &[])
+            .expect("known ones");
         assert_eq!((parsed.text("url"), parsed.limit("limit")), (Some("a"), Some(7)));
-        assert!(Arguments::parse_known(KNOWN, "url=a&limit=x&colour=red").is_err());
+        assert!(Arguments::parse_known(KNOWN, "url=a&limit=x&colour=red", &[]).is_err());
     }
 
     #[test]

@@ -24,6 +24,12 @@ pub trait Answers: Send + Sync + 'static {
     /// The same as somebody in these groups sees it; `None` where everybody sees the same.
     fn seen_by(&self, groups: &Groups) -> Option<Arc<dyn Answers>>;
 
+    /// Whether it is known at once, without waiting for the archive, that no rules hide anything from anybody. Where it is not,
+    /// who asks for a [`Sight`](archive::question::Sight) is told.
+    fn has_no_rules(&self) -> bool {
+        false
+    }
+
     /// The places that records are read from.
     fn sources(&self) -> Sources {
         Sources::default()
@@ -37,6 +43,10 @@ impl Answers for Archive {
 
     fn seen_by(&self, groups: &Groups) -> Option<Arc<dyn Answers>> {
         Some(Arc::new(Archive::seen_by(self, groups.clone())))
+    }
+
+    fn has_no_rules(&self) -> bool {
+        Archive::has_no_rules(self)
     }
 
     fn sources(&self) -> Sources {
@@ -73,6 +83,11 @@ impl Asker {
                 .unwrap_or_else(|| Arc::clone(&self.source)),
             ..self.clone()
         }
+    }
+
+    /// Whether no rules hide anything, as far as that is known at once.
+    pub(crate) fn has_no_rules(&self) -> bool {
+        self.source.has_no_rules()
     }
 
     /// What is asked, for work that asks many questions one after the other ([`Asker::blocking`]).

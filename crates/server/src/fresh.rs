@@ -32,6 +32,12 @@ pub(crate) fn has(asked: &HeaderMap, tag: &HeaderValue) -> bool {
         .any(|known| known.trim() == "*" || bare(known) == tag)
 }
 
+/// Of the headers of a request, those that name what the client has: few requests have any.
+pub(crate) fn known(asked: &HeaderMap) -> HeaderMap {
+    let values = asked.get_all(header::IF_NONE_MATCH).iter().cloned();
+    values.map(|value| (header::IF_NONE_MATCH, value)).collect()
+}
+
 /// 304 with the tag.
 pub(crate) fn not_modified(tag: &HeaderValue) -> Response {
     let mut response = Response::new(Body::empty());

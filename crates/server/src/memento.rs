@@ -236,29 +236,23 @@ impl Map<'_> {
 }
 
 /// Where this server and its replay origin are, for who asks.
-struct Places {
+pub(crate) struct Places {
     first: String,
     replay: String,
 }
 
 impl Places {
-    fn of(state: &State, headers: &HeaderMap) -> Result<Places, Failure> {
+    pub(crate) fn of(state: &State, headers: &HeaderMap) -> Result<Places, Failure> {
         let replay = state.replay_place().ok_or_else(|| {
             Failure::not_found("this server shows no archived pages: it was started with --no-replay")
         })?;
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let scheme = if sites::is_over_tls(headers) {
-            "https"
-        } else {
-            "http"
-        };
         Ok(Places {
-            first: format!("{scheme}://{}", host.unwrap_or("localhost")),
+            first: origin(headers),
             replay: replay.origin(headers),
         })
     }
 
-    fn timegate(&self, url: &str) -> String {
+    pub(crate) fn timegate(&self, url: &str) -> String {
         format!("{}{TIMEGATE}{url}", self.first)
     }
 
@@ -267,7 +261,7 @@ impl Places {
         format!("{}{TIMEMAP}{format}/{from}{url}", self.first)
     }
 
-    fn memento(&self, time: &str, url: &str) -> String {
+    pub(crate) fn memento(&self, time: &str, url: &str) -> String {
         let address = Address {
             key: String::new(),
             time: time.to_owned(),
@@ -278,7 +272,19 @@ impl Places {
     }
 }
 
-fn date(row: &CdxRow) -> String {
+/// Where this server is, by the name that it was asked by.
+pub(crate) fn origin(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let scheme = if sites::is_over_tls(headers) {
+        "https"
+    } else {
+        "http"
+    };
+    format!("{scheme}://{}", host.unwrap_or("localhost"))
+}
+
+/// The time of a capture, as headers of HTTP have it.
+pub(crate) fn date(row: &CdxRow) -> String {
     civil::http_date(civil::ms_of_digits(&row.timestamp))
 }
 
@@ -289,7 +295,7 @@ fn after<'r>(request: &'r Request, prefix: &str) -> &'r str {
 }
 
 /// The URL as a browser writes it, which can stand in a header.
-fn web_url(text: &str) -> Result<String, Failure> {
+pub(crate) fn web_url(text: &str) -> Result<String, Failure> {
     let address = Address::parse(&format!("{}{text}", replay::PREFIX)).map_err(|_| no_url(text))?;
     let url = url::Url::parse(&address.url).map_err(|_| no_url(text))?;
     Ok(url.into())

@@ -3,6 +3,12 @@
 pub(crate) use human::{bytes as size, count, counted, duration_ms as span, rate};
 pub(crate) use look::{clean, clean_lines, cut};
 
+/// Text that can stand in XML 1.0.
+pub(crate) fn xml_text(text: &str) -> String {
+    let is_xml = |c: &char| !matches!(c, '\u{FFFE}' | '\u{FFFF}');
+    clean(text).chars().filter(is_xml).collect()
+}
+
 /// The parts of a time, from 14 digits or ISO 8601. Hours, minutes and seconds that are not given are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {

@@ -17,6 +17,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use crate::admit::{admit, is_arrival};
 use crate::api;
+use crate::api::cdx::{ANY_INDEX, COLLECTION_INDEX, INDEX};
 use crate::api::table::ENDPOINTS;
 use crate::failure::{Code, Failure};
 use crate::fresh;
@@ -28,9 +29,11 @@ use crate::sql;
 use crate::state::{Common, State};
 
 /// Paths whose failures are JSON. The failures of all others are pages.
-const FOR_PROGRAMS: [&str; 7] = [
+const FOR_PROGRAMS: [&str; 9] = [
     "/api",
     "/cdx",
+    "/collinfo.json",
+    "/outbackcdx",
     "/record",
     "/metrics",
     "/search.atom",
@@ -71,7 +74,11 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .route(HEALTH_PATH, get(health))
         .route("/robots.txt", get(robots));
     for endpoint in ENDPOINTS {
-        router = router.route(endpoint.path, api::handler(endpoint));
+        let path = match endpoint.path {
+            COLLECTION_INDEX => ANY_INDEX,
+            path => path,
+        };
+        router = router.route(path, api::handler(endpoint));
     }
     router
         .fallback(unknown)
@@ -104,10 +111,11 @@ fn is_record(headers: &HeaderMap) -> bool {
 }
 
 async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: Next) -> Response {
-    let (method, asked) = (request.method().clone(), request.headers().clone());
+    let method = request.method().clone();
+    let known = fresh::known(request.headers());
     let _in_flight = state.counters.begin();
     let begun = ambient::now();
-    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route_of(&request);
     let for_programs = is_for_programs(request.uri().path());
     let time_max = sql::time_max(request.uri().path()).unwrap_or(state.settings.request_timeout);
     let admitted = match refusal(&state, &request) {
@@ -153,7 +161,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
             .entry(HeaderName::from_static(name))
             .or_insert(HeaderValue::from_static(value));
     }
-    let response = fresh::tagged(&method, &asked, response).await;
+    let response = fresh::tagged(&method, &known, response).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let took = ambient::since(begun);
     state.counters.answered(route, response.status().as_u16(), took);
@@ -242,7 +250,16 @@ async fn unknown(request: Request) -> Response {
     )
 }
 
+/// The route of a request; none where its address only has the shape of one.
+fn route_of(request: &Request) -> Option<MatchedPath> {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    route.filter(|route| route.as_str() != ANY_INDEX || is_of_a_collection(request.uri().path()))
+}
+
 async fn wrong_method(request: Request) -> Response {
+    if request.extensions().get::<MatchedPath>().is_some() && route_of(&request).is_none() {
+        return unknown(request).await;
+    }
     let failure = Failure::new(
         StatusCode::METHOD_NOT_ALLOWED,
         Code::MethodNotAllowed,
@@ -259,8 +276,18 @@ fn failed(failure: Failure, for_programs: bool) -> Response {
 }
 
 fn is_for_programs(path: &str) -> bool {
-    FOR_PROGRAMS.iter().any(|prefix| {
+    let is_below_one = FOR_PROGRAMS.iter().any(|prefix| {
         path.strip_prefix(prefix)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
+    });
+    is_below_one || is_of_a_collection(path)
+}
+
+/// `/COLLECTION/cdx` and `/COLLECTION-index`.
+fn is_of_a_collection(path: &str) -> bool {
+    let name = |end: &str| path.strip_prefix('/').and_then(|path| path.strip_suffix(end));
+    let named = [name("/cdx"), name(INDEX)].into_iter().flatten();
+    named
+        .into_iter()
+        .any(|name| !name.is_empty() && !name.contains('/'))
 }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use crate::http::Connection;
 use crate::queries::Queries;
 use crate::server::Server;
+use bench::http::Connection;
 
 /// What was measured.
 #[derive(Debug, Default)]

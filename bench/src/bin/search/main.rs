@@ -22,7 +22,6 @@ mod clients;
 mod dice;
 mod findable;
 mod hidden;
-mod http;
 mod queries;
 mod report;
 mod server;

@@ -3,8 +3,8 @@
 use anyhow::ensure;
 
 use crate::dice::Dice;
-use crate::http::encoded;
 use crate::server::Server;
+use bench::http::encoded;
 
 /// Words of a query, and how many of these there are.
 const MIX: [(usize, usize); 7] = [(1, 28), (2, 42), (3, 19), (4, 3), (6, 4), (7, 1), (8, 2)];

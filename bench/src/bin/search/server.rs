@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use crate::http::Connection;
+use bench::http::Connection;
 
 /// `weft serve` on a free port.
 pub(crate) struct Server {

@@ -8,12 +8,15 @@ use urlkey::url_ranges;
 use weave::{CaptureRow, KeyRange};
 
 use super::basis::Basis;
-use super::cdx_walk::{Place, Walk};
+use super::cdx_walk::{Mark, Place, Walk};
 use super::limit::clamp;
+use super::originals::Originals;
 use super::{cursor, key, time};
 use crate::AskError;
-use crate::cdx::{Collapsing, FilterError, Filters};
-use crate::question::{CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType};
+use crate::cdx::{Collapsing, FilterError, Filters, Original, Skipped};
+use crate::question::{
+    CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType, ResolveRevisits,
+};
 
 /// Most captures that are looked at for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
@@ -27,20 +30,23 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     let filters = Filters::new(&question.filters)?;
     let after = cursor::decode::<Place>(question.after.as_deref())?;
     let until = cursor::decode::<Place>(question.until.as_deref())?;
-    let last = after.as_ref().map(|place| place.collapsed.clone());
-    let mut collapsing = Collapsing::new(&question.collapse, last.unwrap_or_default());
-    let ranges = match question.everything {
-        true => vec![KeyRange::All],
-        false => ranges(&question.url, question.match_type)?,
-    };
+    let state = after.as_ref().map(|place| place.collapsed.clone());
+    let mut collapsing = Collapsing::new(
+        &question.collapse,
+        question.collapse_any,
+        question.collapse_time,
+        state.unwrap_or_default(),
+    );
+    let ranges = ranges(question)?;
     let seen = basis.seen();
+    let mut originals = Originals::of(&seen);
     let mut walk = Walk::new(&seen, ranges, &question.order, after)?;
-    let mut rows = Vec::new();
+    let mut found = Rows::new(question.count_skipped);
+    let mut before = Mark::default();
     for looked_at in 0.. {
-        let mut before = walk.place();
-        before.collapsed = collapsing.last().to_vec();
+        walk.mark(&mut before);
         if looked_at == LOOKED_AT_MAX {
-            return Ok(page(rows, before));
+            return Ok(found.page(before.place(collapsing.state())));
         }
         let Some(capture) = walk.next()? else { break };
         if until.as_ref().is_some_and(|until| walk.is_past(until)) {
@@ -54,31 +60,106 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
         {
             continue;
         }
+        let original = match question.revisits {
+            Some(_) => originals.original(&capture)?,
+            None => None,
+        };
         let mut row = row(capture);
         if question.base_names {
-            row.filename = base_name(&row.filename).to_owned();
+            base_name_of(&mut row.filename);
         }
+        if question.revisits == Some(ResolveRevisits::BeforeFilters) {
+            resolve(&mut row, original, question.base_names);
+        }
+        let state = collapsing.state();
         if !filters.fit(&row) || !collapsing.lets(&row) {
+            found.skip(&row);
             continue;
         }
-        if rows.len() == limit {
-            return Ok(page(rows, before));
+        if found.rows.len() == limit {
+            return Ok(found.page(before.place(state)));
         }
-        rows.push(row);
+        if question.revisits == Some(ResolveRevisits::AfterFilters) {
+            resolve(&mut row, original, question.base_names);
+        }
+        found.push(row);
     }
-    Ok(CdxBody { rows, next: None })
+    Ok(found.end())
 }
 
-/// An answer whose cursor continues after `before`, the place just before the first row that is not returned.
-fn page(rows: Vec<CdxRow>, before: Place) -> CdxBody {
-    let next = Some(cursor::encode(&before));
-    CdxBody { rows, next }
+/// Rows of an answer, and what was left out between them.
+struct Rows {
+    rows: Vec<CdxRow>,
+    /// What was left out before the first row, if that is counted.
+    skipped: Option<Skipped>,
+}
+
+impl Rows {
+    fn new(count_skipped: bool) -> Rows {
+        Rows {
+            rows: Vec::new(),
+            skipped: count_skipped.then(Skipped::default),
+        }
+    }
+
+    fn push(&mut self, mut row: CdxRow) {
+        if self.skipped.is_some() {
+            row.computed_mut().skipped = Some(Skipped::default());
+        }
+        self.rows.push(row);
+    }
+
+    fn skip(&mut self, row: &CdxRow) {
+        let skipped = match self.rows.last_mut() {
+            Some(last) => last
+                .computed
+                .as_mut()
+                .and_then(|computed| computed.skipped.as_mut()),
+            None => self.skipped.as_mut(),
+        };
+        if let Some(skipped) = skipped {
+            skipped.count += 1;
+            skipped.last_timestamp.clone_from(&row.timestamp);
+        }
+    }
+
+    /// An answer whose cursor continues after `before`, the place just before the first row that is not returned.
+    fn page(self, before: Place) -> CdxBody {
+        CdxBody {
+            next: Some(cursor::encode(&before)),
+            ..self.end()
+        }
+    }
+
+    fn end(self) -> CdxBody {
+        CdxBody {
+            rows: self.rows,
+            skipped: self.skipped,
+            next: None,
+        }
+    }
+}
+
+/// Says of a revisit where its payload is, and what that is.
+fn resolve(row: &mut CdxRow, original: Option<&CaptureRow>, base_names: bool) {
+    let Some(original) = original else { return };
+    row.mime.clone_from(&original.mime);
+    row.status = original.status;
+    let filename = match base_names {
+        true => base_name(&original.input_name),
+        false => &original.input_name,
+    };
+    row.computed_mut().original = Some(Original {
+        length: original.length,
+        offset: original.offset,
+        filename: filename.to_owned(),
+    });
 }
 
 /// Finds where blocks of captures end, without reading the captures.
 pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<CdxBlocksBody, AskError> {
     let rows = question.rows.clamp(1, LOOKED_AT_MAX);
-    let ranges = ranges(&question.url, question.match_type)?;
+    let ranges = ranges_of(&question.url, question.match_type)?;
     let after = cursor::decode::<Place>(question.after.as_deref())?;
     let seen = basis.seen();
     let mut walk = Walk::new(&seen, ranges, &Default::default(), after)?;
@@ -94,6 +175,15 @@ pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<
     }
     let next = ends.last().cloned();
     Ok(CdxBlocksBody { ends, next })
+}
+
+/// Leaves only the last part of an input's name.
+fn base_name_of(name: &mut String) {
+    let length = base_name(name).len();
+    // A signature behind the path is removed too, so the part need not be at the end.
+    if length < name.len() {
+        *name = base_name(name).to_owned();
+    }
 }
 
 /// Last part of a path or an address. In the address of a web server the part after a question mark is
@@ -114,6 +204,8 @@ pub(super) fn base_name(name: &str) -> &str {
 struct Times {
     from: String,
     to: String,
+    /// Whether there is a bound at all.
+    bounded: bool,
 }
 
 impl Times {
@@ -126,17 +218,55 @@ impl Times {
             from: bound(&question.from, "")?.0,
             // `:` sorts after all digits, so this is greater than any time.
             to: bound(&question.to, ":")?.1,
+            bounded: question.from.is_some() || question.to.is_some(),
         })
     }
 
     fn fit(&self, capture: &CaptureRow) -> bool {
+        if !self.bounded {
+            return true;
+        }
         let digits = civil::digits(capture.fetch_time_ms);
         self.from <= digits && digits <= self.to
     }
 }
 
 /// The ranges of keys to read. They are ascending and disjoint, so that rows come in the order of keys.
-fn ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError> {
+fn ranges(question: &CdxQuestion) -> Result<Vec<KeyRange>, AskError> {
+    let url = question.url.as_str();
+    if question.everything {
+        return Ok(vec![KeyRange::All]);
+    }
+    if question.onward {
+        let from = match question.as_key {
+            true => url.to_owned(),
+            false => key::url_key(url)?,
+        };
+        // No key has this character, and all others are before it.
+        return Ok(vec![KeyRange::Between(from, char::MAX.to_string())]);
+    }
+    match question.as_key {
+        true => Ok(ranges_of_key(url, question.match_type)),
+        false => ranges_of(url, question.match_type),
+    }
+}
+
+/// The ranges of a key that is used as it is. Of hosts and domains, the key's host counts, at any port.
+fn ranges_of_key(url_key: &str, match_type: MatchType) -> Vec<KeyRange> {
+    let host = url_key.split([')', ':']).next().unwrap_or_default();
+    let prefixes = |ends: &[&str]| {
+        let prefix = |end: &&str| KeyRange::Prefix(format!("{host}{end}"));
+        ends.iter().map(prefix).collect()
+    };
+    match match_type {
+        MatchType::Exact => vec![KeyRange::Exact(url_key.to_owned())],
+        MatchType::Prefix => vec![KeyRange::Prefix(url_key.to_owned())],
+        MatchType::Host => prefixes(&[")", ":"]),
+        MatchType::Domain => prefixes(&[")", ",", ":"]),
+    }
+}
+
+fn ranges_of(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError> {
     if match_type == MatchType::Exact {
         // A reader may give a key here, which is not a URL.
         return Ok(vec![KeyRange::Exact(key::url_key(url)?)]);
@@ -164,6 +294,7 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
         offset: capture.offset,
         filename: capture.input_name,
         collection: capture.collection,
+        computed: None,
     }
 }
 

@@ -29,6 +29,26 @@ pub(super) struct Place {
     pub(super) collapsed: Vec<String>,
 }
 
+/// A place of a walk before it is written down: one is taken before each capture, and few become a [`Place`].
+#[derive(Debug, Default)]
+pub(super) struct Mark {
+    range: usize,
+    at: Vec<u8>,
+    back: Vec<u8>,
+}
+
+impl Mark {
+    /// The place, where collapsing goes on from `collapsed`.
+    pub(super) fn place(&self, collapsed: Vec<String>) -> Place {
+        Place {
+            range: self.range,
+            at: BASE64URL_NOPAD.encode(&self.at),
+            back: BASE64URL_NOPAD.encode(&self.back),
+            collapsed,
+        }
+    }
+}
+
 /// Captures in the order asked for.
 pub(super) enum Walk<'s> {
     Along(Box<Along<'s>>),
@@ -66,9 +86,22 @@ impl<'s> Walk<'s> {
 
     /// The place just after the last capture returned.
     pub(super) fn place(&self) -> Place {
+        let mut mark = Mark::default();
+        self.mark(&mut mark);
+        mark.place(Vec::new())
+    }
+
+    /// Sets `mark` to the place just after the last capture returned.
+    pub(super) fn mark(&self, mark: &mut Mark) {
         match self {
-            Walk::Along(walk) => walk.place(),
-            Walk::Nearest(walk) => walk.place(),
+            Walk::Along(walk) => {
+                mark.range = walk.index;
+                mark.at.clone_from(&walk.at);
+            }
+            Walk::Nearest(walk) => {
+                mark.at.clone_from(&walk.later.at);
+                mark.back.clone_from(&walk.earlier.at);
+            }
         }
     }
 
@@ -240,14 +273,6 @@ impl<'s> Along<'s> {
         }
         Ok(passed)
     }
-
-    fn place(&self) -> Place {
-        Place {
-            range: self.index,
-            at: BASE64URL_NOPAD.encode(&self.at),
-            ..Place::default()
-        }
-    }
 }
 
 /// Captures of one URL key by their distance from a time.
@@ -331,14 +356,6 @@ impl<'s> Nearest<'s> {
             (Some(earlier), Some(later)) if earlier <= later => self.earlier.take(),
             (Some(_), None) => self.earlier.take(),
             _ => self.later.take(),
-        }
-    }
-
-    fn place(&self) -> Place {
-        Place {
-            at: BASE64URL_NOPAD.encode(&self.later.at),
-            back: BASE64URL_NOPAD.encode(&self.earlier.at),
-            ..Place::default()
         }
     }
 }

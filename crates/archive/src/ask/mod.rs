@@ -20,6 +20,7 @@ mod key;
 mod ledger;
 mod limit;
 mod links;
+mod originals;
 mod page;
 mod permit;
 mod rebuild;

@@ -4,6 +4,7 @@ use extract::CaptureKind;
 use weave::{CaptureRow, Snapshot, SnapshotError};
 
 use super::basis::Basis;
+use super::originals::Originals;
 use super::referred::referred;
 use super::seen::Seen;
 use super::{cdx, key, time};
@@ -31,13 +32,9 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
             None => Err(key::unknown(url, &url_key)),
         };
     };
-    let original = if capture.kind == CaptureKind::Revisit {
-        match original(seen, &capture)? {
-            Some(original) => Some(original),
-            None => referred(basis, seen, &capture)?,
-        }
-    } else {
-        None
+    let original = match Originals::of(seen).original(&capture)?.cloned() {
+        None if capture.kind == CaptureKind::Revisit => referred(basis, seen, &capture)?,
+        original => original,
     };
     let mut body = located(capture);
     body.original = original.map(|original| Box::new(located(original)));
@@ -149,17 +146,4 @@ fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option
         }
     }
     Ok(best.map(|(_, capture)| capture))
-}
-
-/// The capture of the same key that has the payload of a revisit: the latest one up to the revisit, else any.
-fn original(seen: &Seen<'_>, revisit: &CaptureRow) -> Result<Option<CaptureRow>, AskError> {
-    let mut found: Option<CaptureRow> = None;
-    for capture in captures(seen, &revisit.url_key) {
-        let capture = capture?;
-        let same = capture.kind != CaptureKind::Revisit && capture.digest == revisit.digest;
-        if same && (found.is_none() || capture.fetch_time_ms <= revisit.fetch_time_ms) {
-            found = Some(capture);
-        }
-    }
-    Ok(found)
 }

@@ -1,4 +1,4 @@
-//! Fields of a CDX line, under the names of both servers.
+//! Fields of a CDX line, under the names of all three servers.
 
 use std::borrow::Cow;
 
@@ -26,6 +26,20 @@ pub enum Field {
     Offset,
     Filename,
     Collection,
+    /// The `Range` that asks a web server for the record (OutbackCDX).
+    Range,
+    /// Of the record with the payload of a revisit.
+    OriginalLength,
+    OriginalOffset,
+    OriginalFilename,
+    /// Captures with the same digest before this one.
+    DupeCount,
+    /// Captures left out between this one and the next.
+    SkipCount,
+    /// As above, and this one.
+    GroupCount,
+    /// Time of the last capture left out behind this one, its own if there is none.
+    EndTimestamp,
 }
 
 /// Written where there is no value.
@@ -58,7 +72,7 @@ impl Field {
         Field::Filename,
     ];
 
-    /// By the name that either server has for it.
+    /// By the name that any of the servers has for it.
     pub fn named(name: &str) -> Option<Field> {
         Some(match name {
             "urlkey" => Field::UrlKey,
@@ -73,8 +87,52 @@ impl Field {
             "offset" => Field::Offset,
             "filename" => Field::Filename,
             "collection" => Field::Collection,
+            "range" => Field::Range,
+            "orig.length" | "originalLength" => Field::OriginalLength,
+            "orig.offset" | "originalOffset" => Field::OriginalOffset,
+            "orig.filename" | "originalFilename" => Field::OriginalFilename,
+            "dupecount" => Field::DupeCount,
+            "skipcount" => Field::SkipCount,
+            "groupcount" => Field::GroupCount,
+            "endtimestamp" => Field::EndTimestamp,
             _ => return None,
         })
+    }
+
+    /// By one of the letters that pywb knows fields by (the names in its compact CDXJ lines). As there, `s` is the length, although
+    /// the line before it gives the letter to the status.
+    pub fn of_letter(name: &str) -> Option<Field> {
+        Some(match name {
+            "k" => Field::UrlKey,
+            "t" => Field::Timestamp,
+            "u" => Field::Url,
+            "m" => Field::Mime,
+            "d" => Field::Digest,
+            "s" | "l" => Field::Length,
+            "o" => Field::Offset,
+            "f" => Field::Filename,
+            _ => return None,
+        })
+    }
+
+    /// Of the record with the payload of a revisit.
+    pub const ORIGINAL: [Field; 3] = [
+        Field::OriginalLength,
+        Field::OriginalOffset,
+        Field::OriginalFilename,
+    ];
+
+    /// Whether its values are numbers, which OutbackCDX writes without quotes.
+    pub(crate) fn is_number(self) -> bool {
+        matches!(
+            self,
+            Field::Timestamp
+                | Field::Status
+                | Field::Length
+                | Field::Offset
+                | Field::OriginalLength
+                | Field::OriginalOffset
+        )
     }
 
     /// Whether only the Internet Archive's server calls a field so.
@@ -107,27 +165,54 @@ impl Field {
             Field::Offset => "offset",
             Field::Filename => "filename",
             Field::Collection => "collection",
+            Field::Range => "range",
+            Field::OriginalLength => "orig.length",
+            Field::OriginalOffset => "orig.offset",
+            Field::OriginalFilename => "orig.filename",
+            Field::DupeCount => "dupecount",
+            Field::SkipCount => "skipcount",
+            Field::GroupCount => "groupcount",
+            Field::EndTimestamp => "endtimestamp",
         }
     }
 
     /// The field's value; `None` if there is none.
     ///
-    /// The status of a revisit is the one of the capture it repeats; both servers leave it out.
-    pub fn value(self, row: &CdxRow) -> Option<Cow<'_, str>> {
-        let text = |text: &'_ str| (!text.is_empty()).then_some(text.to_owned());
+    /// The status of a revisit is the one of the capture it repeats; the servers leave it out, unless the revisit was resolved.
+    pub fn value<'row>(self, row: &'row CdxRow) -> Option<Cow<'row, str>> {
+        let text = |text: &'row str| (!text.is_empty()).then_some(Cow::Borrowed(text));
+        let number = |number: u64| Cow::Owned(number.to_string());
+        let computed = row.computed.as_deref();
+        let original = computed.and_then(|computed| computed.original.as_ref());
+        let skipped = computed.and_then(|computed| computed.skipped.as_ref());
+        let is_unresolved = row.kind == CaptureKind::Revisit && original.is_none();
         Some(match self {
             Field::UrlKey => Cow::Borrowed(row.url_key.as_str()),
             Field::Timestamp => Cow::Borrowed(row.timestamp.as_str()),
             Field::Url => Cow::Borrowed(row.url.as_str()),
             Field::Mime => Cow::Borrowed(row.mime.as_str()),
-            Field::Status if row.status == 0 || row.kind == CaptureKind::Revisit => return None,
+            Field::Status if row.status == 0 || is_unresolved => return None,
             Field::Status => Cow::Owned(row.status.to_string()),
-            Field::Digest => Cow::Owned(text(&row.digest)?),
+            Field::Digest => text(&row.digest)?,
             Field::Redirect | Field::RobotFlags => return None,
-            Field::Length => Cow::Owned(row.length.to_string()),
-            Field::Offset => Cow::Owned(row.offset.to_string()),
+            Field::Length => number(row.length),
+            Field::Offset => number(row.offset),
             Field::Filename => Cow::Borrowed(row.filename.as_str()),
-            Field::Collection => Cow::Owned(text(&row.collection)?),
+            Field::Collection => text(&row.collection)?,
+            Field::Range => {
+                let end = row.offset.saturating_add(row.length).saturating_sub(1);
+                Cow::Owned(format!("bytes={}-{end}", row.offset))
+            }
+            Field::OriginalLength => number(original?.length),
+            Field::OriginalOffset => number(original?.offset),
+            Field::OriginalFilename => Cow::Borrowed(original?.filename.as_str()),
+            Field::DupeCount => number(computed?.duplicates?),
+            Field::SkipCount => number(skipped?.count),
+            Field::GroupCount => number(skipped?.count + 1),
+            Field::EndTimestamp => match skipped?.last_timestamp.as_str() {
+                "" => Cow::Borrowed(row.timestamp.as_str()),
+                last => Cow::Borrowed(last),
+            },
         })
     }
 
@@ -154,6 +239,10 @@ pub fn text_line(fields: &[Field], row: &CdxRow) -> String {
 pub fn push_word(line: &mut String, text: &str) {
     if text.is_empty() {
         line.push_str(NONE);
+    }
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        line.push_str(text);
+        return;
     }
     for c in text.chars() {
         if c.is_whitespace() || c.is_control() {

@@ -1,13 +1,13 @@
-//! Filters and collapsing of CDX look-ups.
+//! Filters of CDX look-ups.
 //!
-//! | written | pywb | Internet Archive |
+//! | written | pywb | Internet Archive, OutbackCDX |
 //! |---|---|---|
 //! | `field:text` | contains the text | the whole value matches the expression |
 //! | `=field:text` | is the text | not known there; read as pywb does |
-//! | `~field:text` | an expression matches the beginning | as above |
-//! | `!` before any | the opposite | the opposite |
+//! | `~field:text` | an expression matches the beginning | contains the text |
+//! | `!` before any, in the others also behind `~` | the opposite | the opposite |
 //!
-//! A filter without a field tests the whole line. Expressions take time linear in the text that they are
+//! A filter without a field tests the whole line; OutbackCDX has none such. Expressions take time linear in the text that they are
 //! matched with, so a stranger's expression cannot stall a server. For that reason there are no look-around
 //! and no back-references.
 
@@ -50,15 +50,6 @@ pub struct Filter {
     pub negated: bool,
 }
 
-/// Of adjacent captures that are equal in these fields, only the first is returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Collapse {
-    /// The field to compare.
-    pub field: Field,
-    /// How many of its first characters to compare; all if absent.
-    pub chars: Option<usize>,
-}
-
 /// Why a filter or a collapse cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
@@ -73,6 +64,8 @@ pub enum FilterError {
     Expression { text: String, reason: String },
     #[error("more than {FILTERS_MAX} filters")]
     TooMany,
+    #[error("{0:?} names no field: OutbackCDX expects [~][!]field:text")]
+    NoField(String),
 }
 
 impl Filter {
@@ -85,19 +78,28 @@ impl Filter {
     pub fn read(text: &str, dialect: Dialect) -> Result<Filter, FilterError> {
         let (negated, rest) = strip(text, '!');
         let (is, rest) = strip(rest, '=');
-        let (begins, rest) = if is { (false, rest) } else { strip(rest, '~') };
+        let (tilde, rest) = if is { (false, rest) } else { strip(rest, '~') };
+        let follows_wayback = dialect != Dialect::Pywb;
+        let (negated, rest) = match tilde && follows_wayback && !negated {
+            true => strip(rest, '!'),
+            false => (negated, rest),
+        };
         let (name, text) = match rest.split_once(':') {
             Some((name, text)) => (Some(name), text),
             None => (None, rest),
         };
         let field = name.map(|name| field_of(name, dialect)).transpose()?;
-        let wayback = dialect == Dialect::WaybackMachine || name.is_some_and(Field::is_wayback_name);
+        if field.is_none() && dialect == Dialect::OutbackCdx {
+            return Err(FilterError::NoField(text.chars().take(40).collect()));
+        }
+        let is_expression = follows_wayback || name.is_some_and(Field::is_wayback_name);
         let filter = Filter {
             field,
-            test: match (is, begins, wayback) {
-                (true, _, _) => Test::Is,
-                (_, true, _) => Test::Begins,
-                (_, _, true) => Test::Matches,
+            test: match (is, tilde) {
+                (true, _) => Test::Is,
+                (_, true) if follows_wayback => Test::Contains,
+                (_, true) => Test::Begins,
+                _ if is_expression => Test::Matches,
                 _ => Test::Contains,
             },
             text: text.to_owned(),
@@ -109,35 +111,6 @@ impl Filter {
     }
 }
 
-impl Collapse {
-    /// Reads `field` or `field:CHARS`.
-    ///
-    /// # Errors
-    /// [`FilterError`] if the field is not known or the number is not valid.
-    pub fn read(text: &str) -> Result<Collapse, FilterError> {
-        let (name, chars) = match text.split_once(':') {
-            Some((name, chars)) => (name, Some(chars)),
-            None => (text, None),
-        };
-        let number = |chars: &str| match chars.parse() {
-            Ok(chars @ 1..) => Ok(chars),
-            _ => Err(FilterError::Chars(chars.to_owned())),
-        };
-        Ok(Collapse {
-            field: field_of(name, Dialect::Pywb)?,
-            chars: chars.map(number).transpose()?,
-        })
-    }
-
-    fn value(self, row: &CdxRow) -> String {
-        let text = self.field.text(row);
-        match self.chars {
-            Some(chars) => text.chars().take(chars).collect(),
-            None => text.into_owned(),
-        }
-    }
-}
-
 fn strip(text: &str, mark: char) -> (bool, &str) {
     match text.strip_prefix(mark) {
         Some(rest) => (true, rest),
@@ -145,19 +118,17 @@ fn strip(text: &str, mark: char) -> (bool, &str) {
     }
 }
 
-/// Finds a field by name. The Internet Archive also accepts the number of a column.
-fn field_of(name: &str, dialect: Dialect) -> Result<Field, FilterError> {
-    let numbered = || {
-        name.parse::<usize>()
+/// Finds a field by name. The Internet Archive also accepts the number of a column, and pywb a letter.
+pub(super) fn field_of(name: &str, dialect: Dialect) -> Result<Field, FilterError> {
+    let short = match dialect {
+        Dialect::WaybackMachine => name
+            .parse::<usize>()
             .ok()
-            .and_then(|n| Field::PUBLIC.get(n).copied())
+            .and_then(|n| Field::PUBLIC.get(n).copied()),
+        Dialect::Pywb => Field::of_letter(name),
+        Dialect::OutbackCdx => None,
     };
-    let by_number = if dialect == Dialect::WaybackMachine {
-        numbered()
-    } else {
-        None
-    };
-    by_number
+    short
         .or_else(|| Field::named(name))
         .ok_or_else(|| FilterError::Field(name.chars().take(40).collect()))
 }
@@ -220,35 +191,6 @@ impl<'f> Filters<'f> {
 
     pub(crate) fn fit(&self, row: &CdxRow) -> bool {
         self.0.iter().all(|filter| filter.fits(row))
-    }
-}
-
-/// Leaves out captures that equal the one before in all `fields`.
-pub(crate) struct Collapsing<'c> {
-    fields: &'c [Collapse],
-    /// Values of the last capture that was let through; empty before the first.
-    last: Vec<String>,
-}
-
-impl<'c> Collapsing<'c> {
-    /// Continues after a capture with the values `last`.
-    pub(crate) fn new(fields: &'c [Collapse], last: Vec<String>) -> Collapsing<'c> {
-        Collapsing { fields, last }
-    }
-
-    pub(crate) fn last(&self) -> &[String] {
-        &self.last
-    }
-
-    /// Whether `row` is let through.
-    pub(crate) fn lets(&mut self, row: &CdxRow) -> bool {
-        if self.fields.is_empty() {
-            return true;
-        }
-        let values: Vec<String> = self.fields.iter().map(|field| field.value(row)).collect();
-        let new = values != self.last;
-        self.last = values;
-        new
     }
 }
 

@@ -1,7 +1,6 @@
-//! Forms of an answer: CDXJ, one JSON object a line, columns of text, and the Internet Archive's array of arrays.
+//! Forms of an answer: CDXJ, one JSON object a line, columns of text, the Internet Archive's array of arrays, and those of OutbackCDX.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use serde_json::Value;
 
@@ -18,6 +17,10 @@ pub enum Form {
     Lines,
     /// `[["urlkey","timestamp",...],\n["org,iana)/",...]]`
     Arrays,
+    /// The same in one line, where numbers have no quotes and what has no value is `null`: OutbackCDX's `output=json`.
+    TypedArrays,
+    /// `[{"urlkey":"org,iana)/",...},...]`, without what has no value: OutbackCDX's `output=jsondict`.
+    TypedObjects,
     /// Columns with a space between them.
     Text,
 }
@@ -27,10 +30,12 @@ impl Form {
     pub fn named(output: Option<&str>, dialect: Dialect) -> Form {
         match (output, dialect) {
             (Some("cdxj"), _) => Form::Cdxj,
-            (Some("ndjson"), _) => Form::Lines,
-            (Some("json"), _) => Form::Arrays,
-            (Some("text"), _) | (_, Dialect::WaybackMachine) => Form::Text,
-            (_, Dialect::Pywb) => Form::Cdxj,
+            (Some("ndjson"), _) | (Some("json"), Dialect::Pywb) => Form::Lines,
+            (Some("json"), Dialect::WaybackMachine) => Form::Arrays,
+            (Some("json"), Dialect::OutbackCdx) => Form::TypedArrays,
+            (Some("jsondict"), _) => Form::TypedObjects,
+            (None, Dialect::Pywb) => Form::Cdxj,
+            _ => Form::Text,
         }
     }
 
@@ -39,26 +44,28 @@ impl Form {
         match self {
             Form::Cdxj => "text/x-cdxj; charset=utf-8",
             Form::Lines => "application/x-ndjson",
-            Form::Arrays => "application/json",
+            Form::Arrays | Form::TypedArrays | Form::TypedObjects => "application/json",
             Form::Text => "text/plain; charset=utf-8",
         }
     }
 
     /// The fields of a line if `fl` is absent.
     fn columns(self, dialect: Dialect) -> Vec<Column> {
-        let with_place = [&Field::PUBLIC[..], &[Field::Offset, Field::Filename]].concat();
         let fields = match (self, dialect) {
-            (_, Dialect::WaybackMachine) => Field::PUBLIC.to_vec(),
-            (Form::Text, _) => Field::CDX11.to_vec(),
-            _ => with_place,
+            (_, Dialect::WaybackMachine) => &Field::PUBLIC[..],
+            (_, Dialect::OutbackCdx) | (Form::Text | Form::Arrays, Dialect::Pywb) => &Field::CDX11[..],
+            (_, Dialect::Pywb) => &IN_LINES[..],
         };
-        fields
-            .into_iter()
-            .map(|field| Column {
-                name: field.wayback_name().to_owned(),
-                field: Some(field),
-            })
-            .collect()
+        let named = |field: &Field| Column {
+            name: match (dialect, field) {
+                (Dialect::WaybackMachine, field) => field.wayback_name(),
+                (Dialect::OutbackCdx, Field::Redirect) => "redirecturl",
+                (_, field) => field.name(),
+            }
+            .to_owned(),
+            field: Some(*field),
+        };
+        fields.iter().map(named).collect()
     }
 }
 
@@ -70,6 +77,11 @@ pub struct Column {
 }
 
 impl Column {
+    /// What it is, if that is known here.
+    pub fn field(&self) -> Option<Field> {
+        self.field
+    }
+
     /// Of `fl`: names with commas between them.
     pub fn list(text: &str) -> Vec<Column> {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -81,8 +93,21 @@ impl Column {
             .collect()
     }
 
+    fn of(field: Field) -> Column {
+        Column {
+            name: field.name().to_owned(),
+            field: Some(field),
+        }
+    }
+
     fn value<'r>(&self, row: &'r CdxRow) -> Option<Cow<'r, str>> {
         self.field.and_then(|field| field.value(row))
+    }
+
+    /// The value in an object of pywb's: captures that are no revisits have `-` for the places of originals.
+    fn value_in_object<'r>(&self, row: &'r CdxRow) -> Option<Cow<'r, str>> {
+        let is_of_original = self.field.is_some_and(|field| Field::ORIGINAL.contains(&field));
+        self.value(row).or(is_of_original.then_some(Cow::Borrowed(NONE)))
     }
 
     fn text<'r>(&self, row: &'r CdxRow) -> Cow<'r, str> {
@@ -93,19 +118,23 @@ impl Column {
 /// Writes one answer, piece by piece.
 pub struct Writer {
     form: Form,
+    dialect: Dialect,
     columns: Vec<Column>,
-    /// Whether `columns` were asked for, which leaves the rest out of objects too.
-    chosen: bool,
     begun: bool,
 }
 
 impl Writer {
-    /// Writes in `form`; `chosen` columns, or those of the dialect.
-    pub fn new(form: Form, dialect: Dialect, chosen: Option<Vec<Column>>) -> Writer {
+    /// Writes in `form`: the columns `chosen`, or those of the dialect and the ones `added`.
+    pub fn new(form: Form, dialect: Dialect, chosen: Option<Vec<Column>>, added: &[Field]) -> Writer {
+        let all = || {
+            let mut columns = form.columns(dialect);
+            columns.extend(added.iter().copied().map(Column::of));
+            columns
+        };
         Writer {
             form,
-            chosen: chosen.is_some(),
-            columns: chosen.unwrap_or_else(|| form.columns(dialect)),
+            dialect,
+            columns: chosen.unwrap_or_else(all),
             begun: false,
         }
     }
@@ -114,19 +143,60 @@ impl Writer {
     pub fn rows(&mut self, rows: &[CdxRow]) -> String {
         let mut text = String::new();
         for row in rows {
-            match self.form {
-                Form::Cdxj => text.push_str(&self.cdxj(row)),
-                Form::Lines => text.push_str(&self.object(row)),
-                Form::Text => self.push_columns(&mut text, row),
-                Form::Arrays => {
-                    self.begin(&mut text);
-                    let values = self.columns.iter().map(|column| column.text(row));
-                    text.push_str(",\n");
-                    push_array(&mut text, values);
-                }
-            }
+            self.push(&mut text, row);
         }
         text
+    }
+
+    fn push(&mut self, text: &mut String, row: &CdxRow) {
+        match self.form {
+            Form::Cdxj => {
+                push_place(text, row);
+                text.push(' ');
+                // Key and time stand before the object in any case.
+                let inside =
+                    |column: &&Column| !matches!(column.field, Some(Field::UrlKey | Field::Timestamp));
+                self.push_object(text, row, self.columns.iter().filter(inside));
+                text.push('\n');
+            }
+            Form::Lines => {
+                self.push_object(text, row, self.columns.iter());
+                text.push('\n');
+            }
+            Form::Text => {
+                push_columns(text, &self.columns, row);
+                text.push('\n');
+            }
+            Form::Arrays => {
+                self.begin(text);
+                let values = self.columns.iter().map(|column| column.text(row));
+                text.push_str(",\n");
+                push_array(text, values);
+            }
+            Form::TypedArrays => {
+                self.begin(text);
+                text.push(',');
+                push_typed_array(text, &self.columns, row);
+            }
+            Form::TypedObjects => {
+                text.push(if self.begun { ',' } else { '[' });
+                self.begun = true;
+                push_typed_object(text, &self.columns, row);
+            }
+        }
+    }
+
+    fn push_object<'c>(&self, text: &mut String, row: &CdxRow, columns: impl Iterator<Item = &'c Column>) {
+        let (comma, colon) = match self.dialect {
+            Dialect::OutbackCdx => (",", ":"),
+            Dialect::Pywb | Dialect::WaybackMachine => (", ", ": "),
+        };
+        let value = |column: &'c Column| match self.dialect {
+            Dialect::OutbackCdx => column.value(row),
+            Dialect::Pywb | Dialect::WaybackMachine => column.value_in_object(row),
+        };
+        let pairs = columns.filter_map(|column| Some((column.name.as_str(), value(column)?)));
+        push_object(text, pairs, comma, colon);
     }
 
     /// What follows the last row: the resumption key, after a row that is empty.
@@ -140,66 +210,40 @@ impl Writer {
                 text.push_str("]\n");
             }
             (Form::Arrays, None) => text.push_str(if self.begun { "]\n" } else { "[]\n" }),
+            (Form::TypedArrays, _) => {
+                // The names stand there even where there is no row.
+                self.begin(&mut text);
+                text.push(']');
+            }
+            (Form::TypedObjects, _) => text.push_str(if self.begun { "]" } else { "[]" }),
             (_, Some(key)) => {
-                // Writing to a string cannot fail.
-                let _ = write!(text, "\n{key}\n");
+                text.push('\n');
+                text.push_str(key);
+                text.push('\n');
             }
             (_, None) => {}
         }
         text
     }
 
-    /// The line of names, before the first row; where there is no row there are no names.
+    /// The line of names, before the first row.
     fn begin(&mut self, text: &mut String) {
         if !self.begun {
             text.push('[');
-            push_array(
-                text,
-                self.columns
-                    .iter()
-                    .map(|column| Cow::Borrowed(column.name.as_str())),
-            );
+            let names = self
+                .columns
+                .iter()
+                .map(|column| Cow::Borrowed(column.name.as_str()));
+            push_array(text, names);
             self.begun = true;
-        }
-    }
-
-    fn push_columns(&self, text: &mut String, row: &CdxRow) {
-        for (n, column) in self.columns.iter().enumerate() {
-            if n > 0 {
-                text.push(' ');
-            }
-            push_word(text, &column.text(row));
-        }
-        text.push('\n');
-    }
-
-    fn cdxj(&self, row: &CdxRow) -> String {
-        if !self.chosen {
-            return cdxj_line(row);
-        }
-        // Key and time stand before the object in any case.
-        let inside = |column: &&Column| !matches!(column.field, Some(Field::UrlKey | Field::Timestamp));
-        let pairs = self
-            .columns
-            .iter()
-            .filter(inside)
-            .map(|c| (c.name.as_str(), c.value(row)));
-        format!("{} {}\n", place(row), object_of(pairs))
-    }
-
-    fn object(&self, row: &CdxRow) -> String {
-        let pairs = self.columns.iter().map(|c| (c.name.as_str(), c.value(row)));
-        let known = [Field::UrlKey, Field::Timestamp].into_iter().chain(IN_CDXJ);
-        let all = known.map(|field| (field.name(), field.value(row)));
-        match self.chosen {
-            true => format!("{}\n", object_of(pairs)),
-            false => format!("{}\n", object_of(all)),
         }
     }
 }
 
-/// Fields of the object of a CDXJ line.
-const IN_CDXJ: [Field; 7] = [
+/// Fields of a line of pywb's, and of the object of a CDXJ line without the first two.
+const IN_LINES: [Field; 9] = [
+    Field::UrlKey,
+    Field::Timestamp,
     Field::Url,
     Field::Mime,
     Field::Status,
@@ -212,43 +256,112 @@ const IN_CDXJ: [Field; 7] = [
 /// `urlkey timestamp {json}` and a line end: numbers as strings and no `status` where there is none, nor for
 /// revisits, as pywb writes it.
 pub fn cdxj_line(row: &CdxRow) -> String {
-    let pairs = IN_CDXJ.into_iter().map(|field| (field.name(), field.value(row)));
-    format!("{} {}\n", place(row), object_of(pairs))
+    let mut line = String::with_capacity(512);
+    push_place(&mut line, row);
+    line.push(' ');
+    let pairs = IN_LINES[2..]
+        .iter()
+        .filter_map(|field| Some((field.name(), field.value(row)?)));
+    push_object(&mut line, pairs, ", ", ": ");
+    line.push('\n');
+    line
 }
 
 /// A key holds no white space; should one ever, the line's fields must still be told apart.
-fn place(row: &CdxRow) -> String {
-    let mut place = String::with_capacity(row.url_key.len() + 15);
-    push_word(&mut place, &row.url_key);
-    place.push(' ');
-    push_word(&mut place, &row.timestamp);
-    place
+fn push_place(text: &mut String, row: &CdxRow) {
+    push_word(text, &row.url_key);
+    text.push(' ');
+    push_word(text, &row.timestamp);
 }
 
-fn object_of<'r>(pairs: impl Iterator<Item = (&'r str, Option<Cow<'r, str>>)>) -> String {
-    let mut json = String::from("{");
-    for (name, value) in pairs {
-        let Some(value) = value else { continue };
-        let comma = if json.len() > 1 { ", " } else { "" };
-        // Writing to a string cannot fail.
-        let _ = write!(json, "{comma}{}: {}", quoted(name), quoted(&value));
+fn push_columns(text: &mut String, columns: &[Column], row: &CdxRow) {
+    for (n, column) in columns.iter().enumerate() {
+        if n > 0 {
+            text.push(' ');
+        }
+        push_word(text, &column.text(row));
     }
-    json.push('}');
-    json
+}
+
+fn push_object<'r>(
+    text: &mut String,
+    pairs: impl Iterator<Item = (&'r str, Cow<'r, str>)>,
+    comma: &str,
+    colon: &str,
+) {
+    text.push('{');
+    for (n, (name, value)) in pairs.enumerate() {
+        if n > 0 {
+            text.push_str(comma);
+        }
+        push_quoted(text, name);
+        text.push_str(colon);
+        push_quoted(text, &value);
+    }
+    text.push('}');
 }
 
 fn push_array<'r>(text: &mut String, values: impl Iterator<Item = Cow<'r, str>>) {
     text.push('[');
     for (n, value) in values.enumerate() {
-        let comma = if n > 0 { "," } else { "" };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{comma}{}", quoted(&value));
+        if n > 0 {
+            text.push(',');
+        }
+        push_quoted(text, &value);
     }
     text.push(']');
 }
 
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+/// What is never known here is `-`, as in the lines that OutbackCDX is loaded with; what this capture has not is `null`.
+fn push_typed_array(text: &mut String, columns: &[Column], row: &CdxRow) {
+    text.push('[');
+    for (n, column) in columns.iter().enumerate() {
+        if n > 0 {
+            text.push(',');
+        }
+        match (column.field, column.value(row)) {
+            (Some(field), Some(value)) => push_typed(text, field, &value),
+            (Some(Field::Redirect | Field::RobotFlags), None) => push_quoted(text, NONE),
+            _ => text.push_str("null"),
+        }
+    }
+    text.push(']');
+}
+
+fn push_typed_object(text: &mut String, columns: &[Column], row: &CdxRow) {
+    text.push('{');
+    let pairs = columns.iter().filter_map(|column| {
+        let field = column.field?;
+        Some((column, field, field.value(row)?))
+    });
+    for (n, (column, field, value)) in pairs.enumerate() {
+        if n > 0 {
+            text.push(',');
+        }
+        push_quoted(text, &column.name);
+        text.push(':');
+        push_typed(text, field, &value);
+    }
+    text.push('}');
+}
+
+fn push_typed(text: &mut String, field: Field, value: &str) {
+    match field.is_number() {
+        true => text.push_str(value),
+        false => push_quoted(text, value),
+    }
+}
+
+/// Adds a JSON string.
+fn push_quoted(text: &mut String, value: &str) {
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if value.bytes().all(is_plain) {
+        text.push('"');
+        text.push_str(value);
+        text.push('"');
+    } else {
+        text.push_str(&Value::from(value).to_string());
+    }
 }
 
 #[cfg(test)]

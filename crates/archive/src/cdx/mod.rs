@@ -2,9 +2,10 @@
 //! forms in which captures are written.
 //!
 //! The program, `/cdx` and `/api/v1/captures` all read and write these with the functions here, so that a
-//! text means the same everywhere. They follow two servers, the Internet Archive's wayback-cdx-server and
-//! pywb's. Where the two differ, a [`Dialect`] says which one is meant.
+//! text means the same everywhere. They follow three servers: pywb's, the Internet Archive's wayback-cdx-server and
+//! OutbackCDX. Where they differ, a [`Dialect`] says which one is meant.
 
+mod collapse;
 mod field;
 mod filter;
 mod form;
@@ -14,22 +15,26 @@ mod row;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use collapse::Collapsing;
+pub use collapse::{Collapse, CollapseTime};
 pub use field::{Field, push_word, text_line};
-pub use filter::{Collapse, Filter, FilterError, Test};
-pub(crate) use filter::{Collapsing, Filters};
+pub(crate) use filter::Filters;
+pub use filter::{Filter, FilterError, Test};
 pub use form::{Column, Form, Writer, cdxj_line};
 pub use pages::{BLOCK_ROWS, Blocks, page_number, page_size};
 pub use pattern::url_and_match;
-pub use row::CdxRow;
+pub use row::{CdxRow, Computed, Original, Skipped};
 pub use urlkey::MatchType;
 
 /// Which server's rules to read a text by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// pywb's CDXJ server, whose index the OutbackCDX recipe reads too.
+    /// pywb's CDXJ server, which Common Crawl's index server is one of.
     Pywb,
     /// The Internet Archive's wayback-cdx-server.
     WaybackMachine,
+    /// OutbackCDX, the index of other replay servers.
+    OutbackCdx,
 }
 
 /// Order of the captures of a look-up.

@@ -39,6 +39,55 @@ pub struct CdxRow {
     pub collection: String,
     /// Type of the record that the capture comes from.
     pub kind: CaptureKind,
+    /// What only some look-ups ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub computed: Option<Box<Computed>>,
+}
+
+/// Columns that are computed for one answer, where they are asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Computed {
+    /// Where the payload of a revisit is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original: Option<Original>,
+    /// What was left out behind the capture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Skipped>,
+    /// How many captures with the same digest came before it in the answer.
+    #[serde(skip)]
+    pub duplicates: Option<u64>,
+}
+
+/// The record that has the payload of a revisit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Original {
+    /// Length of the stored record in bytes.
+    pub length: u64,
+    /// Offset in bytes at which it begins in its input.
+    pub offset: u64,
+    /// The input's name, as in [`CdxRow::filename`].
+    pub filename: String,
+}
+
+/// Captures between two that are returned, which filters or collapsing left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Their number.
+    pub count: u64,
+    /// Time of the last one, 14 digits; empty if there is none.
+    pub last_timestamp: String,
+}
+
+impl Skipped {
+    /// Adds the captures that were left out behind these.
+    pub fn add(&mut self, more: &Skipped) {
+        self.count += more.count;
+        if !more.last_timestamp.is_empty() {
+            self.last_timestamp.clone_from(&more.last_timestamp);
+        }
+    }
 }
 
 impl CdxRow {
@@ -46,5 +95,10 @@ impl CdxRow {
     /// `<offset>,<filename>`.
     pub fn name(&self) -> String {
         format!("{},{}", self.offset, self.filename)
+    }
+
+    /// The computed columns, to fill in.
+    pub fn computed_mut(&mut self) -> &mut Computed {
+        self.computed.get_or_insert_default()
     }
 }

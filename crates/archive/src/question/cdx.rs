@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
-use crate::cdx::{CdxRow, Collapse, Filter, MatchType, Order};
+use crate::cdx::{CdxRow, Collapse, CollapseTime, Filter, MatchType, Order, Skipped};
 
 /// Asks for captures.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -15,6 +15,10 @@ pub struct CdxQuestion {
     pub url: String,
     /// Ask for captures of all URLs; `url` and `match_type` do not count.
     pub everything: bool,
+    /// Whether `url` is a URL key, which is used as it is.
+    pub as_key: bool,
+    /// Ask for captures of all URLs whose keys are not before the one of `url`; `match_type` does not count.
+    pub onward: bool,
     /// Which URLs belong to `url`.
     #[serde(with = "as_text")]
     pub match_type: MatchType,
@@ -36,10 +40,29 @@ pub struct CdxQuestion {
     /// Leave out a capture that equals the one before it in all of these fields. An empty list leaves out
     /// nothing.
     pub collapse: Vec<Collapse>,
+    /// Leave it out if it equals the last one that a field let through in any of the fields.
+    pub collapse_any: bool,
+    /// Leave out captures of one time.
+    pub collapse_time: Option<CollapseTime>,
+    /// Whether to say where the payload of a revisit is.
+    pub revisits: Option<ResolveRevisits>,
+    /// Whether to say how many captures filters and collapsing left out behind each ([`CdxRow::computed`]).
+    pub count_skipped: bool,
     /// Order of the captures.
     pub order: Order,
     /// Whether [`CdxRow::filename`] contains only the last part of the input's name.
     pub base_names: bool,
+}
+
+/// When a revisit gets the media type and the status of the capture that has its payload: its original, the latest capture of the
+/// same key with the same digest up to the revisit, or else the first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolveRevisits {
+    /// So that filters test what it got, as in pywb.
+    BeforeFilters,
+    /// So that filters find revisits as they are, as at the Internet Archive.
+    AfterFilters,
 }
 
 /// One part of a list of captures.
@@ -47,6 +70,10 @@ pub struct CdxQuestion {
 pub struct CdxBody {
     /// The captures, in the order asked for.
     pub rows: Vec<CdxRow>,
+    /// With `count_skipped`: what was left out before the first row. It is behind the last row of the answer before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub skipped: Option<Skipped>,
     /// Cursor for the next part; absent at the end of the list. It may be present in an answer without rows.
     pub next: Option<String>,
 }

@@ -36,9 +36,9 @@ impl IndexForm {
 
     fn writer(self) -> Writer {
         match self {
-            IndexForm::Cdxj => Writer::new(Form::Cdxj, Dialect::Pywb, None),
-            IndexForm::Cdx9 => Writer::new(Form::Text, Dialect::Pywb, Some(Column::list(CDX9))),
-            IndexForm::Cdx11 => Writer::new(Form::Text, Dialect::Pywb, None),
+            IndexForm::Cdxj => Writer::new(Form::Cdxj, Dialect::Pywb, None, &[]),
+            IndexForm::Cdx9 => Writer::new(Form::Text, Dialect::Pywb, Some(Column::list(CDX9)), &[]),
+            IndexForm::Cdx11 => Writer::new(Form::Text, Dialect::Pywb, None, &[]),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Subset {
         };
         let mut done = 0;
         loop {
-            let CdxBody { rows, next } = ask(question.clone().into())?.to::<CdxQuestion>()?.body;
+            let CdxBody { rows, next, .. } = ask(question.clone().into())?.to::<CdxQuestion>()?.body;
             for row in rows {
                 each(row)?;
                 done += 1;

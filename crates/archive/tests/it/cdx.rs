@@ -1,10 +1,10 @@
 //! Captures in other orders, filtered, collapsed, and in blocks: each compared with the plain list of them all,
 //! whatever the number of rows asked for at once.
 
-use archive::cdx::{Collapse, Dialect, Filter, Order};
+use archive::cdx::{Collapse, Dialect, Filter, Order, Original, Skipped};
 use archive::question::{
     Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, JobState, LoadInput, LoadRequest,
-    MatchType, Question,
+    MatchType, Question, ResolveRevisits,
 };
 use archive::{Archive, OpenSettings};
 use tempfile::TempDir;
@@ -85,7 +85,8 @@ fn all(archive: &Archive, question: &CdxQuestion, limit: usize) -> Vec<CdxRow> {
     };
     let mut all = Vec::new();
     loop {
-        let Body::Cdx(CdxBody { rows, next }) = archive.ask(Question::Cdx(question.clone())).unwrap().body
+        let Body::Cdx(CdxBody { rows, next, .. }) =
+            archive.ask(Question::Cdx(question.clone())).unwrap().body
         else {
             panic!("another answer");
         };
@@ -266,4 +267,161 @@ fn ends(archive: &Archive, url: &str, match_type: MatchType, rows: usize) -> Vec
         let Some(next) = next else { return all };
         asked.after = Some(next);
     }
+}
+
+#[test]
+fn a_key_as_it_is_and_all_keys_from_one_on() {
+    let made = made();
+    let archive = &made.archive;
+    let everything = CdxQuestion {
+        everything: true,
+        ..CdxQuestion::default()
+    };
+    let everything = all(archive, &everything, 1000);
+    let keyed = |url_key: &str, match_type| CdxQuestion {
+        as_key: true,
+        ..question(url_key, match_type)
+    };
+    for (key, match_type, prefixes) in [
+        ("example,a)/x", MatchType::Exact, &["example,a)/x "][..]),
+        ("example,a)/x", MatchType::Prefix, &["example,a)/x"]),
+        ("example,a)/x", MatchType::Host, &["example,a)"]),
+        ("example,a)/x", MatchType::Domain, &["example,a)", "example,a,"]),
+    ] {
+        let fits = |row: &&CdxRow| {
+            let place = format!("{} ", row.url_key);
+            prefixes.iter().any(|prefix| place.starts_with(prefix))
+        };
+        let expected: Vec<CdxRow> = everything.iter().filter(fits).cloned().collect();
+        assert!(!expected.is_empty(), "{key} {match_type:?}");
+        check(archive, &keyed(key, match_type), &expected);
+    }
+    for from in ["example,a)/x", "example,a)/xx", "example,a)", "example,b"] {
+        let expected: Vec<CdxRow> = everything
+            .iter()
+            .filter(|row| row.url_key.as_str() >= from)
+            .cloned()
+            .collect();
+        let onward = CdxQuestion {
+            onward: true,
+            ..keyed(from, MatchType::Exact)
+        };
+        check(archive, &onward, &expected);
+    }
+    let of_url = CdxQuestion {
+        onward: true,
+        ..question("http://a.example/x", MatchType::Exact)
+    };
+    let expected: Vec<CdxRow> = everything
+        .iter()
+        .filter(|row| row.url_key.as_str() >= "example,a)/x")
+        .cloned()
+        .collect();
+    check(archive, &of_url, &expected);
+}
+
+/// What is left out behind each capture, whatever the number of rows asked for at once: what an answer begins with belongs to the
+/// last row of the answer before.
+#[test]
+fn captures_left_out_are_counted_behind_the_one_before() {
+    let made = made();
+    let archive = &made.archive;
+    let plain = all(archive, &question("http://a.example/x", MatchType::Exact), 1000);
+    let question = CdxQuestion {
+        filters: vec![Filter::read("!=status:503", Dialect::Pywb).unwrap()],
+        collapse: vec![Collapse::read("digest").unwrap()],
+        count_skipped: true,
+        ..question("http://a.example/x", MatchType::Exact)
+    };
+    for limit in [1, 2, 7, 1000] {
+        let mut asked = CdxQuestion {
+            limit,
+            ..question.clone()
+        };
+        let mut found: Vec<(String, Skipped)> = Vec::new();
+        loop {
+            let CdxBody { rows, skipped, next } = archive.ask(asked.clone()).unwrap().body;
+            if let Some((_, last)) = found.last_mut() {
+                last.add(&skipped.unwrap());
+            }
+            let counted = |row: CdxRow| (row.timestamp, row.computed.unwrap().skipped.unwrap());
+            found.extend(rows.into_iter().map(counted));
+            match next {
+                Some(next) => asked.after = Some(next),
+                None => break,
+            }
+        }
+        let count: u64 = found.iter().map(|(_, skipped)| skipped.count + 1).sum();
+        assert_eq!(count, plain.len() as u64, "by {limit}");
+        for (n, (timestamp, skipped)) in found.iter().enumerate() {
+            let from = plain.iter().position(|row| row.timestamp == *timestamp).unwrap();
+            let last = plain[from..]
+                .iter()
+                .take(skipped.count as usize + 1)
+                .next_back()
+                .unwrap();
+            match skipped.count {
+                0 => assert_eq!(skipped.last_timestamp, "", "by {limit}, {n}"),
+                _ => assert_eq!(skipped.last_timestamp, last.timestamp, "by {limit}, {n}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn revisits_are_resolved_before_or_after_filters() {
+    let Some(data) = apart::shared_data() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = OpenSettings::default();
+    settings.create = true;
+    let archive = Archive::open(&dir.path().join("archive"), settings).unwrap();
+    let request = LoadRequest {
+        inputs: vec![LoadInput {
+            name: "crawls/dupes.warc.gz".into(),
+            path: data.join("crawls/dupes.warc.gz").display().to_string(),
+        }],
+        ..LoadRequest::default()
+    };
+    archive.load(&request, &mut |_, _| true).unwrap();
+    let ask = |revisits, filter: &str| {
+        let question = CdxQuestion {
+            everything: true,
+            revisits,
+            base_names: true,
+            filters: vec![Filter::read(filter, Dialect::Pywb).unwrap()],
+            ..CdxQuestion::default()
+        };
+        all(&archive, &question, 1000)
+    };
+    let plain = ask(None, "=mime:warc/revisit");
+    assert!(!plain.is_empty() && plain.iter().all(|row| row.computed.is_none()));
+    // A filter that comes after finds no revisit whose original is known.
+    let unresolved = ask(Some(ResolveRevisits::BeforeFilters), "=mime:warc/revisit");
+    assert!(unresolved.len() < plain.len());
+    let resolved = ask(Some(ResolveRevisits::AfterFilters), "=mime:warc/revisit");
+    assert_eq!(resolved.len(), plain.len());
+    let mut known = 0;
+    for row in &resolved {
+        let Some(Original {
+            length,
+            offset,
+            filename,
+        }) = row
+            .computed
+            .as_ref()
+            .and_then(|computed| computed.original.clone())
+        else {
+            continue;
+        };
+        known += 1;
+        let same = question(&row.url, MatchType::Exact);
+        let original = all(&archive, &same, 1000)
+            .into_iter()
+            .find(|other| (other.offset, other.length) == (offset, length))
+            .expect("the original is a capture of the same URL");
+        assert_eq!(filename, "dupes.warc.gz");
+        assert_eq!((&original.digest, &original.mime), (&row.digest, &row.mime));
+        assert_ne!(original.mime, "warc/revisit");
+    }
+    assert_eq!(known, plain.len() - unresolved.len());
 }

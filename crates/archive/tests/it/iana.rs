@@ -70,7 +70,7 @@ fn captures_agree_with_the_reference_line_by_line() {
         limit: 10_000,
         ..CdxQuestion::default()
     };
-    let Body::Cdx(CdxBody { rows, next: None }) = data::ask(&archive, Question::Cdx(question)) else {
+    let Body::Cdx(CdxBody { rows, next: None, .. }) = data::ask(&archive, Question::Cdx(question)) else {
         panic!()
     };
     let mut ours: Vec<Line> = rows.into_iter().map(captured).collect();

@@ -74,7 +74,7 @@ fn cdx(archive: &Archive, url: &str, match_type: MatchType, limit: usize) -> Vec
         })
     };
     all(archive, ask, |body| match body {
-        Body::Cdx(CdxBody { rows, next }) => (rows, next),
+        Body::Cdx(CdxBody { rows, next, .. }) => (rows, next),
         other => panic!("{other:?}"),
     })
 }

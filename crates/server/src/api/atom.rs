@@ -124,15 +124,10 @@ fn page(hit: &SearchHit) -> String {
 }
 
 fn text(xml: &mut Xml, name: &str, text: &str) -> std::io::Result<()> {
-    let shown: String = present::clean(text).chars().filter(|c| is_xml(*c)).collect();
+    let shown = present::xml_text(text);
     xml.create_element(name)
         .write_text_content(BytesText::new(&shown))?;
     Ok(())
-}
-
-/// Whether XML 1.0 can have a character that is no control.
-fn is_xml(c: char) -> bool {
-    !matches!(c, '\u{FFFE}' | '\u{FFFF}')
 }
 
 fn address(xml: &mut Xml, what: &str, media: &str, address: &str) -> std::io::Result<()> {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use archive::question::{Answer, Body, JobsBody, LedgerBody, RecordBody};
 use axum::Json;
-use axum::extract::{RawPathParams, RawQuery};
+use axum::extract::{RawPathParams, RawQuery, Request};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, on};
@@ -41,15 +41,18 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
                 state.asker.ask(question).await.map(json)
             },
         ),
-        Serves::Cdx(dialect) => get(move |state: Context, query: RawQuery| async move {
-            let query = query.0.as_deref().unwrap_or("");
-            cdx::lines(
-                &state,
-                *dialect,
-                &Arguments::parse_known(endpoint.parameters, query)?,
-            )
-            .await
-        }),
+        Serves::Cdx(server) => get(
+            move |state: Context, path: RawPathParams, request: Request| async move {
+                let path: Vec<(&str, &str)> = path.iter().collect();
+                cdx::lines(&state, *server, endpoint, &path, &request.into_parts().0).await
+            },
+        ),
+        Serves::Collections => get(
+            move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
+                arguments(query, path)?;
+                cdx::collections::list(&state, &asked).await
+            },
+        ),
         Serves::Export => get(
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
                 export::file(&state.asker, &arguments(query, path)?)

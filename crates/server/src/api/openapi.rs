@@ -56,8 +56,8 @@ fn operation(endpoint: &Endpoint) -> Value {
     operation
 }
 
-/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. `/record` and what is below it have fixed names, so that they differ
-/// from the API's path that ends alike.
+/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. `/record`, what is below it and the second name of `/cdx` have fixed names, so that they
+/// differ from the paths that end alike.
 fn operation_id(endpoint: &Endpoint) -> String {
     if let Serves::Record = endpoint.serves {
         return "get_record_file".to_owned();
@@ -65,12 +65,15 @@ fn operation_id(endpoint: &Endpoint) -> String {
     if let Serves::Stored = endpoint.serves {
         return "get_stored_bytes".to_owned();
     }
+    if endpoint.path == "/api/v1/cdx" {
+        return "get_cdx_of_api".to_owned();
+    }
     let path = endpoint
         .path
         .trim_start_matches("/api/v1")
         .trim_start_matches('/');
     let words: String = path.chars().filter(|c| !"{*}".contains(*c)).collect();
-    format!("{}_{}", endpoint.method, words.replace(['/', '.'], "_"))
+    format!("{}_{}", endpoint.method, words.replace(['/', '.', '-'], "_"))
 }
 
 fn success(serves: &Serves) -> Value {
@@ -95,6 +98,11 @@ fn success(serves: &Serves) -> Value {
         ),
         Serves::Load | Serves::Cancel => ("The job", &["application/json"][..], reference("JobAnswer")),
         Serves::Cdx(_) => return captures(),
+        Serves::Collections => (
+            "The collections",
+            &["application/json"][..],
+            json!({ "type": "array", "items": reference("Collection") }),
+        ),
         // As its input is stored.
         Serves::Record => ("A file with one record", &record_media[..], text),
         Serves::Stored => ("The bytes", &record_media[..], text),
@@ -125,6 +133,8 @@ fn captures() -> Value {
         "text/plain",
         "application/json",
         "application/x-ndjson",
+        "application/link-format",
+        "application/xml",
     ]
     .into_iter()
     .map(|media| (media.to_owned(), json!({ "schema": {} })))

@@ -2,7 +2,7 @@
 
 use archive::question::MatchType;
 
-use super::cdx::LAST_MAX;
+use super::cdx::{LAST_MAX, RANGE};
 use super::files::ORDERS;
 use crate::arguments::{Kind, Parameter, Place};
 
@@ -119,77 +119,320 @@ pub(super) const CDX: &[Parameter] = &[
     query("collection", Kind::Text, "only captures of this collection"),
 ];
 pub(super) const CAPTURES: &[Parameter] = &[CDX[0], CDX[1], CDX[2], CDX[3], CDX[4], AFTER, limit(100)];
-pub(super) const CDX_LINES: &[Parameter] = &[
-    CDX[0],
-    CDX[1],
-    CDX[2],
-    CDX[3],
-    CDX[4],
-    query(
+/// Parameters of look-ups in the forms of other servers. docs/cdx.md says what each means where.
+mod lines {
+    use super::{CDX, Kind, LAST_MAX, Parameter, Place, RANGE, query};
+
+    pub(super) const URL: Parameter = CDX[0];
+    pub(super) const MATCH_TYPE: Parameter = CDX[1];
+    pub(super) const FROM: Parameter = CDX[2];
+    pub(super) const TO: Parameter = CDX[3];
+    pub(super) const COLLECTION: Parameter = CDX[4];
+    pub(super) const FILTER: Parameter = query(
         "filter",
         Kind::Many,
         "`[!][=~]field:text`, all of which must fit; docs/cdx.md says what each server means by it",
-    ),
-    query(
+    );
+    pub(super) const COLLAPSE: Parameter = query(
         "collapse",
         Kind::Many,
         "`field` or `field:CHARS`: leaves out captures equal to the one before",
-    ),
-    query(
+    );
+    pub(super) const COLLAPSE_TIME: Parameter = query(
+        "collapseTime",
+        Kind::Count(0),
+        "leaves out captures whose time begins with the same so many digits, and whose status is the same or no better",
+    );
+    pub(super) const SORT: Parameter = query(
         "sort",
-        Kind::OneOf(&["default", "reverse", "closest"]),
+        Kind::OneOf(&["default", "regular", "reverse", "closest"]),
         "`default` is by key, then time; `closest` wants a time in `closest` and one URL",
-    ),
-    query(
+    );
+    pub(super) const CLOSEST: Parameter = query(
         "closest",
         Kind::Time,
         "the time that the captures nearest to it come first of",
-    ),
-    query(
+    );
+    pub(super) const FL: Parameter = query(
         "fl",
         Kind::Text,
-        "fields, with commas between them, under the names of either server",
-    ),
-    query(
+        "fields, with commas between them, under the names of any of the servers",
+    );
+    pub(super) const LIMIT: Parameter = query(
         "limit",
         Kind::Count(-LAST_MAX),
         "most captures; a negative number asks for the last ones, and sort=reverse for all from the end; all there are \
          where absent",
-    ),
-    query("offset", Kind::Count(0), "captures passed over before the first"),
-    query(
+    );
+    pub(super) const OFFSET: Parameter =
+        query("offset", Kind::Count(0), "captures passed over before the first");
+    pub(super) const PAGE: Parameter = query(
         "page",
         Kind::Count(-1),
         "a page by its number, from 0; -1 is none",
-    ),
-    query(
+    );
+    pub(super) const PAGE_SIZE: Parameter = query(
         "pageSize",
         Kind::Count(1),
         "blocks of 3,000 captures in a page, 50 where more are asked for; 5 where absent",
-    ),
-    query("showNumPages", Kind::Flag, "gives the number of pages alone"),
-    query(
+    );
+    pub(super) const SHOW_NUM_PAGES: Parameter =
+        query("showNumPages", Kind::Flag, "gives the number of pages alone");
+    pub(super) const SHOW_PAGED_INDEX: Parameter = query(
+        "showPagedIndex",
+        Kind::Flag,
+        "gives the first capture of each block of the page, instead of captures",
+    );
+    pub(super) const RESUME_KEY: Parameter = query(
         "resumeKey",
         Kind::Text,
         "goes on where the answer with this key stopped",
-    ),
-    query(
+    );
+    pub(super) const SHOW_RESUME_KEY: Parameter = query(
         "showResumeKey",
         Kind::Flag,
         "if `limit` leaves captures out, a key to go on with follows an empty line",
-    ),
-    query("gzip", Kind::Flag, "0 keeps the answer uncompressed"),
-    query(
-        "output",
-        Kind::OneOf(&["cdxj", "json", "ndjson", "text"]),
-        "`cdxj`: key, timestamp and a JSON object on each line; `json`: arrays, the names of columns first; `ndjson`: \
-         one object a line; `text`: columns",
-    ),
-    query(
+    );
+    pub(super) const RESOLVE_REVISITS: Parameter = query(
+        "resolveRevisits",
+        Kind::Flag,
+        "adds where the content of a revisit is: orig.length, orig.offset, orig.filename",
+    );
+    pub(super) const GZIP: Parameter = query("gzip", Kind::Flag, "0 keeps the answer uncompressed");
+    pub(super) const FILENAMES: Parameter = query(
         "filenames",
         Kind::OneOf(&["base", "path"]),
         "`base`: the last part of an input's name; `path`: all of it",
-    ),
+    );
+
+    pub(super) const fn path(name: &'static str, about: &'static str) -> Parameter {
+        Parameter {
+            name,
+            place: Place::Path,
+            kind: Kind::Text,
+            required: true,
+            about,
+        }
+    }
+
+    pub(super) const IN_COLLECTION: Parameter =
+        path("collection", "a collection; `all` for everything in the archive");
+
+    // pywb's own.
+    pub(super) const PYWB_OUTPUT: Parameter = query(
+        "output",
+        Kind::OneOf(&["cdxj", "json", "ndjson", "text", "link"]),
+        "`cdxj`: key, timestamp and a JSON object on each line; `json`, `ndjson`: one object a line; `text`: columns; \
+         `link`: links to captures",
+    );
+    pub(super) const FIELDS: Parameter = query("fields", Kind::Text, "another name of `fl`, which wins");
+    pub(super) const FROM_TS: Parameter = query("from_ts", Kind::Time, "another name of `from`, which wins");
+    pub(super) const REVERSE: Parameter = query("reverse", Kind::Flag, "another name of sort=reverse");
+    pub(super) const ALLOW_FUZZY: Parameter = query(
+        "allowFuzzy",
+        Kind::Flag,
+        "without effect: only captures of the URL itself are found",
+    );
+
+    // The Internet Archive's own.
+    pub(super) const WAYBACK_OUTPUT: Parameter = query(
+        "output",
+        Kind::OneOf(&["text", "json", "link", "cdxj", "ndjson"]),
+        "`text`: columns; `json`: arrays, the names of columns first; `link`: a TimeMap of Memento; `cdxj`, `ndjson`: \
+         lines with objects",
+    );
+    pub(super) const LAST: Parameter = query("last", Kind::Flag, "only the last capture");
+    pub(super) const FAST_LATEST: Parameter = query(
+        "fastLatest",
+        Kind::Flag,
+        "for one URL, without `limit`: the last 3,000 captures",
+    );
+    pub(super) const SHOW_DUPE_COUNT: Parameter = query(
+        "showDupeCount",
+        Kind::Flag,
+        "adds `dupecount`: how many captures of the answer before had the same digest",
+    );
+    pub(super) const SHOW_SKIP_COUNT: Parameter = query(
+        "showSkipCount",
+        Kind::Flag,
+        "adds `skipcount`: how many captures filters and collapsing left out behind each",
+    );
+    pub(super) const SHOW_GROUP_COUNT: Parameter = query(
+        "showGroupCount",
+        Kind::Flag,
+        "adds `groupcount`: the same and the capture itself",
+    );
+    pub(super) const LAST_SKIP_TIMESTAMP: Parameter = query(
+        "lastSkipTimestamp",
+        Kind::Flag,
+        "adds `endtimestamp`: the time of the last capture left out behind each",
+    );
+
+    // OutbackCDX's own.
+    pub(super) const URL_OR_KEY: Parameter = Parameter {
+        required: false,
+        ..URL
+    };
+    pub(super) const URLKEY: Parameter =
+        query("urlkey", Kind::Text, "a URL key, used as it is, instead of `url`");
+    pub(super) const OUTBACK_MATCH_TYPE: Parameter = query(
+        "matchType",
+        Kind::OneOf(&["default", "exact", "prefix", "host", "domain", RANGE]),
+        "how the URL is matched; `range` is all captures from its key on",
+    );
+    pub(super) const METHOD: Parameter = query(
+        "method",
+        Kind::Text,
+        "the method of the request that was captured, if not GET",
+    );
+    pub(super) const REQUEST_BODY: Parameter = query("requestBody", Kind::Text, "what it sent, as a query");
+    pub(super) const OMIT_SELF_REDIRECTS: Parameter = query(
+        "omitSelfRedirects",
+        Kind::Flag,
+        "without effect: the index does not have the targets of redirects",
+    );
+    pub(super) const COLLAPSE_TO_FIRST: Parameter = query("collapseToFirst", Kind::Text, "as `collapse`");
+    pub(super) const COLLAPSE_TO_LAST: Parameter = query(
+        "collapseToLast",
+        Kind::Text,
+        "`field` or `field:CHARS`: leaves out captures equal to the one that follows",
+    );
+    pub(super) const OUTBACK_LIMIT: Parameter = query("limit", Kind::Count(0), "most captures; 0 for none");
+    pub(super) const OUTBACK_OUTPUT: Parameter = query(
+        "output",
+        Kind::OneOf(&["cdx", "text", "json", "jsondict", "cdxj"]),
+        "`cdx`, `text`: columns; `json`: arrays with numbers, the names of columns first; `jsondict`: objects; `cdxj`: \
+         key, timestamp and an object",
+    );
+    pub(super) const Q: Parameter = query(
+        "q",
+        Kind::Text,
+        "an OpenSearch query of OpenWayback: `type:urlquery url:...` or `type:prefixquery url:...`, answered in XML",
+    );
+    pub(super) const COUNT: Parameter = query("count", Kind::Count(0), "with `q`: most results");
+    pub(super) const START_PAGE: Parameter = query(
+        "start_page",
+        Kind::Count(0),
+        "with `q`: a page of results, from 1",
+    );
+}
+
+/// Look-ups as pywb answers them.
+pub(super) const PYWB: &[Parameter] = &[
+    lines::URL,
+    lines::MATCH_TYPE,
+    lines::FROM,
+    lines::FROM_TS,
+    lines::TO,
+    lines::FILTER,
+    lines::COLLAPSE,
+    lines::COLLAPSE_TIME,
+    lines::SORT,
+    lines::REVERSE,
+    lines::CLOSEST,
+    lines::FIELDS,
+    lines::FL,
+    lines::LIMIT,
+    lines::OFFSET,
+    lines::PAGE,
+    lines::PAGE_SIZE,
+    lines::SHOW_NUM_PAGES,
+    lines::SHOW_PAGED_INDEX,
+    lines::RESUME_KEY,
+    lines::SHOW_RESUME_KEY,
+    lines::RESOLVE_REVISITS,
+    lines::ALLOW_FUZZY,
+    lines::GZIP,
+    lines::PYWB_OUTPUT,
+    lines::FILENAMES,
+    lines::COLLECTION,
+];
+/// The same where the address names the collection.
+pub(super) const PYWB_IN_COLLECTION: &[Parameter] = &[
+    lines::IN_COLLECTION,
+    lines::URL,
+    lines::MATCH_TYPE,
+    lines::FROM,
+    lines::FROM_TS,
+    lines::TO,
+    lines::FILTER,
+    lines::COLLAPSE,
+    lines::COLLAPSE_TIME,
+    lines::SORT,
+    lines::REVERSE,
+    lines::CLOSEST,
+    lines::FIELDS,
+    lines::FL,
+    lines::LIMIT,
+    lines::OFFSET,
+    lines::PAGE,
+    lines::PAGE_SIZE,
+    lines::SHOW_NUM_PAGES,
+    lines::SHOW_PAGED_INDEX,
+    lines::RESUME_KEY,
+    lines::SHOW_RESUME_KEY,
+    lines::RESOLVE_REVISITS,
+    lines::ALLOW_FUZZY,
+    lines::GZIP,
+    lines::PYWB_OUTPUT,
+    lines::FILENAMES,
+];
+/// Look-ups as the Internet Archive answers them.
+pub(super) const WAYBACK_MACHINE: &[Parameter] = &[
+    lines::URL,
+    lines::MATCH_TYPE,
+    lines::FROM,
+    lines::TO,
+    lines::COLLECTION,
+    lines::FILTER,
+    lines::COLLAPSE,
+    lines::COLLAPSE_TIME,
+    lines::SORT,
+    lines::CLOSEST,
+    lines::FL,
+    lines::LIMIT,
+    lines::LAST,
+    lines::FAST_LATEST,
+    lines::OFFSET,
+    lines::PAGE,
+    lines::PAGE_SIZE,
+    lines::SHOW_NUM_PAGES,
+    lines::SHOW_PAGED_INDEX,
+    lines::RESUME_KEY,
+    lines::SHOW_RESUME_KEY,
+    lines::RESOLVE_REVISITS,
+    lines::SHOW_DUPE_COUNT,
+    lines::SHOW_SKIP_COUNT,
+    lines::SHOW_GROUP_COUNT,
+    lines::LAST_SKIP_TIMESTAMP,
+    lines::GZIP,
+    lines::WAYBACK_OUTPUT,
+    lines::FILENAMES,
+];
+/// Look-ups as OutbackCDX answers them.
+pub(super) const OUTBACK_CDX: &[Parameter] = &[
+    lines::IN_COLLECTION,
+    lines::URL_OR_KEY,
+    lines::URLKEY,
+    lines::OUTBACK_MATCH_TYPE,
+    lines::METHOD,
+    lines::REQUEST_BODY,
+    lines::FROM,
+    lines::TO,
+    lines::FILTER,
+    lines::COLLAPSE,
+    lines::COLLAPSE_TO_FIRST,
+    lines::COLLAPSE_TO_LAST,
+    lines::OMIT_SELF_REDIRECTS,
+    lines::SORT,
+    lines::CLOSEST,
+    lines::FL,
+    lines::OUTBACK_LIMIT,
+    lines::OUTBACK_OUTPUT,
+    lines::FILENAMES,
+    lines::Q,
+    lines::COUNT,
+    lines::START_PAGE,
 ];
 pub(super) const RECORD: &[Parameter] = &[
     URL,

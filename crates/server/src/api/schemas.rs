@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use super::cdx::collections::Collection;
 use super::files::{FilesAnswer, FilesTreeAnswer};
 use super::store::StoreAnswer;
 use crate::failure::Failed;
@@ -59,6 +60,7 @@ fn known() -> Map<String, Value> {
     let files = schema::<FilesAnswer<'_>>(&mut sent);
     let files_tree = schema::<FilesTreeAnswer<'_>>(&mut sent);
     let failed = schema::<Failed<'_>>(&mut sent);
+    let collection = schema::<Collection>(&mut sent);
     let any = schema::<Answer>(&mut sent);
     let mut known = asked.take_definitions(false);
     known.extend(sent.take_definitions(false));
@@ -71,6 +73,7 @@ fn known() -> Map<String, Value> {
     known.insert(answer_name("store"), store);
     known.insert("FilesAnswer".to_owned(), files);
     known.insert("FilesTreeAnswer".to_owned(), files_tree);
+    known.insert("Collection".to_owned(), collection);
     known.insert("LoadRequest".to_owned(), load);
     known.insert("Error".to_owned(), failed);
     known

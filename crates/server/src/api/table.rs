@@ -1,12 +1,13 @@
 //! The one table of the API: routing, the checks of parameters and the OpenAPI document all come from it.
 
-use archive::cdx::{Dialect, url_and_match};
+use archive::cdx::url_and_match;
 use archive::question::{
     CONTEXT_WORDS, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs,
     LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record, Report,
     Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 
+use super::cdx::{COLLECTION_INDEX, Server};
 use super::parameters::*;
 use crate::arguments::{Arguments, Kind, Parameter};
 use crate::failure::Failure;
@@ -32,7 +33,9 @@ pub(crate) enum Serves {
         question: fn(&Arguments) -> Result<Question, Failure>,
     },
     /// Captures for the field's clients, streamed.
-    Cdx(Dialect),
+    Cdx(Server),
+    /// The collections, for the same clients.
+    Collections,
     /// All results of a search, streamed.
     Export,
     /// The newest results of a search, as a feed.
@@ -514,15 +517,50 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/cdx",
         summary: "Captures as pywb's CDXJ server gives them, streamed; unknown parameters are left aside",
-        parameters: CDX_LINES,
-        serves: Serves::Cdx(Dialect::Pywb),
+        parameters: PYWB,
+        serves: Serves::Cdx(Server::Pywb),
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/cdx",
+        summary: "Another name of /cdx",
+        parameters: PYWB,
+        serves: Serves::Cdx(Server::Pywb),
+    },
+    Endpoint {
+        method: "get",
+        path: "/{collection}/cdx",
+        summary: "Captures of a collection, at the address where pywb has them",
+        parameters: PYWB_IN_COLLECTION,
+        serves: Serves::Cdx(Server::Pywb),
+    },
+    Endpoint {
+        method: "get",
+        path: COLLECTION_INDEX,
+        summary: "Captures of a collection as Common Crawl's index server gives them; 404 where there are none",
+        parameters: PYWB_IN_COLLECTION,
+        serves: Serves::Cdx(Server::CommonCrawl),
+    },
+    Endpoint {
+        method: "get",
+        path: "/collinfo.json",
+        summary: "The collections, as Common Crawl's index server lists them",
+        parameters: &[],
+        serves: Serves::Collections,
+    },
+    Endpoint {
+        method: "get",
+        path: "/outbackcdx/{collection}",
+        summary: "Captures of a collection as OutbackCDX gives them, streamed; unknown parameters are left aside",
+        parameters: OUTBACK_CDX,
+        serves: Serves::Cdx(Server::OutbackCdx),
     },
     Endpoint {
         method: "get",
         path: "/cdx/search/cdx",
         summary: "Captures as the Internet Archive's CDX server gives them, streamed; unknown parameters are left aside",
-        parameters: CDX_LINES,
-        serves: Serves::Cdx(Dialect::WaybackMachine),
+        parameters: WAYBACK_MACHINE,
+        serves: Serves::Cdx(Server::WaybackMachine),
     },
     Endpoint {
         method: "get",

@@ -89,7 +89,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     };
     let Answer {
         epoch,
-        body: CdxBody { rows, next },
+        body: CdxBody { rows, next, .. },
     } = match context.asker.ask(question).await {
         Err(failure) if failure.code == Code::BadRequest => {
             return Ok(refused(&context, &form, &failure.message));

@@ -47,6 +47,9 @@ async fn every_documented_route_answers_with_the_documented_fields() {
         if path.starts_with("/record") {
             continue; // Needs a file: see the tests over a real archive.
         }
+        if path.starts_with("/outbackcdx") {
+            continue; // Needs one of three parameters: see the tests of dialects.
+        }
         if path.starts_with("/api/v1/sql") {
             continue; // Answered by another program, whose own tests ask it.
         }
@@ -238,6 +241,7 @@ fn many_captures(count: usize) -> axum::Router {
             epoch: 3,
             body: Body::Cdx(CdxBody {
                 rows: (start..end).map(row).collect(),
+                skipped: None,
                 next: (end < count).then(|| end.to_string()),
             }),
         })

@@ -5,6 +5,7 @@ mod atom;
 mod browser;
 mod cdx;
 mod clients;
+mod dialects;
 mod driver;
 mod escaping;
 mod export;

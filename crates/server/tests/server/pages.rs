@@ -146,6 +146,7 @@ fn empty(question: &Question) -> Result<Answer, archive::AskError> {
         }),
         Question::Cdx(_) => Body::Cdx(CdxBody {
             rows: Vec::new(),
+            skipped: None,
             next: None,
         }),
         Question::Search(_) => Body::Search(SearchBody::default()),

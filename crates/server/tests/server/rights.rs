@@ -107,6 +107,13 @@ fn addresses() -> Vec<String> {
         "/api/v1/record?url=",
         "/cdx?url=",
         "/cdx/search/cdx?url=",
+        "/api/v1/cdx?url=",
+        "/all/cdx?url=",
+        "/all-index?url=",
+        "/outbackcdx/all?url=",
+        "/outbackcdx/all?q=type:urlquery+url:",
+        "/cdx?output=link&resolveRevisits=true&url=",
+        "/cdx/search/cdx?showSkipCount=true&filter=statuscode:404&url=",
     ];
     let mut all: Vec<String> = [OPEN, SECRET]
         .iter()
@@ -142,6 +149,10 @@ fn addresses() -> Vec<String> {
         "/api/v1/top",
         "/cdx?url=secret.org&matchType=domain",
         "/cdx?url=secret.org/*&showNumPages=true",
+        "/cdx?url=secret.org/*&showPagedIndex=true",
+        "/outbackcdx/all?q=type:prefixquery+url:secret.org",
+        "/outbackcdx/all?urlkey=org,&matchType=range",
+        "/collinfo.json",
         "/about",
         "/record/crawl.warc?offset=0",
         "/record/crawl.warc?offset=400&length=20",

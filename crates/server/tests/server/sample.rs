@@ -72,6 +72,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             "cdx",
             Body::Cdx(CdxBody {
                 rows: vec![capture()],
+                skipped: None,
                 next: next(),
             }),
         ),
@@ -485,6 +486,7 @@ fn capture() -> CdxRow {
         filename: "iana.warc.gz".into(),
         collection: "news".into(),
         kind: CaptureKind::Response,
+        computed: None,
     }
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         question.limit = left.min(ROWS_A_QUESTION) as usize;
         let Answer {
             epoch,
-            body: CdxBody { rows, next },
+            body: CdxBody { rows, next, .. },
         } = archive.ask(question.clone())?;
         left = left.saturating_sub(rows.len() as u64);
         let last = next.is_none() || left == 0;

@@ -21,7 +21,7 @@ fn check(text: &str, dialect: Dialect, expected: bool) {
 
 #[test]
 fn filters_mean_what_each_server_says() {
-    use Dialect::{Pywb, WaybackMachine};
+    use Dialect::{OutbackCdx, Pywb, WaybackMachine};
     for (text, expected) in [
         ("mime:html", true),
         ("=mime:html", false),
@@ -37,6 +37,8 @@ fn filters_mean_what_each_server_says() {
         ("statuscode:4..", true),
         ("mimetype:html", false),
         ("!statuscode:200", true),
+        ("u:iana", true),
+        ("=s:7", true),
     ] {
         check(text, Pywb, expected);
     }
@@ -50,8 +52,22 @@ fn filters_mean_what_each_server_says() {
         ("4:404", true),
         (".*text/html 404.*", true),
         ("=mime:text/html", true),
+        ("~mimetype:html", true),
+        ("~!mimetype:html", false),
+        ("!~mimetype:html", false),
+        ("~html 404", true),
     ] {
         check(text, WaybackMachine, expected);
+    }
+    for (text, expected) in [
+        ("status:404", true),
+        ("status:40", false),
+        ("!status:200", true),
+        ("~mime:html", true),
+        ("~!mime:html", false),
+        ("original:.*iana.*", true),
+    ] {
+        check(text, OutbackCdx, expected);
     }
 }
 
@@ -66,29 +82,9 @@ fn what_cannot_be_read_is_told() {
     ] {
         assert!(Filter::read(text, Dialect::Pywb).is_err(), "{text}");
     }
-    for text in ["colour", "timestamp:0", "timestamp:x", "timestamp:"] {
-        assert!(Collapse::read(text).is_err(), "{text}");
+    for text in ["iana", "4:404", "u:iana"] {
+        assert!(Filter::read(text, Dialect::OutbackCdx).is_err(), "{text}");
     }
     let filter = Filter::read("a", Dialect::Pywb).expect("a filter");
     assert!(Filters::new(&vec![filter; FILTERS_MAX + 1]).is_err());
-}
-
-#[test]
-fn collapsing_compares_neighbours() {
-    let collapse = [Collapse::read("timestamp:6").expect("a collapse")];
-    let mut collapsing = Collapsing::new(&collapse, Vec::new());
-    let mut lets = |timestamp: &str| {
-        collapsing.lets(&CdxRow {
-            timestamp: timestamp.into(),
-            ..row()
-        })
-    };
-    let let_through = [
-        "20140101000000",
-        "20140131000000",
-        "20140201000000",
-        "20140101000000",
-    ]
-    .map(&mut lets);
-    assert_eq!(let_through, [true, false, true, true]);
 }

@@ -16,7 +16,7 @@ fn row() -> CdxRow {
 }
 
 fn written(form: Form, dialect: Dialect, fl: Option<&str>, rows: &[CdxRow], key: Option<&str>) -> String {
-    let mut writer = Writer::new(form, dialect, fl.map(Column::list));
+    let mut writer = Writer::new(form, dialect, fl.map(Column::list), &[]);
     writer.rows(rows) + &writer.end(key)
 }
 
@@ -117,4 +117,62 @@ fn a_line_stays_one_line_whatever_it_holds() {
     );
     let value: Value = serde_json::from_str(&arrays).expect("valid JSON");
     assert_eq!(value[1][2], row.url.as_str());
+}
+
+#[test]
+fn arrays_and_objects_are_as_outbackcdx_writes_them() {
+    let outback = |form, fl, rows: &[CdxRow]| written(form, Dialect::OutbackCdx, fl, rows, None);
+    let expected = concat!(
+        r#"[["urlkey","timestamp","url","mime","status","digest","redirecturl","robotflags","length","offset","filename"],"#,
+        r#"["org,iana)/",20140126200624,"http://www.iana.org/","text/html",200,"OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB","-","-",2258,334,"iana.warc.gz"]]"#
+    );
+    assert_eq!(outback(Form::TypedArrays, None, &[row()]), expected);
+    let unknown = CdxRow { status: 0, ..row() };
+    assert_eq!(
+        outback(
+            Form::TypedArrays,
+            Some("status,range,x"),
+            std::slice::from_ref(&unknown)
+        ),
+        r#"[["status","range","x"],[null,"bytes=334-2591",null]]"#
+    );
+    assert_eq!(
+        outback(Form::TypedObjects, Some("status,offset,url"), &[row(), unknown]),
+        r#"[{"status":200,"offset":334,"url":"http://www.iana.org/"},{"offset":334,"url":"http://www.iana.org/"}]"#
+    );
+    assert_eq!(outback(Form::TypedObjects, None, &[]), "[]");
+    assert_eq!(outback(Form::TypedArrays, Some("url"), &[]), r#"[["url"]]"#);
+    assert_eq!(
+        outback(Form::Cdxj, Some("url,status,redirecturl"), &[row()]),
+        "org,iana)/ 20140126200624 {\"url\":\"http://www.iana.org/\",\"status\":\"200\"}\n"
+    );
+}
+
+#[test]
+fn a_resolved_revisit_has_the_place_of_its_original() {
+    let mut revisit = CdxRow {
+        kind: crate::question::CaptureKind::Revisit,
+        ..row()
+    };
+    revisit.computed_mut().original = Some(crate::cdx::Original {
+        length: 7,
+        offset: 9,
+        filename: "first.warc.gz".into(),
+    });
+    let write = |form, dialect, rows: &[CdxRow]| {
+        let mut writer = Writer::new(form, dialect, None, &Field::ORIGINAL);
+        writer.rows(rows) + &writer.end(None)
+    };
+    let lines = write(Form::Cdxj, Dialect::Pywb, &[revisit.clone(), row()]);
+    assert!(
+        lines.contains(r#""status": "200""#)
+            && lines.contains(r#""orig.length": "7", "orig.offset": "9", "orig.filename": "first.warc.gz"}"#)
+            && lines.ends_with("\"orig.length\": \"-\", \"orig.offset\": \"-\", \"orig.filename\": \"-\"}\n"),
+        "{lines}"
+    );
+    let lines = write(Form::Text, Dialect::WaybackMachine, &[revisit, row()]);
+    assert!(
+        lines.contains(" 2258 7 9 first.warc.gz\n") && lines.ends_with(" 2258 - - -\n"),
+        "{lines}"
+    );
 }

@@ -1,10 +1,10 @@
 //! What a request to a CDX address asks for.
 
 use archive::cdx::{
-    Collapse, Column, Dialect, Filter, FilterError, Form, MatchType, Order, page_number, page_size,
-    url_and_match,
+    BLOCK_ROWS, Collapse, CollapseTime, Column, Dialect, Field, Filter, FilterError, Form, MatchType, Order,
+    page_number, page_size, url_and_match,
 };
-use archive::question::CdxQuestion;
+use archive::question::{CdxQuestion, ResolveRevisits};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -21,13 +21,27 @@ pub(super) enum Take {
     Last(usize),
 }
 
+/// How captures are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    Rows(Form),
+    /// Links to captures, as in a TimeMap of Memento.
+    Links,
+}
+
 /// A request whose parameters were read.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) dialect: Dialect,
     pub(super) question: CdxQuestion,
-    pub(super) form: Form,
+    pub(super) output: Output,
     pub(super) columns: Option<Vec<Column>>,
+    /// Columns that follow those of the dialect, if `columns` are not chosen.
+    pub(super) added: Vec<Field>,
+    /// Whether captures with the digest of an earlier one are counted.
+    pub(super) count_duplicates: bool,
+    /// Of neighbours with the same value the last is returned.
+    pub(super) collapse_to_last: Option<Collapse>,
     /// Number of captures to skip before the first one returned.
     pub(super) offset: usize,
     pub(super) take: Take,
@@ -37,75 +51,197 @@ pub(super) struct Asked {
     pub(super) page_size: usize,
     /// Whether only the number of pages is wanted.
     pub(super) page_count: bool,
+    /// Whether only the places of blocks are wanted.
+    pub(super) paged_index: bool,
     pub(super) show_resume_key: bool,
     pub(super) compress: bool,
 }
 
 impl Asked {
-    pub(super) fn of(arguments: &Arguments, dialect: Dialect) -> Result<Asked, Failure> {
+    /// Reads `arguments` as a server would; `collection` is the one of the address, or asked for.
+    pub(super) fn of(
+        arguments: &Arguments,
+        dialect: Dialect,
+        collection: Option<String>,
+    ) -> Result<Asked, Failure> {
         let page = page_number(arguments.count("page"));
-        let question = question(arguments, dialect)?;
+        let columns = first_of(arguments, &["fields", "fl"]).map(Column::list);
+        let added = added(arguments, columns.as_deref().unwrap_or_default());
+        let mut question = question(arguments, dialect)?;
+        question.collection = collection;
+        question.count_skipped = has_any(&added, &COUNTS);
+        question.revisits = has_any(&added, &Field::ORIGINAL).then_some(match dialect {
+            Dialect::Pywb => ResolveRevisits::BeforeFilters,
+            Dialect::WaybackMachine | Dialect::OutbackCdx => ResolveRevisits::AfterFilters,
+        });
         if page.is_some() && question.order != Order::Forward {
             return Err(Failure::bad_request(
                 "page goes with captures in their own order; leave sort and closest out",
             ));
         }
+        let output = match arguments.text("output") {
+            Some("link") => Output::Links,
+            output => Output::Rows(Form::named(output, dialect)),
+        };
+        let take = take(arguments, dialect, question.match_type);
+        let is_limited = matches!(take, Take::First(count) if count < usize::MAX);
         Ok(Asked {
             dialect,
-            form: Form::named(arguments.text("output"), dialect),
-            columns: arguments.text("fl").map(Column::list),
+            output,
             offset: arguments
                 .count("offset")
                 .map_or(0, |count| usize::try_from(count).unwrap_or(0)),
-            take: take(arguments.count("limit")),
+            take,
             page,
             page_size: page_size(arguments.count("pageSize")),
             page_count: arguments.flag("showNumPages"),
-            show_resume_key: arguments.flag("showResumeKey"),
+            paged_index: arguments.flag("showPagedIndex"),
+            // A TimeMap of a part leads to the next one without being asked to.
+            show_resume_key: arguments.flag("showResumeKey") || output == Output::Links && is_limited,
             compress: arguments.text("gzip").is_none() || arguments.flag("gzip"),
+            count_duplicates: has_any(&added, &[Field::DupeCount]),
+            collapse_to_last: collapse_to_last(arguments, dialect)?,
+            columns,
+            added,
             question,
         })
     }
 }
 
+/// Columns that say what was left out.
+const COUNTS: [Field; 3] = [Field::SkipCount, Field::GroupCount, Field::EndTimestamp];
+
+fn has_any(fields: &[Field], wanted: &[Field]) -> bool {
+    fields.iter().any(|field| wanted.contains(field))
+}
+
+/// The columns that flags add, and those of `columns` that are computed, in the order of the Internet Archive.
+fn added(arguments: &Arguments, columns: &[Column]) -> Vec<Field> {
+    let chosen = |field: Field| columns.iter().any(|column| column.field() == Some(field));
+    let flagged = [
+        ("showSkipCount", Field::SkipCount),
+        ("showGroupCount", Field::GroupCount),
+        ("lastSkipTimestamp", Field::EndTimestamp),
+        ("resolveRevisits", Field::OriginalLength),
+        ("resolveRevisits", Field::OriginalOffset),
+        ("resolveRevisits", Field::OriginalFilename),
+        ("showDupeCount", Field::DupeCount),
+    ];
+    let wanted = flagged
+        .into_iter()
+        .filter(|(flag, field)| arguments.flag(flag) || chosen(*field));
+    wanted.map(|(_, field)| field).collect()
+}
+
+/// The first of these parameters that is given.
+fn first_of<'a>(arguments: &'a Arguments, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| arguments.text(name))
+}
+
 /// The question in `arguments`, without the number of captures to ask for at once.
 fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Failure> {
+    let onward = arguments.text("matchType") == Some(RANGE);
     let named = arguments.text("matchType").and_then(MatchType::named);
-    let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), named);
+    let (url, match_type, as_key) = match (arguments.text("url"), arguments.text("urlkey")) {
+        (Some(url), None) => {
+            let (url, match_type) = match onward {
+                true => (url, MatchType::Exact),
+                false => url_and_match(url, named),
+            };
+            (with_method(url, arguments), match_type, false)
+        }
+        (None, Some(key)) => (key.to_owned(), named.unwrap_or_default(), true),
+        _ => {
+            return Err(Failure::bad_request(
+                "either url or urlkey is expected: the address of the captures, or its key",
+            ));
+        }
+    };
     let filters = arguments.all("filter").map(|text| Filter::read(text, dialect));
-    let collapse = arguments.all("collapse").map(Collapse::read);
+    let collapse = arguments
+        .all("collapse")
+        .chain(arguments.text("collapseToFirst"))
+        .map(|text| Collapse::read_as(text, dialect));
+    let order = order(arguments, dialect);
+    if onward && order != Order::Forward {
+        return Err(Failure::bad_request(
+            "matchType=range goes with captures in their own order; leave sort and closest out",
+        ));
+    }
     Ok(CdxQuestion {
-        url: url.to_owned(),
+        url,
         match_type,
-        from: arguments.owned("from"),
+        as_key,
+        onward,
+        from: first_of(arguments, &["from", "from_ts"]).map(str::to_owned),
         to: arguments.owned("to"),
-        collection: arguments.owned("collection"),
         after: arguments.owned("resumeKey"),
         filters: filters.collect::<Result<_, _>>().map_err(refused)?,
         collapse: collapse.collect::<Result<_, _>>().map_err(refused)?,
-        order: order(arguments, dialect),
+        collapse_any: dialect == Dialect::WaybackMachine,
+        collapse_time: collapse_time(arguments, dialect),
+        order,
         base_names: arguments.text("filenames") != Some("path"),
         ..CdxQuestion::default()
     })
 }
 
+/// The match type that only OutbackCDX has: all captures from a key on.
+pub(in crate::api) const RANGE: &str = "range";
+
+/// The URL under which the capture of another method than GET is in an index (pywb's `__wb_method`), as OutbackCDX makes it.
+fn with_method(url: &str, arguments: &Arguments) -> String {
+    let method = arguments.text("method").unwrap_or("GET").to_ascii_uppercase();
+    if method == "GET" {
+        return url.to_owned();
+    }
+    let sign = if url.contains('?') { '&' } else { '?' };
+    let escaped: String = url::form_urlencoded::byte_serialize(method.as_bytes()).collect();
+    let body = arguments.text("requestBody").map(|body| format!("&{body}"));
+    format!("{url}{sign}__wb_method={escaped}{}", body.unwrap_or_default())
+}
+
+fn collapse_time(arguments: &Arguments, dialect: Dialect) -> Option<CollapseTime> {
+    let digits = usize::try_from(arguments.count("collapseTime")?).ok()?;
+    (digits > 0).then_some(CollapseTime {
+        digits,
+        best_status: dialect == Dialect::WaybackMachine,
+    })
+}
+
+/// As there, `collapse` and `collapseToFirst` take precedence.
+fn collapse_to_last(arguments: &Arguments, dialect: Dialect) -> Result<Option<Collapse>, Failure> {
+    let is_to_first = first_of(arguments, &["collapse", "collapseToFirst"]).is_some();
+    let text = arguments.text("collapseToLast").filter(|_| !is_to_first);
+    text.map(|text| Collapse::read_as(text, dialect))
+        .transpose()
+        .map_err(refused)
+}
+
 /// pywb orders by distance whenever a time is given. `sort=closest` without a time, which it sends for whole
 /// calendars, has no effect.
 fn order(arguments: &Arguments, dialect: Dialect) -> Order {
+    let is_reverse = arguments.text("sort") == Some("reverse") || arguments.flag("reverse");
     match (arguments.text("sort"), arguments.owned("closest")) {
         (Some("closest"), Some(time)) => Order::Closest(time),
-        // The Internet Archive ignores `closest` unless it is asked to sort by it.
+        // The others ignore `closest` unless they are asked to sort by it.
         (None, Some(time)) if dialect == Dialect::Pywb => Order::Closest(time),
-        (Some("reverse"), _) => Order::Reverse,
+        _ if is_reverse || arguments.flag("last") => Order::Reverse,
         _ => Order::Forward,
     }
 }
 
-/// In both servers 0 means all captures.
-fn take(limit: Option<i64>) -> Take {
+/// How many captures, and from which end. 0 means all of them, except in OutbackCDX.
+fn take(arguments: &Arguments, dialect: Dialect, match_type: MatchType) -> Take {
     let all = Take::First(usize::MAX);
     let number = |n: i64| usize::try_from(n.unsigned_abs());
-    match limit {
+    if arguments.flag("last") {
+        return Take::First(1);
+    }
+    match arguments.count("limit") {
+        Some(0) if dialect == Dialect::OutbackCdx => Take::First(0),
+        // At the Internet Archive these are the captures of the last block.
+        None if arguments.flag("fastLatest") && match_type == MatchType::Exact => Take::Last(BLOCK_ROWS),
         None | Some(0) => all,
         Some(first @ 1..) => number(first).map_or(all, Take::First),
         Some(last) => number(last).map_or(all, Take::Last),

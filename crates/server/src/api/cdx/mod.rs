@@ -1,47 +1,132 @@
-//! `/cdx` and `/cdx/search/cdx`: streams captures to clients written for other servers.
+//! Captures for clients written for other servers, streamed: each address answers as the server does whose clients ask there.
 //!
-//! `/cdx` behaves like pywb's CDXJ server and OutbackCDX, `/cdx/search/cdx` like the Internet Archive's
-//! wayback-cdx-server; docs/cdx.md lists where they differ. Both return an empty body with status 200 if
-//! nothing was captured: every known client accepts that, and some treat 404 as a failure.
+//! | address | as |
+//! |---|---|
+//! | `/cdx`, `/<collection>/cdx`, `/api/v1/cdx` | pywb's CDXJ server |
+//! | `/<collection>-index` | Common Crawl's index server, a pywb that answers 404 where nothing was captured |
+//! | `/cdx/search/cdx` | the Internet Archive's wayback-cdx-server |
+//! | `/outbackcdx/<collection>` | OutbackCDX |
+//!
+//! docs/cdx.md lists what each parameter means at each of them. But for Common Crawl's, all return an empty answer with status 200
+//! if nothing was captured: every known client accepts that, and some treat 404 as a failure.
 //!
 //! The archive is asked for [`send::ROWS_AT_ONCE`] rows at a time, by cursor. So memory is bounded however
-//! many captures match, and no thread waits for a slow reader.
+//! many captures match, and no thread waits for a slow reader. What fits into the first answer is sent whole.
 
 mod asked;
+pub(super) mod collections;
+mod links;
+mod paged_index;
 mod send;
+mod stage;
+mod xml;
 
 use archive::cdx::Dialect;
 use axum::Json;
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::table::Endpoint;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::pages::PageFailure;
 use crate::state::State;
 use asked::Asked;
-pub(super) use asked::LAST_MAX;
+pub(super) use asked::{LAST_MAX, RANGE};
 
-/// Handles both addresses.
-pub(crate) async fn lines(
+/// Whose clients ask at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Server {
+    Pywb,
+    CommonCrawl,
+    WaybackMachine,
+    OutbackCdx,
+}
+
+impl Server {
+    fn dialect(self) -> Dialect {
+        match self {
+            Server::Pywb | Server::CommonCrawl => Dialect::Pywb,
+            Server::WaybackMachine => Dialect::WaybackMachine,
+            Server::OutbackCdx => Dialect::OutbackCdx,
+        }
+    }
+}
+
+/// The collection in which all are, as in pywb.
+const ALL: &str = "all";
+
+/// What the address of a collection ends with where it is asked as Common Crawl's server.
+pub(crate) const INDEX: &str = "-index";
+
+/// These addresses, as the document of the API has them.
+pub(crate) const COLLECTION_INDEX: &str = "/{collection}-index";
+
+/// Their route, since a part of a segment is no parameter for the router. Every address with one segment that has no route of its own
+/// comes there.
+pub(crate) const ANY_INDEX: &str = "/{index}";
+
+/// The collection of an address; `None` for all.
+fn collection_of(name: &str) -> Option<String> {
+    (name != ALL).then(|| name.to_owned())
+}
+
+/// Handles an address.
+pub(super) async fn lines(
     state: &State,
-    dialect: Dialect,
-    arguments: &Arguments,
+    server: Server,
+    endpoint: &Endpoint,
+    path: &[(&str, &str)],
+    request: &Parts,
 ) -> Result<Response, Failure> {
-    let mut asked = Asked::of(arguments, dialect)?;
+    let query = request.uri.query().unwrap_or("");
+    let named = match path {
+        [("index", name)] => match name.strip_suffix(INDEX).filter(|name| !name.is_empty()) {
+            Some(name) => Some(name),
+            None => return Ok(nothing_here()),
+        },
+        [(_, name)] => Some(*name),
+        _ => None,
+    };
+    let path = named.map(|name| ("collection", name));
+    let arguments = Arguments::parse_known(endpoint.parameters, query, path.as_slice())?;
+    let collection = match named {
+        Some(name) => collection_of(name),
+        None => arguments.owned("collection"),
+    };
+    if server == Server::OutbackCdx && arguments.text("q").is_some() {
+        return xml::answer(&state.asker, &arguments, collection).await;
+    }
+    let mut asked = Asked::of(&arguments, server.dialect(), collection)?;
+    let compress = asked.compress;
     let mut response = if asked.page_count {
         page_count(state, &asked).await?
+    } else if asked.paged_index {
+        paged_index::lines(state, &asked).await?
     } else if find_page(state, &mut asked).await? {
-        send::captures(&state.asker, asked.clone()).await?
+        match send::captures(state, asked, request).await? {
+            sent if sent.is_empty && server == Server::CommonCrawl => {
+                let url = arguments.text("url").unwrap_or_default();
+                return Err(Failure::not_found(format!("No Captures found for: {url}")));
+            }
+            sent => sent.response,
+        }
     } else {
-        after_the_last(dialect)
+        after_the_last(server.dialect())
     };
-    if !asked.compress {
+    if !compress {
         // The encoding is named here, so that no other layer encodes the answer again.
         let identity = HeaderValue::from_static("identity");
         response.headers_mut().insert(header::CONTENT_ENCODING, identity);
     }
     Ok(response)
+}
+
+/// As for any other address at which there is nothing.
+fn nothing_here() -> Response {
+    PageFailure::from(Failure::not_found("there is nothing at this address")).into_response()
 }
 
 /// Narrows the question to the page asked for. Returns false if there are fewer pages.
@@ -61,10 +146,10 @@ async fn find_page(state: &State, asked: &mut Asked) -> Result<bool, Failure> {
 /// The answer for a page after the last: an error from pywb, an empty answer from the Internet Archive.
 fn after_the_last(dialect: Dialect) -> Response {
     match dialect {
-        Dialect::Pywb => {
+        Dialect::WaybackMachine => StatusCode::OK.into_response(),
+        Dialect::Pywb | Dialect::OutbackCdx => {
             Failure::bad_request("there are not so many pages; showNumPages=true counts them").into_response()
         }
-        Dialect::WaybackMachine => StatusCode::OK.into_response(),
     }
 }
 
@@ -77,9 +162,9 @@ async fn page_count(state: &State, asked: &Asked) -> Result<Response, Failure> {
         (blocks.len(), blocks.pages(asked.page_size))
     };
     Ok(match asked.dialect {
-        Dialect::Pywb => {
+        Dialect::WaybackMachine => format!("{pages}\n").into_response(),
+        Dialect::Pywb | Dialect::OutbackCdx => {
             Json(json!({ "blocks": blocks, "pages": pages, "pageSize": asked.page_size })).into_response()
         }
-        Dialect::WaybackMachine => format!("{pages}\n").into_response(),
     })
 }

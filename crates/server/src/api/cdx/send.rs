@@ -1,46 +1,110 @@
 //! Sends captures while they are found.
 
+use std::collections::VecDeque;
+
 use archive::cdx::{Order, Writer};
 use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow};
 use axum::body::{Body as Content, Bytes};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 
-use super::asked::{Asked, Take};
+use super::asked::{Asked, Output, Take};
+use super::links::{LINK_FORMAT, Links};
+use super::stage::Stage;
 use crate::ask::Asker;
 use crate::failure::Failure;
+use crate::state::State;
 use crate::stream::{self, Cut, Sender};
 
 /// Rows of one question to the archive.
 pub(super) const ROWS_AT_ONCE: usize = 1000;
 
+/// An answer, and whether it has no capture, as far as that is known when it begins.
+pub(super) struct Sent {
+    pub(super) response: Response,
+    pub(super) is_empty: bool,
+}
+
 /// Sends everything that was asked for. It waits for the first answer before it sends the status, so that a
 /// question that fails gets the right status.
-pub(super) async fn captures(asker: &Asker, asked: Asked) -> Result<Response, Failure> {
-    let media = asked.form.media();
-    let (epoch, body) = match asked.take {
-        Take::First(count) => first(asker, asked, count).await?,
-        Take::Last(count) => last(asker, asked, count).await?,
+pub(super) async fn captures(state: &State, asked: Asked, request: &Parts) -> Result<Sent, Failure> {
+    let text = match asked.output {
+        Output::Rows(form) => Text::Rows(Writer::new(
+            form,
+            asked.dialect,
+            asked.columns.clone(),
+            &asked.added,
+        )),
+        Output::Links => Text::Links(Box::new(Links::of(state, &asked, request))),
+    };
+    let media = match asked.output {
+        Output::Rows(form) => form.media(),
+        Output::Links => LINK_FORMAT,
+    };
+    let making = Making {
+        stage: Stage::of(&asked),
+        text,
+        show_resume_key: asked.show_resume_key,
+    };
+    let (epoch, is_empty, body) = match asked.take {
+        Take::First(count) => first(&state.asker, asked, making, count).await?,
+        Take::Last(count) => last(&state.asker, asked, making, count).await?,
     };
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert("weft-epoch", HeaderValue::from(epoch));
-    Ok(response)
+    Ok(Sent { response, is_empty })
 }
 
-async fn first(asker: &Asker, asked: Asked, count: usize) -> Result<(u64, Content), Failure> {
-    let mut found = Found {
-        asker: asker.clone(),
-        question: asked.question.clone(),
-        skip: asked.offset,
-        left: count,
-    };
+/// What captures become.
+enum Text {
+    Rows(Writer),
+    Links(Box<Links>),
+}
+
+/// Makes the text of an answer, piece by piece.
+struct Making {
+    stage: Stage,
+    text: Text,
+    show_resume_key: bool,
+}
+
+impl Making {
+    fn rows(&mut self, rows: &[CdxRow]) -> String {
+        match &mut self.text {
+            Text::Rows(writer) => writer.rows(rows),
+            Text::Links(links) => links.rows(rows),
+        }
+    }
+
+    fn end(&mut self, next: Option<&str>) -> String {
+        let key = next.filter(|_| self.show_resume_key);
+        match &mut self.text {
+            Text::Rows(writer) => writer.end(key),
+            Text::Links(links) => links.end(key),
+        }
+    }
+}
+
+async fn first(
+    asker: &Asker,
+    asked: Asked,
+    mut making: Making,
+    count: usize,
+) -> Result<(u64, bool, Content), Failure> {
+    let mut found = Found::of(asker, &asked, asked.question.clone(), count);
     let answer = found.ask().await?;
     let epoch = answer.epoch;
+    let is_empty = answer.body.rows.is_empty() && answer.body.next.is_none();
+    let piece = found.piece(&mut making, answer.body);
+    if !found.goes_on {
+        return Ok((epoch, is_empty, Content::from(piece)));
+    }
     let (sender, body) = stream::channel();
-    tokio::spawn(send_all(found, answer, asked, sender));
-    Ok((epoch, body))
+    tokio::spawn(send_all(found, making, piece, sender));
+    Ok((epoch, is_empty, body))
 }
 
 /// Captures found, one answer after another.
@@ -51,28 +115,72 @@ struct Found {
     skip: usize,
     /// Number of rows still to return.
     left: usize,
+    /// Whether rows are counted when they are written, because collapsing to the last leaves some out.
+    counts_written: bool,
+    /// Whether there is more to ask for.
+    goes_on: bool,
 }
 
 impl Found {
+    fn of(asker: &Asker, asked: &Asked, question: CdxQuestion, count: usize) -> Found {
+        Found {
+            asker: asker.clone(),
+            question,
+            skip: asked.offset,
+            left: count,
+            counts_written: asked.collapse_to_last.is_some(),
+            goes_on: true,
+        }
+    }
+
     async fn ask(&mut self) -> Result<Answer<CdxBody>, Failure> {
-        self.question.limit = self.skip.saturating_add(self.left).min(ROWS_AT_ONCE);
+        let wanted = self.skip.saturating_add(self.left).min(ROWS_AT_ONCE);
+        // 0 would mean the archive's own limit.
+        self.question.limit = if self.counts_written {
+            ROWS_AT_ONCE
+        } else {
+            wanted.max(1)
+        };
         self.asker.ask(self.question.clone()).await
     }
 
-    /// The rows of an answer that are returned, and the cursor at which the archive continues.
-    fn rows(&mut self, found: CdxBody) -> (Vec<CdxRow>, Option<String>) {
-        let CdxBody { mut rows, next } = found;
+    /// The text of the rows of an answer. It sets the question to go on with.
+    fn piece(&mut self, making: &mut Making, found: CdxBody) -> String {
+        let CdxBody { rows, skipped, next } = found;
+        let rows = match self.counts_written {
+            true => rows,
+            false => self.counted(rows),
+        };
+        let mut rows = making.stage.add(rows, skipped.as_ref());
+        self.goes_on = next.is_some() && (self.left > 0 || self.counts_written);
+        if !self.goes_on {
+            rows.extend(making.stage.end());
+        }
+        if self.counts_written {
+            rows = self.counted(rows);
+            self.goes_on &= self.left > 0;
+        }
+        let mut text = making.rows(&rows);
+        if !self.goes_on {
+            text.push_str(&making.end(next.as_deref()));
+        }
+        self.question.after = next;
+        text
+    }
+
+    /// The rows that are returned, of those found.
+    fn counted(&mut self, mut rows: Vec<CdxRow>) -> Vec<CdxRow> {
         let skipped = self.skip.min(rows.len());
         rows.drain(..skipped);
         self.skip -= skipped;
         rows.truncate(self.left);
         self.left -= rows.len();
-        (rows, next)
+        rows
     }
 }
 
-async fn send_all(found: Found, answer: Answer<CdxBody>, asked: Asked, sender: Sender) {
-    let Err(failure) = try_send(found, answer, asked, &sender).await else {
+async fn send_all(found: Found, making: Making, first: String, sender: Sender) {
+    let Err(failure) = try_send(found, making, first, &sender).await else {
         return;
     };
     // This fails only if the reader is gone, and then nobody needs the error.
@@ -81,59 +189,100 @@ async fn send_all(found: Found, answer: Answer<CdxBody>, asked: Asked, sender: S
 
 async fn try_send(
     mut found: Found,
-    mut answer: Answer<CdxBody>,
-    asked: Asked,
+    mut making: Making,
+    mut piece: String,
     sender: &Sender,
 ) -> Result<(), Failure> {
-    let mut writer = Writer::new(asked.form, asked.dialect, asked.columns);
     loop {
-        let (rows, next) = found.rows(answer.body);
-        let mut text = writer.rows(&rows);
-        let going_on = next.as_ref().is_some_and(|_| found.left > 0);
-        if !going_on {
-            text.push_str(&writer.end(next.as_deref().filter(|_| asked.show_resume_key)));
-        }
-        if !text.is_empty() && sender.send(Ok(Bytes::from(text))).await.is_err() {
+        if !piece.is_empty() && sender.send(Ok(Bytes::from(piece))).await.is_err() {
             return Ok(());
         }
-        if !going_on {
+        if !found.goes_on {
             return Ok(());
         }
-        found.question.after = next;
-        answer = found.ask().await?;
+        let answer = found.ask().await?;
+        piece = found.piece(&mut making, answer.body);
     }
 }
 
-/// The last captures are the first ones in the opposite order, reversed. For captures closest to a time
-/// nobody wants the last ones, so there the number counts from the front.
-async fn last(asker: &Asker, asked: Asked, count: usize) -> Result<(u64, Content), Failure> {
+/// The last captures. For captures closest to a time nobody wants the last ones, so there the number counts from the front.
+async fn last(
+    asker: &Asker,
+    asked: Asked,
+    mut making: Making,
+    count: usize,
+) -> Result<(u64, bool, Content), Failure> {
+    let (epoch, all) = match &asked.question.order {
+        Order::Closest(_) => return first(asker, asked, making, count).await,
+        // What is left out, and counted, depends on what came before.
+        _ if depends_on_those_before(&asked) => last_of_all(asker, &asked, &mut making, count).await?,
+        _ => last_by_reading_back(asker, &asked, &mut making, count).await?,
+    };
+    let text = making.rows(&all) + &making.end(None);
+    Ok((epoch, all.is_empty(), Content::from(text)))
+}
+
+fn depends_on_those_before(asked: &Asked) -> bool {
+    let question = &asked.question;
+    !question.collapse.is_empty()
+        || question.collapse_time.is_some()
+        || question.count_skipped
+        || asked.count_duplicates
+        || asked.collapse_to_last.is_some()
+}
+
+/// The last captures are the first ones in the opposite order, reversed.
+async fn last_by_reading_back(
+    asker: &Asker,
+    asked: &Asked,
+    making: &mut Making,
+    count: usize,
+) -> Result<(u64, Vec<CdxRow>), Failure> {
     let order = match asked.question.order {
-        Order::Forward => Order::Reverse,
         Order::Reverse => Order::Forward,
-        Order::Closest(_) => return first(asker, asked, count).await,
+        _ => Order::Reverse,
     };
-    let mut found = Found {
-        asker: asker.clone(),
-        question: CdxQuestion {
-            order,
-            ..asked.question
-        },
-        skip: asked.offset,
-        left: count,
+    let question = CdxQuestion {
+        order,
+        ..asked.question.clone()
     };
+    let mut found = Found::of(asker, asked, question, count);
     let mut all = Vec::new();
     let epoch = loop {
-        let answer = found.ask().await?;
-        let epoch = answer.epoch;
-        let (rows, next) = found.rows(answer.body);
-        all.extend(rows);
-        if next.is_none() || found.left == 0 {
+        let Answer { epoch, body } = found.ask().await?;
+        all.extend(found.counted(body.rows));
+        if body.next.is_none() || found.left == 0 {
             break epoch;
         }
-        found.question.after = next;
+        found.question.after = body.next;
     };
     all.reverse();
-    let mut writer = Writer::new(asked.form, asked.dialect, asked.columns);
-    let text = writer.rows(&all) + &writer.end(None);
-    Ok((epoch, Content::from(text)))
+    let mut rows = making.stage.add(all, None);
+    rows.extend(making.stage.end());
+    Ok((epoch, rows))
+}
+
+/// Goes through all captures and keeps the last ones.
+async fn last_of_all(
+    asker: &Asker,
+    asked: &Asked,
+    making: &mut Making,
+    count: usize,
+) -> Result<(u64, Vec<CdxRow>), Failure> {
+    let mut found = Found::of(asker, asked, asked.question.clone(), usize::MAX);
+    let mut kept = VecDeque::new();
+    loop {
+        let Answer { epoch, body } = found.ask().await?;
+        let rows = found.counted(body.rows);
+        let mut rows = making.stage.add(rows, body.skipped.as_ref());
+        if body.next.is_none() {
+            rows.extend(making.stage.end());
+        }
+        kept.extend(rows);
+        kept.drain(..kept.len().saturating_sub(count));
+        match body.next {
+            Some(next) => found.question.after = Some(next),
+            None => return Ok((epoch, kept.into())),
+        }
+    }
 }

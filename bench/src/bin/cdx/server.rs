@@ -1,0 +1,81 @@
+//! The servers that are asked, each on the first core.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+/// A server, until dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    pub(crate) fn weft(weft: &Path, archive: &Path) -> anyhow::Result<Server> {
+        let mut child = on_first_core(weft)
+            .args([
+                "serve",
+                "--json",
+                "--no-replay",
+                "--listen",
+                "127.0.0.1:0",
+                "--archive",
+            ])
+            .arg(archive)
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("start weft serve with taskset")?;
+        let stdout = child.stdout.take().context("read what weft serve prints")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let said: Value = serde_json::from_str(&line).context("weft serve --json printed something else")?;
+        let address = said["address"].as_str().context("weft serve names no address")?;
+        let address = address.parse().context("read the server's address")?;
+        Ok(Server { child, address })
+    }
+
+    pub(crate) fn of(child: Child, address: SocketAddr) -> Server {
+        Server { child, address }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command whose process may run on the first core alone.
+pub(crate) fn on_first_core(program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0"]).arg(program);
+    command
+}
+
+/// Leaves the first core to the server, if there is another.
+///
+/// # Errors
+/// Where `taskset` (util-linux) is missing.
+pub(crate) fn leave_first_core() -> anyhow::Result<()> {
+    let cores = std::thread::available_parallelism()?.get();
+    if cores > 1 {
+        let status = Command::new("taskset")
+            .args(["-a", "-c", "-p", &format!("1-{}", cores - 1)])
+            .arg(std::process::id().to_string())
+            .stdout(Stdio::null())
+            .status()
+            .context("run taskset, which is part of util-linux")?;
+        ensure!(status.success(), "taskset failed: {status}");
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Which captures have the payload of revisits.
+//!
+//! The rule is that of a record's original (`record`): of the captures of the same key with the same digest, the latest one up to
+//! the revisit, or else the first. A list asks for many revisits of one key, so its captures are read once.
+
+use extract::CaptureKind;
+use rustc_hash::FxHashMap;
+use weave::CaptureRow;
+
+use super::record::LOOKED_AT_MAX;
+use super::seen::Seen;
+use crate::AskError;
+
+/// Originals of the key that was asked for last.
+pub(super) struct Originals<'s> {
+    seen: &'s Seen<'s>,
+    url_key: Option<String>,
+    /// By digest, oldest first.
+    by_digest: FxHashMap<String, Vec<CaptureRow>>,
+}
+
+impl<'s> Originals<'s> {
+    pub(super) fn of(seen: &'s Seen<'s>) -> Originals<'s> {
+        Originals {
+            seen,
+            url_key: None,
+            by_digest: FxHashMap::default(),
+        }
+    }
+
+    /// The capture that has the payload of `capture`, if that is a revisit.
+    pub(super) fn original(&mut self, capture: &CaptureRow) -> Result<Option<&CaptureRow>, AskError> {
+        if capture.kind != CaptureKind::Revisit {
+            return Ok(None);
+        }
+        if self.url_key.as_ref() != Some(&capture.url_key) {
+            self.read(&capture.url_key)?;
+        }
+        let Some(same) = self.by_digest.get(&capture.digest) else {
+            return Ok(None);
+        };
+        let before = same.partition_point(|original| original.fetch_time_ms <= capture.fetch_time_ms);
+        Ok(same.get(before.saturating_sub(1)))
+    }
+
+    fn read(&mut self, url_key: &str) -> Result<(), AskError> {
+        self.by_digest.clear();
+        self.url_key = Some(url_key.to_owned());
+        for capture in self.seen.captures(url_key).take(LOOKED_AT_MAX) {
+            let capture = capture?;
+            if capture.kind != CaptureKind::Revisit {
+                let same = self.by_digest.entry(capture.digest.clone()).or_default();
+                same.push(capture);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Captures as links (`output=link`), the form of TimeMaps (RFC 7089, section 5; RFC 6690).
+//!
+//! pywb writes the captures alone. The Internet Archive puts the original and the TimeGate before them, says which capture is the
+//! first and which the last, and leads to the rest where `limit` left captures out. The links are to the archived pages; where this
+//! server shows none, to their URLs, as pywb's are.
+
+use archive::cdx::Dialect;
+use archive::question::CdxRow;
+use axum::http::request::Parts;
+
+use super::asked::Asked;
+use crate::memento::{self, Places, date};
+use crate::state::State;
+
+/// Media type of an answer.
+pub(super) const LINK_FORMAT: &str = "application/link-format";
+
+/// Writes links.
+pub(super) struct Links {
+    dialect: Dialect,
+    /// Where archived pages are shown, if they are.
+    places: Option<Places>,
+    /// This very address, without a resumption key.
+    itself: String,
+    /// Whether the list goes on from an earlier one.
+    is_continued: bool,
+    /// The last capture, which may be the last of all.
+    held: Option<CdxRow>,
+    begun: bool,
+}
+
+impl Links {
+    pub(super) fn of(state: &State, asked: &Asked, request: &Parts) -> Links {
+        let query = request.uri.query().unwrap_or("");
+        let kept = url::form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != RESUME_KEY);
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(kept)
+            .finish();
+        let origin = memento::origin(&request.headers);
+        Links {
+            dialect: asked.dialect,
+            places: Places::of(state, &request.headers).ok(),
+            itself: format!("{origin}{}?{query}", request.uri.path()),
+            is_continued: asked.question.after.is_some(),
+            held: None,
+            begun: false,
+        }
+    }
+
+    /// Adds captures. The last one is written with those that follow.
+    pub(super) fn rows(&mut self, rows: &[CdxRow]) -> String {
+        let mut text = String::new();
+        for row in rows {
+            if let Some(held) = self.held.replace(row.clone()) {
+                self.push(&mut text, &held, false);
+                text.push_str(",\n");
+            }
+        }
+        text
+    }
+
+    /// The last capture, and where the list goes on.
+    pub(super) fn end(&mut self, resume_key: Option<&str>) -> String {
+        let mut text = String::new();
+        let Some(held) = self.held.take() else {
+            return text;
+        };
+        self.push(&mut text, &held, resume_key.is_none());
+        if let Some(key) = resume_key {
+            let address = format!("{}&{RESUME_KEY}={key}", self.itself);
+            text.push_str(&format!(
+                ",\n<{address}>; rel=\"timemap\"; type=\"{LINK_FORMAT}\"; from=\"{}\"",
+                date(&held)
+            ));
+        }
+        text.push('\n');
+        text
+    }
+
+    fn push(&mut self, text: &mut String, row: &CdxRow, is_last: bool) {
+        let is_first = !self.begun;
+        self.begun = true;
+        let url = memento::web_url(&row.url).unwrap_or_else(|_| escaped(&row.url));
+        let rel = match self.dialect {
+            Dialect::WaybackMachine => {
+                if is_first {
+                    text.push_str(&self.head(row, &url));
+                }
+                match (is_first && !self.is_continued, is_last) {
+                    (true, true) => "first last memento",
+                    (true, false) => "first memento",
+                    (false, true) => "last memento",
+                    (false, false) => "memento",
+                }
+            }
+            Dialect::Pywb | Dialect::OutbackCdx => "memento",
+        };
+        let address = match &self.places {
+            Some(places) => places.memento(&row.timestamp, &url),
+            None => url,
+        };
+        text.push_str(&format!("<{address}>; rel=\"{rel}\"; datetime=\"{}\"", date(row)));
+        if self.dialect == Dialect::Pywb && !row.collection.is_empty() {
+            text.push_str(&format!("; collection=\"{}\"", escaped(&row.collection)));
+        }
+    }
+
+    /// What stands before the first capture at the Internet Archive.
+    fn head(&self, first: &CdxRow, url: &str) -> String {
+        let timegate = self
+            .places
+            .as_ref()
+            .map(|places| format!("<{}>; rel=\"timegate\",\n", places.timegate(url)));
+        format!(
+            "<{url}>; rel=\"original\",\n<{}>; rel=\"self\"; type=\"{LINK_FORMAT}\"; from=\"{}\",\n{}",
+            self.itself,
+            date(first),
+            timegate.unwrap_or_default()
+        )
+    }
+}
+
+const RESUME_KEY: &str = "resumeKey";
+
+/// Without what would end an address or a value in a link.
+fn escaped(text: &str) -> String {
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"<>\"\\".contains(c);
+    let escape = |c: char| -> String {
+        url::form_urlencoded::byte_serialize(c.encode_utf8(&mut [0; 4]).as_bytes()).collect()
+    };
+    text.chars()
+        .map(|c| if is_plain(c) { c.to_string() } else { escape(c) })
+        .collect()
+}

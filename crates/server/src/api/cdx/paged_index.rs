@@ -1,0 +1,70 @@
+//! `showPagedIndex=true`: the secondary index, a line for each block of captures.
+//!
+//! A ZipNum cluster says in it where each block lies in its files. Here captures are in no such file, so part, offset and length count
+//! captures: the list itself, the captures before the block, and those in it.
+
+use archive::cdx::{BLOCK_ROWS, Dialect, text_line};
+use archive::question::CdxQuestion;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::after_the_last;
+use super::asked::{Asked, Output};
+use crate::failure::Failure;
+use crate::state::State;
+
+/// The name of the one part that there is.
+const PART: &str = "captures";
+
+/// The lines of the page asked for, or of the first.
+pub(super) async fn lines(state: &State, asked: &Asked) -> Result<Response, Failure> {
+    let page = asked.page.unwrap_or(0);
+    let list = state.cdx_pages.of(&asked.question, state.sees_everything()).await;
+    let mut blocks = Vec::new();
+    {
+        let mut list = list.lock().await;
+        let begin = page.saturating_mul(asked.page_size);
+        for number in begin..begin.saturating_add(asked.page_size) {
+            match list.page(&state.asker, number, 1).await? {
+                Some((after, until)) => blocks.push((number, after, until.is_none())),
+                None => break,
+            }
+        }
+    }
+    if blocks.is_empty() {
+        return Ok(after_the_last(asked.dialect));
+    }
+    let mut text = String::new();
+    for (number, after, is_last) in blocks {
+        let question = CdxQuestion {
+            url: asked.question.url.clone(),
+            match_type: asked.question.match_type,
+            after,
+            limit: if is_last { BLOCK_ROWS } else { 1 },
+            ..CdxQuestion::default()
+        };
+        let rows = state.asker.ask(question).await?.body.rows;
+        // There is a first page of a list without captures.
+        let Some(first) = rows.first() else { break };
+        let length = if is_last { rows.len() } else { BLOCK_ROWS };
+        let key = text_line(&archive::cdx::Field::PUBLIC[..2], first);
+        let offset = number * BLOCK_ROWS;
+        match asked.output {
+            Output::Rows(form) if is_json(asked, form.media()) => {
+                let line = json!({
+                    "urlkey": key, "part": PART, "offset": offset, "length": length, "lineno": number + 1,
+                });
+                text.push_str(&format!("{line}\n"));
+            }
+            _ => text.push_str(&format!("{key}\t{PART}\t{offset}\t{length}\t{}\n", number + 1)),
+        }
+    }
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, plain)], text).into_response())
+}
+
+/// pywb writes objects where JSON is asked for; the Internet Archive has text alone.
+fn is_json(asked: &Asked, media: &str) -> bool {
+    asked.dialect == Dialect::Pywb && media.contains("ndjson")
+}
