@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{Term, Version};
 use crate::key::Key;
 use crate::meta::{Digests, Meta, WriteId};
+use crate::protection::Protect;
 use crate::upload::UploadId;
 
 /// A change of one key. The node that decides for its partition decides it and makes it visible.
@@ -47,6 +48,19 @@ pub enum Change {
         #[serde(rename = "stages")]
         uploads: Vec<(VolumeId, UploadId)>,
     },
+    /// A new version, and a change of its protection. It is a change of its own, and no property of a put, so
+    /// that nodes that know of no protection refuse it.
+    Protect {
+        /// What must hold of the current version.
+        condition: Condition,
+        /// The new version without its number.
+        draft: Box<Draft>,
+        /// The volumes that hold the content, and the upload on each.
+        #[serde(rename = "stages")]
+        uploads: Vec<(VolumeId, UploadId)>,
+        /// The change of the protection.
+        protect: Protect,
+    },
     /// A tombstone, if there is anything to delete or a condition says that there must be.
     Delete {
         /// What must hold of the current version.
@@ -81,6 +95,24 @@ pub struct Draft {
     pub attributes: BTreeMap<String, String>,
     /// Digests of the content.
     pub digests: Digests,
+}
+
+impl Change {
+    /// The new version, if it has content.
+    pub fn draft(&self) -> Option<&Draft> {
+        match self {
+            Self::Put { draft, .. } | Self::Protect { draft, .. } => Some(draft),
+            Self::Delete { .. } | Self::Settle => None,
+        }
+    }
+
+    /// The uploads of the content, if there is content.
+    pub fn uploads_mut(&mut self) -> Option<&mut Vec<(VolumeId, UploadId)>> {
+        match self {
+            Self::Put { uploads, .. } | Self::Protect { uploads, .. } => Some(uploads),
+            Self::Delete { .. } | Self::Settle => None,
+        }
+    }
 }
 
 impl Condition {

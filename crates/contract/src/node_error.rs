@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::Seen;
 use crate::clock::Term;
+use crate::protection::Protection;
 
 /// Why a node did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub enum NodeError {
         /// Entity tag of the current version; `None` if there is no current version.
         current: Option<String>,
     },
+    /// The current version is protected from this change. Nothing was done.
+    #[error("the object is {0}")]
+    Protected(Protection),
     /// The node refused a layout: it has accepted another one of that number, or a newer one.
     #[error("node {node} refused the layout: {detail}")]
     LayoutRefused {

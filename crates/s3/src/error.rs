@@ -28,6 +28,7 @@ pub(crate) fn from_store(error: StoreError) -> S3Error {
         StoreError::Condition { .. } => {
             fault("PreconditionFailed", "the object is not as the condition says")
         }
+        StoreError::Protected { .. } => fault("AccessDenied", text),
         StoreError::Declared { what, .. } if what == "length" => fault("IncompleteBody", text),
         StoreError::Declared { .. } | StoreError::Refused { .. } => fault("BadDigest", text),
         StoreError::Body { .. } => fault("IncompleteBody", text),
@@ -79,6 +80,14 @@ mod tests {
                 },
                 "PreconditionFailed",
                 412,
+            ),
+            (
+                StoreError::Protected {
+                    key: key(),
+                    protection: store::Protection::default(),
+                },
+                "AccessDenied",
+                403,
             ),
             (
                 StoreError::Body {

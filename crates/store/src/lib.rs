@@ -32,7 +32,8 @@ pub use client::{
 pub use cluster::{Cluster, Connect, LayoutTag, Topology, announce, merge};
 pub use contract::{
     BlockHasher, ByteStream, Condition, Counters, Digests, FixityEvent, Held, InFlight, Key, KeyError,
-    LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, ReplicaState, RequestCount,
-    Version, VolumeId, VolumeState, VolumeStatus, WorkerState, WorkerStatus,
+    LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, Protect, Protection, ReplicaState,
+    RequestCount, Retention, RetentionChange, RetentionMode, Version, VolumeId, VolumeState, VolumeStatus,
+    WorkerState, WorkerStatus,
 };
 pub use placement::{NodeRole, VolumeRole};

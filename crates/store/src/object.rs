@@ -493,6 +493,10 @@ fn failed(error: StoreError, creates: bool) -> Error {
             path: key.clone(),
             source: source(error),
         },
+        StoreError::Protected { ref key, .. } => Error::PermissionDenied {
+            path: key.clone(),
+            source: source(error),
+        },
         error => Error::Generic {
             store: STORE,
             source: source(error),

@@ -69,7 +69,7 @@ fn status_of(error: &NodeError) -> StatusCode {
             StatusCode::SERVICE_UNAVAILABLE
         }
         NodeError::Condition { .. } | NodeError::Changed { .. } => StatusCode::PRECONDITION_FAILED,
-        NodeError::LayoutRefused { .. } => StatusCode::FORBIDDEN,
+        NodeError::LayoutRefused { .. } | NodeError::Protected(_) => StatusCode::FORBIDDEN,
         NodeError::Full(_) => StatusCode::INSUFFICIENT_STORAGE,
         NodeError::Failed(_) | NodeError::Unknown(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }

@@ -1,7 +1,7 @@
 //! Objects in a store of processes: written through any of them, read while one is away.
 
 use bytes::Bytes;
-use contract::{Condition, Key};
+use contract::{Condition, Key, Protect, Retention, RetentionMode};
 use futures_util::TryStreamExt as _;
 use store::{Put, Store, StoreError};
 
@@ -55,6 +55,48 @@ async fn what_was_written_is_read_while_one_of_three_is_killed_or_stopped() {
         assert_eq!(get(&store, key).await, *content, "{key}");
     }
     processes[1].cont();
+    client.close().await;
+    processes.iter_mut().for_each(Process::shutdown);
+}
+
+/// Over the wire as within a process: a client that is no node protects, and through whichever node is left
+/// while one after the other is killed, nothing removes or replaces it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_protected_stays_while_one_of_three_is_killed() {
+    let files = Files::new(3, 1, 2);
+    let mut processes: Vec<_> = files
+        .nodes
+        .iter()
+        .map(|node| Process::start_idle(&files.toml(node)))
+        .collect();
+    let client = files.client().await;
+    let store = client.store();
+    let protect = Protect::extend(Retention {
+        mode: RetentionMode::Compliance,
+        until_ms: ambient::wall_ms() + 3_600_000,
+    });
+    let objects: Vec<_> = (0..6)
+        .map(|i| (format!("b/{i}"), content(i * 300_000, i as u8)))
+        .collect();
+    for (key, content) in &objects {
+        put(&store, key, content, Condition::Always).await.unwrap();
+        store.protect(&Key::parse(key).unwrap(), protect).await.unwrap();
+    }
+    for process in &mut processes {
+        process.kill();
+        for (key, content) in &objects {
+            let deleted = store.delete(&Key::parse(key).unwrap(), Condition::Always).await;
+            let replaced = put(&store, key, b"other", Condition::Always).await;
+            for refused in [deleted.map(drop), replaced.map(drop)] {
+                assert!(
+                    matches!(refused, Err(StoreError::Protected { .. })),
+                    "{key} {refused:?}"
+                );
+            }
+            assert_eq!(get(&store, key).await, *content, "{key}");
+        }
+        process.restart();
+    }
     client.close().await;
     processes.iter_mut().for_each(Process::shutdown);
 }

@@ -28,7 +28,7 @@ const RECORDS: &str = ".s3/buckets/";
 
 /// Attribute: when the bucket was made, in milliseconds since 1970. It is set when the record is changed,
 /// because the record's own time changes then.
-const MADE: &str = "weft-made";
+pub(crate) const MADE: &str = "weft-made";
 
 /// How often a change is retried after another process changed the bucket in between. Fewer would refuse some
 /// of many settings that are changed at once; each try is a write, and without an end a request could try for

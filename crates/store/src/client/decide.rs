@@ -2,7 +2,7 @@
 //!
 //! The first node of [`Topology::deciders`](crate::cluster::Topology::deciders) that answers decides: under the key's
 //! lock and in its seat's term ([`super::seats`]). It looks at the key on nodes that have promised the term,
-//! compares the condition, prepares the version on safe volumes (it is **chosen** then) and makes it visible.
+//! compares the condition and what protects the object, prepares the version on safe volumes (it is **chosen** then) and makes it visible.
 //!
 //! Why this is safe whatever crashes, hangs or is cut off, and whatever clocks say:
 //!  - only a chosen version becomes visible, and crashes do not undo a preparation: every look finds it;
@@ -16,7 +16,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use contract::{Cause, Change, Draft, Finish, Key, Meta, NodeError, NodeId, Seen, Term, VolumeId, WriteId};
+use contract::{
+    Cause, Change, Draft, Finish, Key, Meta, NodeError, NodeId, Protect, Protection, Seen, Term, VolumeId,
+    WriteId,
+};
 use tokio::time::{Instant, timeout};
 
 use super::current::Look;
@@ -96,7 +99,7 @@ impl Order {
     /// The request for a decider.
     fn asked(&self) -> Finish {
         let mut finish = self.finish.clone();
-        if let Change::Put { uploads, .. } = &mut finish.change {
+        if let Some(uploads) = finish.change.uploads_mut() {
             *uploads = self.uploads.list().to_vec();
         }
         finish
@@ -104,13 +107,10 @@ impl Order {
 
     /// Length and digests that the content must have, if there is content.
     fn expected(&self) -> Option<Expected> {
-        match &self.finish.change {
-            Change::Put { draft, .. } => Some(Expected {
-                size: draft.size,
-                blake3: draft.digests.blake3,
-            }),
-            Change::Delete { .. } | Change::Settle => None,
-        }
+        self.finish.change.draft().map(|draft| Expected {
+            size: draft.size,
+            blake3: draft.digests.blake3,
+        })
     }
 }
 
@@ -165,6 +165,10 @@ impl Store {
                     NodeError::Condition { current } => {
                         let key = key.to_string();
                         return Err(StoreError::Condition { key, current });
+                    }
+                    NodeError::Protected(protection) => {
+                        let key = key.to_string();
+                        return Err(StoreError::Protected { key, protection });
                     }
                     NodeError::Full(detail) => {
                         let key = key.to_string();
@@ -361,7 +365,7 @@ impl Deciding {
 
     /// Discards uploaded content that was not needed, because the decision used copies of it.
     async fn clear_away(&self) {
-        if let Change::Put { uploads, .. } = &self.finish.change {
+        if let Change::Put { uploads, .. } | Change::Protect { uploads, .. } = &self.finish.change {
             Uploads::of(&self.store, uploads.clone()).abort().await;
         }
     }
@@ -484,14 +488,20 @@ impl Deciding {
             }
         }
         let current = newest.filter(|meta| !meta.deleted);
-        let (condition, draft, uploads) = match self.finish.change.clone() {
+        let (condition, mut draft, uploads, protect) = match self.finish.change.clone() {
             Change::Settle => return Turn::Done(Ok(newest.cloned())),
-            Change::Delete { condition } => (condition, tombstone(), Vec::new()),
+            Change::Delete { condition } => (condition, tombstone(), Vec::new(), Protect::default()),
             Change::Put {
                 condition,
                 draft,
                 uploads,
-            } => (condition, *draft, uploads),
+            } => (condition, *draft, uploads, Protect::default()),
+            Change::Protect {
+                condition,
+                draft,
+                uploads,
+                protect,
+            } => (condition, *draft, uploads, protect),
         };
         if !condition.holds(current) {
             let current = current.map(|meta| meta.etag.clone());
@@ -499,6 +509,12 @@ impl Deciding {
         }
         if draft.deleted && current.is_none() {
             return Turn::Done(Ok(None));
+        }
+        // The clock is this node's own. That of versions is no use here: others move it forward.
+        match Protection::after(current, &draft, &protect, ambient::wall_ms()) {
+            // Whatever protection the client's attributes claim goes.
+            Ok(protection) => protection.write_to(&mut draft.attributes),
+            Err(protection) => return Turn::Done(Err(NodeError::Protected(protection))),
         }
         // From here on other nodes may find something of this request.
         self.finish.seen = Some(Seen {

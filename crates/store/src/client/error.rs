@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use contract::Key;
+use contract::{Key, Protection, RetentionMode};
 
 /// Why the store did not carry out a request.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,14 @@ pub enum StoreError {
         key: String,
         /// Entity tag of the current version.
         current: Option<String>,
+    },
+    /// The object is protected from this change. Nothing was done.
+    #[error("{key} is {protection}; {}", advice(protection))]
+    Protected {
+        /// The object.
+        key: String,
+        /// What protects it.
+        protection: Protection,
     },
     /// The content differs from what the client declared. Nothing became visible.
     #[error("{key}: {what} is {found}, declared was {expected}")]
@@ -114,6 +122,15 @@ pub(super) fn unavailable(key: &Key, detail: impl fmt::Display) -> StoreError {
     }
 }
 
+/// What can be done about a protection.
+fn advice(protection: &Protection) -> &'static str {
+    match protection.retention.map(|retention| retention.mode) {
+        Some(RetentionMode::Compliance) => "nothing removes, replaces or shortens that before",
+        _ if protection.hold => "nothing removes or replaces it until the hold is ended",
+        _ => "nothing removes or replaces it before, unless the retention is lifted",
+    }
+}
+
 /// What [`StoreError::Unavailable`] says.
 const UNCERTAIN: &str = "cannot be answered for certain now";
 
@@ -142,6 +159,8 @@ pub(super) fn declared(
 
 #[cfg(test)]
 mod tests {
+    use contract::Retention;
+
     use super::*;
 
     #[test]
@@ -151,6 +170,37 @@ mod tests {
         let outer = unavailable(&key, format!("node n2: {inner}"));
         let said = "b/x: cannot be answered for certain now: node n2: node n1 does not answer";
         assert_eq!(outer.to_string(), said);
+    }
+
+    #[test]
+    fn a_protected_object_says_what_protects_it_and_until_when() {
+        let said = |mode: Option<RetentionMode>, hold| {
+            let retention = mode.map(|mode| Retention { mode, until_ms: 1000 });
+            let (key, protection) = ("b/x".to_owned(), Protection { retention, hold });
+            StoreError::Protected { key, protection }.to_string()
+        };
+        let until = "b/x is kept until 1970-01-01T00:00:01Z";
+        for (text, expected) in [
+            (
+                said(Some(RetentionMode::Compliance), true),
+                format!(
+                    "{until} (compliance) and under a legal hold; nothing removes, replaces or shortens that before"
+                ),
+            ),
+            (
+                said(Some(RetentionMode::Governance), false),
+                format!(
+                    "{until} (governance); nothing removes or replaces it before, unless the retention is lifted"
+                ),
+            ),
+            (
+                said(None, true),
+                "b/x is under a legal hold; nothing removes or replaces it until the hold is ended"
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(text, expected);
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod intake;
 mod key_locks;
 mod list;
 mod multipart;
+mod protect;
 mod put;
 mod read;
 mod seats;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use contract::{
-    ByteStream, Change, Condition, Digests, Draft, Key, Meta, Receipt, UploadId, VolumeError, VolumeId,
+    ByteStream, Change, Condition, Digests, Draft, Key, Meta, Protect, Receipt, UploadId, VolumeError,
+    VolumeId,
 };
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -34,12 +35,14 @@ pub struct Put {
     pub md5: Option<[u8; 16]>,
     /// SHA-256 that the client declared.
     pub sha256: Option<[u8; 32]>,
-    /// Headers to keep, names in lower case.
+    /// Headers to keep, names in lower case. Protection is none of them: a put of the same content keeps it.
     pub attributes: BTreeMap<String, String>,
     /// Entity tag; MD5 of the content in hexadecimal if `None`.
     pub etag: Option<String>,
     /// What must hold of the current version.
     pub condition: Condition,
+    /// What becomes of the object's protection.
+    pub protect: Protect,
     /// Check of the whole content before it becomes visible.
     pub finisher: Option<Finisher>,
 }
@@ -88,9 +91,8 @@ impl Store {
             md5: Some(meta.digests.md5),
             sha256: Some(meta.digests.sha256),
             attributes: attributes.unwrap_or(meta.attributes),
-            etag: None,
             condition,
-            finisher: None,
+            ..Put::default()
         };
         self.put(to, body, put).await
     }
@@ -105,9 +107,9 @@ impl Store {
         let digests = digest_whole(&content)
             .await
             .map_err(|error| unavailable(key, error))?;
-        let condition = std::mem::take(&mut put.condition);
+        let (condition, protect) = (std::mem::take(&mut put.condition), put.protect);
         let draft = draft(key, digests, content.len() as u64, put)?;
-        let change = changed(condition, draft);
+        let change = changed(condition, draft, protect);
         let order = Order::new(self, key, change, Content::Whole(content), look);
         self.written(key, order).await
     }
@@ -125,7 +127,7 @@ impl Store {
         mut put: Put,
         look: &Look,
     ) -> Result<Meta, StoreError> {
-        let condition = std::mem::take(&mut put.condition);
+        let (condition, protect) = (std::mem::take(&mut put.condition), put.protect);
         let (mut uploads, results, poured) = self.receive_long(key, body, put.size, &look.failed).await;
         if poured.is_ok()
             && let Some(error) = all_failed(key, &results)
@@ -151,7 +153,8 @@ impl Store {
             spread.note(volume, upload, result).await;
         }
         spread.fill().await.map_err(|short| short.refused(key))?;
-        let order = Order::new(self, key, changed(condition, draft), Content::Passed, look);
+        let change = changed(condition, draft, protect);
+        let order = Order::new(self, key, change, Content::Passed, look);
         self.written(key, order.uploaded(spread.uploads())).await
     }
 
@@ -209,11 +212,20 @@ impl Store {
 }
 
 /// The change for a put; the caller adds which uploads hold the content.
-fn changed(condition: Condition, draft: Draft) -> Change {
-    Change::Put {
-        condition,
-        draft: Box::new(draft),
-        uploads: Vec::new(),
+fn changed(condition: Condition, draft: Draft, protect: Protect) -> Change {
+    let (draft, uploads) = (Box::new(draft), Vec::new());
+    match protect.is_empty() {
+        true => Change::Put {
+            condition,
+            draft,
+            uploads,
+        },
+        false => Change::Protect {
+            condition,
+            draft,
+            uploads,
+            protect,
+        },
     }
 }
 

@@ -8,6 +8,7 @@ mod listing;
 mod model;
 mod object;
 mod parts;
+mod protection;
 mod races;
 mod reads;
 mod torn;

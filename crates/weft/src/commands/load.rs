@@ -22,10 +22,14 @@ use archive::question::{
 };
 use archive::{Archive, OpenSettings, is_address, path_of, path_text};
 use clap::ValueEnum;
+use store::{Retention, RetentionMode};
 
 use crate::ask;
+use crate::commands::store::protect::MODES;
+use crate::commands::store::until::{end_of_date, end_of_span};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
+use crate::flag_values::one_of;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::clean;
@@ -45,6 +49,7 @@ Examples:
                                             what Common Crawl's crawl has of it, by its index
   weft load --keep crawls/ --volume /disks/a --volume /disks/b
                                             into the store first, then from there
+  weft load --keep --retain 10y crawls/     and nothing removes it from there for ten years
   weft load big.warc.gz --json | tail -1    the result as JSON
   weft load --retry                         what failed, once more
   weft load --documents none x.warc.gz      pages alone in search (an archive's first load)
@@ -120,6 +125,15 @@ pub(crate) struct Args {
     /// The bucket that --keep puts them into
     #[arg(long, value_name = "NAME", default_value = "inputs", requires = "keep")]
     keep_bucket: String,
+    /// Protect what --keep puts, or finds there, for so long from now: 36h, 30d, 2w, 10y. What is protected already is kept at least as long
+    #[arg(long, value_name = "SPAN", group = "retention", requires = "keep", value_parser = end_of_span)]
+    retain: Option<u64>,
+    /// Protect it until the beginning of this day, or this time (UTC)
+    #[arg(long, value_name = "DATE", group = "retention", requires = "keep", value_parser = end_of_date)]
+    retain_until: Option<u64>,
+    /// Who may lift that: those who may use weft store retain (governance), or nobody (compliance)
+    #[arg(long, value_name = "MODE", default_value = MODES[0], requires = "retention", value_parser = one_of::<RetentionMode>(&MODES))]
+    retain_mode: RetentionMode,
     #[command(flatten)]
     common_crawl: common_crawl::Args,
     #[command(flatten)]
@@ -127,6 +141,16 @@ pub(crate) struct Args {
     /// Measure without this stage (may be repeated): nothing of it is done, and nothing is recorded
     #[arg(long, value_enum, value_name = "STAGE")]
     stage_off: Vec<Stage>,
+}
+
+impl Args {
+    /// The retention of what `--keep` puts into the store.
+    fn retention(&self) -> Option<Retention> {
+        self.retain.or(self.retain_until).map(|until_ms| Retention {
+            mode: self.retain_mode,
+            until_ms,
+        })
+    }
 }
 
 /// Stages that a load can do without, to find the slowest one.
@@ -227,7 +251,13 @@ pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outco
     if args.keep {
         warn_of_empty_folders(&request, context);
         let place = place(&args.place)?;
-        (request.inputs, unkept) = keep::keep(&request.inputs, &args.keep_bucket, place, context)?;
+        (request.inputs, unkept) = keep::keep(
+            &request.inputs,
+            &args.keep_bucket,
+            args.retention(),
+            place,
+            context,
+        )?;
         if request.inputs.is_empty() {
             bail!("nothing was kept, so nothing is loaded");
         }

@@ -26,7 +26,7 @@ pub(super) fn age_ms(text: &str) -> Result<i64, String> {
 }
 
 /// A moment: a day such as `2026-11-23`, a time such as `2026-11-23T10:00:00Z`, or an age.
-pub(super) fn moment_ms(text: &str) -> Result<i64, String> {
+pub(crate) fn moment_ms(text: &str) -> Result<i64, String> {
     if text.contains('-') {
         let expected = || {
             format!(

@@ -3,7 +3,8 @@
 //! Invariants:
 //!  - nothing is written before every input was looked at;
 //!  - an input is loaded from the store only after it was read back from there with the SHA-256 of the file;
-//!  - an object of other content is never replaced.
+//!  - an object of other content is never replaced;
+//!  - a retention asked for holds before the input is loaded, also where the object was there already.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,11 +20,12 @@ use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use store::{Condition, Key, Meta, Put, Store, StoreError, bucket};
+use store::{Condition, Key, Meta, Protect, Protection, Put, Retention, Store, StoreError, bucket};
 
 use crate::commands::store::content;
 use crate::commands::store::key::make_bucket;
 use crate::commands::store::session::{Begin, Session, with_store};
+use crate::commands::store::until::Shown;
 use crate::context::Context;
 use crate::exit::{NotFound, WrongUse, complain};
 use crate::style::clean;
@@ -38,6 +40,7 @@ struct Kept<'a> {
     sha256: String,
     /// Whether it was written now.
     written: bool,
+    protection: Shown,
 }
 
 /// Puts the files of `inputs` into the store. Returns the inputs to load instead, and how many could not be
@@ -45,6 +48,7 @@ struct Kept<'a> {
 pub(super) fn keep(
     inputs: &[LoadInput],
     bucket: &str,
+    retention: Option<Retention>,
     place: ConnectSettings,
     context: &mut Context,
 ) -> anyhow::Result<(Vec<LoadInput>, u64)> {
@@ -53,6 +57,7 @@ pub(super) fn keep(
     look_at_all(&found, bucket, context)?;
     // Looking may have opened the volumes of the store, which only one user at a time can have open.
     context.remote_inputs.close();
+    let protect = retention.map(Protect::extend).unwrap_or_default();
     with_store(place, Begin::Allowed, async |session| {
         if !found.iter().all(|input| is_address(&input.location)) {
             make_bucket(&session.store(), bucket).await?;
@@ -68,7 +73,16 @@ pub(super) fn keep(
                 });
                 continue;
             }
-            match keep_file(session, &input.name, &path_of(&location), bucket, context).await {
+            match keep_file(
+                session,
+                &input.name,
+                &path_of(&location),
+                bucket,
+                protect,
+                context,
+            )
+            .await
+            {
                 Ok(address) => kept.push(LoadInput {
                     name: address.clone(),
                     path: address,
@@ -132,12 +146,13 @@ fn problem_of<'a>(
     }
 }
 
-/// Puts a file into the store if it is not there, reads it back, and reports it.
+/// Puts a file into the store if it is not there, protects it, reads it back, and reports it.
 async fn keep_file(
     session: &Session,
     name: &str,
     path: &Path,
     bucket: &str,
+    protect: Protect,
     context: &mut Context,
 ) -> anyhow::Result<String> {
     let key = Key::new(bucket, &object_name(name)).with_context(|| format!("keep {name}"))?;
@@ -146,14 +161,26 @@ async fn keep_file(
         .await?
         .with_context(|| format!("read {name}"))?;
     let store = session.store();
-    let written = match store.head(&key).await {
+    let (meta, written) = match store.head(&key).await {
         Ok(meta) => {
             check_same(&key, &meta, &sha256, name)?;
-            false
+            let protected = match protect.is_empty() {
+                true => meta,
+                false => store.protect(&key, protect).await?,
+            };
+            // It may have been replaced since.
+            check_same(&key, &protected, &sha256, name)?;
+            (protected, false)
         }
         Err(StoreError::NotFound(_)) => {
-            write(session, &key, path, name, sha256, size, context).await?;
-            true
+            let put = Put {
+                size: Some(size),
+                sha256: Some(sha256),
+                condition: Condition::Absent,
+                protect,
+                ..Put::default()
+            };
+            (write(session, &key, path, name, put, context).await?, true)
         }
         Err(error) => return Err(error).with_context(|| format!("keep {name}")),
     };
@@ -161,7 +188,7 @@ async fn keep_file(
         read_back(&store, &key, &sha256).await?;
     }
     let address = format!("store://{key}");
-    say(&address, name, size, &sha256, written, context)?;
+    say(&address, name, &meta, written, context)?;
     Ok(address)
 }
 
@@ -205,25 +232,17 @@ async fn write(
     key: &Key,
     path: &Path,
     name: &str,
-    sha256: [u8; 32],
-    size: u64,
+    put: Put,
     context: &Context,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Meta> {
     let source = content::open_file(path)
         .await
         .with_context(|| format!("read {name}"))?;
-    let bar = content::bar(name, Some(size), context.json);
+    let bar = content::bar(name, put.size, context.json);
     let body = source.stream(bar.clone(), session.stop.clone());
-    let put = Put {
-        size: Some(size),
-        sha256: Some(sha256),
-        condition: Condition::Absent,
-        ..Put::default()
-    };
     let result = session.store().put(key, body, put).await;
     bar.finish_and_clear();
-    result.with_context(|| format!("keep {name}"))?;
-    Ok(())
+    result.with_context(|| format!("keep {name}"))
 }
 
 /// Reads the object like any other user, and compares.
@@ -245,30 +264,29 @@ async fn read_back(store: &Store, key: &Key, sha256: &[u8; 32]) -> anyhow::Resul
     Ok(())
 }
 
-fn say(
-    address: &str,
-    name: &str,
-    size: u64,
-    sha256: &[u8; 32],
-    written: bool,
-    context: &mut Context,
-) -> anyhow::Result<()> {
+fn say(address: &str, name: &str, meta: &Meta, written: bool, context: &mut Context) -> anyhow::Result<()> {
+    let protection = Protection::of(&meta.attributes);
     if context.json {
         context.out.json(&Kept {
             kept: address,
             input: name,
-            size,
-            sha256: HEXLOWER.encode(sha256),
+            size: meta.size,
+            sha256: HEXLOWER.encode(&meta.digests.sha256),
             written,
+            protection: Shown::of(protection),
         })?;
     } else {
         let word = if written { "kept" } else { "kept already" };
         let address = context.out.style.address(&clean(address));
+        let protected = match protection.in_force(ambient::wall_ms()) {
+            Some(protection) => format!(", {protection}"),
+            None => String::new(),
+        };
         writeln!(
             context.out,
-            "{word}: {} -> {address}  {}",
+            "{word}: {} -> {address}  {}{protected}",
             clean(name),
-            bytes(size)
+            bytes(meta.size)
         )?;
     }
     context.out.flush()?;

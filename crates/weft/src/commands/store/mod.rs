@@ -15,6 +15,7 @@ pub(crate) mod key;
 mod layout;
 mod ls;
 mod passing;
+pub(crate) mod protect;
 mod put;
 mod recover;
 mod reindex;
@@ -25,6 +26,7 @@ mod serve;
 pub(crate) mod session;
 mod stat;
 mod status;
+pub(crate) mod until;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,6 +60,10 @@ enum Command {
     Ls(ls::Args),
     /// Delete objects
     Rm(rm::Args),
+    /// Keep objects until a time: nothing deletes or replaces them before
+    Retain(protect::RetainArgs),
+    /// Put objects under a legal hold, or end it
+    Hold(protect::HoldArgs),
     /// All that is known of an object: digests, version, replicas
     Stat(stat::Args),
     /// Count every replica of every object
@@ -90,6 +96,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         Command::Get(args) => get::run(&args, place()?, context),
         Command::Ls(args) => ls::run(&args, place()?, context),
         Command::Rm(args) => rm::run(&args, place()?, context),
+        Command::Retain(args) => protect::retain(&args, place()?, context),
+        Command::Hold(args) => protect::hold(&args, place()?, context),
         Command::Stat(args) => stat::run(&args, place()?, context),
         Command::Census(args) => census::run(&args, place()?, context),
         Command::Scrub(args) => scrub::run(&args, place()?, context),

@@ -20,7 +20,8 @@ Examples:
   weft store rm crawls/2014/ --recursive          says what it would delete
   weft store rm crawls/2014/ --recursive --yes    deletes it
 
-There is no way back: an object that was deleted cannot be had again.";
+There is no way back: an object that was deleted cannot be had again. What is protected (weft store
+retain, weft store hold) stays, and is told with exit code 1; the others are deleted.";
 
 /// Flags of `weft store rm`.
 #[derive(Debug, clap::Args)]
@@ -60,10 +61,13 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     with_store(place, Begin::Refused, async |session| {
         let mut outcome = Outcome::Done;
         for key in &keys {
-            if !delete(session, key, context).await? {
-                complain(&StoreError::NotFound(key.to_string()).into(), context);
-                outcome = Outcome::Losses;
-            }
+            let problem = match delete(session, key, context).await? {
+                Deleted::Yes => continue,
+                Deleted::NotThere => StoreError::NotFound(key.to_string()),
+                Deleted::Protected(error) => error,
+            };
+            complain(&problem.into(), context);
+            outcome = Outcome::Losses;
         }
         Ok(outcome)
     })
@@ -75,7 +79,7 @@ async fn below(
     yes: bool,
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
-    let mut sums = (0, 0);
+    let (mut sums, mut outcome) = ((0, 0), Outcome::Done);
     for prefix in prefixes {
         let list = List {
             prefix: prefix.clone(),
@@ -84,10 +88,12 @@ async fn below(
         };
         each_page(session, list, async |page| {
             for meta in &page.objects {
-                sums = (sums.0 + 1, sums.1 + meta.size);
-                if yes {
-                    delete(session, &meta.key, context).await?;
+                if yes && let Deleted::Protected(error) = delete(session, &meta.key, context).await? {
+                    complain(&error.into(), context);
+                    outcome = Outcome::Losses;
+                    continue;
                 }
+                sums = (sums.0 + 1, sums.1 + meta.size);
             }
             Ok(())
         })
@@ -100,19 +106,28 @@ async fn below(
     if !context.json {
         writeln!(context.out, "deleted {found}")?;
     }
-    Ok(Outcome::Done)
+    Ok(outcome)
 }
 
-/// Whether there was something to delete.
-async fn delete(session: &Session, key: &Key, context: &mut Context) -> anyhow::Result<bool> {
-    let deleted = session.store().delete(key, Condition::Always).await;
-    let Some(meta) = deleted.with_context(|| format!("delete {key}"))? else {
-        return Ok(false);
+/// What became of an object that was to be deleted.
+enum Deleted {
+    Yes,
+    NotThere,
+    /// It stays; the error says until when.
+    Protected(StoreError),
+}
+
+async fn delete(session: &Session, key: &Key, context: &mut Context) -> anyhow::Result<Deleted> {
+    let meta = match session.store().delete(key, Condition::Always).await {
+        Ok(Some(meta)) => meta,
+        Ok(None) => return Ok(Deleted::NotThere),
+        Err(error @ StoreError::Protected { .. }) => return Ok(Deleted::Protected(error)),
+        Err(error) => return Err(error).with_context(|| format!("delete {key}")),
     };
     if context.json {
         context
             .out
             .json(&serde_json::json!({ "deleted": key, "version": meta.version }))?;
     }
-    Ok(true)
+    Ok(Deleted::Yes)
 }

@@ -5,10 +5,11 @@ use std::io::Write;
 use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use store::{Held, Key, Meta, ReplicaState, Topology, VolumeId};
+use store::{Held, Key, Meta, Protection, ReplicaState, Topology, VolumeId};
 
 use super::key;
 use super::session::{Begin, Session, with_store};
+use super::until::Shown;
 use crate::context::Context;
 use crate::exit::Outcome;
 use crate::style::clean;
@@ -88,6 +89,7 @@ impl From<CopyState> for &'static str {
 struct Stat<'a> {
     object: &'a Meta,
     partition: u16,
+    protection: Shown,
     replicas: &'a [Replica],
 }
 
@@ -102,6 +104,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
             context.out.json(&Stat {
                 object: &meta,
                 partition: key.partition().0,
+                protection: Shown::of(Protection::of(&meta.attributes)),
                 replicas: &replicas,
             })?;
         } else {
@@ -196,7 +199,18 @@ fn print(meta: &Meta, replicas: &[Replica], context: &mut Context) -> anyhow::Re
         ("BLAKE3", hex(&meta.digests.blake3)),
         ("place", format!("partition {}", meta.key.partition().0)),
     ];
-    for (name, value) in &meta.attributes {
+    let protection = Protection::of(&meta.attributes);
+    if protection != Protection::default() {
+        let ended = match protection.in_force(ambient::wall_ms()) {
+            Some(_) => "",
+            None => "; that has ended",
+        };
+        lines.push(("protected", format!("{protection}{ended}")));
+    }
+    let mut attributes = meta.attributes.clone();
+    // Those of protection are in a line of their own.
+    Protection::default().write_to(&mut attributes);
+    for (name, value) in &attributes {
         lines.push((name, value.clone()));
     }
     for (name, value) in lines {

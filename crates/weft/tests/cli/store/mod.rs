@@ -3,6 +3,7 @@
 mod alone;
 mod away;
 mod damage;
+mod protection;
 mod served;
 mod usage;
 

@@ -3,8 +3,8 @@
 use crate::support::Place;
 
 const COMMANDS: &[&str] = &[
-    "put", "get", "ls", "rm", "stat", "census", "scrub", "repair", "layout", "fixity", "reindex", "serve",
-    "status",
+    "put", "get", "ls", "rm", "retain", "hold", "stat", "census", "scrub", "repair", "layout", "fixity",
+    "reindex", "serve", "status",
 ];
 
 #[test]

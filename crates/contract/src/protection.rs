@@ -1,0 +1,249 @@
+//! Write once, read many: what keeps an object from being removed or replaced, and what may change that.
+//!
+//! Invariants:
+//!  - an object under a legal hold, or whose retention has not ended, is neither deleted nor given other content;
+//!  - a retention of mode `compliance` in force never ends earlier and never becomes `governance`;
+//!  - protection changes only by a [`Protect`]: attributes that come with a write never set it and never drop it.
+//!
+//! Protection is kept among the attributes of a version, so every replica carries it and no format has changed.
+//! Modes and holds are those of S3's object lock.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::Draft;
+use crate::meta::Meta;
+
+/// The attribute with the time until which an object is kept, as ISO 8601 in UTC.
+const UNTIL: &str = "weft-retain-until";
+
+/// The attribute with the mode of the retention.
+const MODE: &str = "weft-retain-mode";
+
+/// The attribute of a legal hold; absent if there is none.
+const HOLD: &str = "weft-legal-hold";
+
+/// Who may shorten a retention. The later one is the stricter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RetentionMode {
+    /// Whoever is allowed to: [`Protect::bypass_governance`].
+    Governance,
+    /// Nobody.
+    Compliance,
+}
+
+/// A time until which an object is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Retention {
+    /// Who may shorten it.
+    pub mode: RetentionMode,
+    /// Milliseconds since 1970. From this moment on the object may be removed.
+    pub until_ms: u64,
+}
+
+/// What protects an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Protection {
+    /// Its retention, which may have ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Retention>,
+    /// A legal hold: the object is kept until somebody ends the hold.
+    #[serde(default)]
+    pub hold: bool,
+}
+
+/// A change of an object's protection, made together with a write of its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Protect {
+    /// What becomes of the retention.
+    pub retention: RetentionChange,
+    /// What becomes of the legal hold; `None` leaves it.
+    pub hold: Option<bool>,
+    /// The asker may shorten, weaken or end a retention of mode `governance`. Whoever sets this has checked it.
+    pub bypass_governance: bool,
+}
+
+/// A change of a retention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RetentionChange {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// At least this: of what is in force and this, the later time and the stricter mode.
+    Extend(Retention),
+    /// Exactly this, or none; refused if that is less than what is in force and may not be shortened.
+    Set(Option<Retention>),
+}
+
+impl Protection {
+    /// Reads what attributes say.
+    ///
+    /// What cannot be read protects: a mode that is not known counts as `compliance`, a time that is none as
+    /// one that never comes. Only a later version of the program can have written such a thing.
+    pub fn of(attributes: &BTreeMap<String, String>) -> Self {
+        let retention = attributes.get(UNTIL).map(|until| Retention {
+            mode: attributes
+                .get(MODE)
+                .and_then(|mode| mode.parse().ok())
+                .unwrap_or(RetentionMode::Compliance),
+            until_ms: civil::ms_of_iso(until)
+                .and_then(|ms| u64::try_from(ms).ok())
+                .unwrap_or(u64::MAX),
+        });
+        Self {
+            retention,
+            hold: attributes.contains_key(HOLD),
+        }
+    }
+
+    /// Writes this into attributes, in place of any protection that they have.
+    pub fn write_to(self, attributes: &mut BTreeMap<String, String>) {
+        for name in [UNTIL, MODE, HOLD] {
+            attributes.remove(name);
+        }
+        if let Some(retention) = self.retention {
+            attributes.insert(UNTIL.to_owned(), retention.until_text());
+            attributes.insert(MODE.to_owned(), retention.mode.to_string());
+        }
+        if self.hold {
+            attributes.insert(HOLD.to_owned(), "on".to_owned());
+        }
+    }
+
+    /// What of it keeps the object from being removed at a moment; `None` if nothing does.
+    pub fn in_force(self, now_ms: u64) -> Option<Self> {
+        let retention = self.retention.filter(|retention| retention.until_ms > now_ms);
+        let in_force = Self { retention, ..self };
+        (in_force != Self::default()).then_some(in_force)
+    }
+
+    /// The protection after a change.
+    ///
+    /// # Errors
+    /// What is in force and forbids the change.
+    pub fn changed(self, by: &Protect, now_ms: u64) -> Result<Self, Self> {
+        let in_force = self.retention.filter(|retention| retention.until_ms > now_ms);
+        let retention = match by.retention {
+            RetentionChange::Keep => self.retention,
+            RetentionChange::Extend(to) => Some(in_force.map_or(to, |now| now.and(to))),
+            RetentionChange::Set(to) => {
+                let may_shorten =
+                    |now: Retention| now.mode == RetentionMode::Governance && by.bypass_governance;
+                if let Some(now) = in_force
+                    && !to.is_some_and(|to| to.and(now) == to)
+                    && !may_shorten(now)
+                {
+                    return Err(self.in_force(now_ms).unwrap_or(self));
+                }
+                to
+            }
+        };
+        Ok(Self {
+            retention,
+            hold: by.hold.unwrap_or(self.hold),
+        })
+    }
+
+    /// The protection of the version that a write makes in place of `current`; `None` means that there is no
+    /// current version. A write of the same content (length and BLAKE3) keeps the protection, whatever its
+    /// attributes say; one of other content is refused as long as the current version is protected, and so
+    /// is a deletion.
+    ///
+    /// # Errors
+    /// What is in force and forbids the write.
+    pub fn after(
+        current: Option<&Meta>,
+        draft: &Draft,
+        protect: &Protect,
+        now_ms: u64,
+    ) -> Result<Self, Self> {
+        let before = current.map_or_else(Self::default, |meta| Self::of(&meta.attributes));
+        let is_same = current.is_some_and(|meta| {
+            !draft.deleted && meta.size == draft.size && meta.digests.blake3 == draft.digests.blake3
+        });
+        match before.in_force(now_ms) {
+            _ if is_same => before.changed(protect, now_ms),
+            Some(in_force) => Err(in_force),
+            None => Self::default().changed(protect, now_ms),
+        }
+    }
+}
+
+impl Protect {
+    /// A change that only makes a retention longer or stricter.
+    pub fn extend(to: Retention) -> Self {
+        Self {
+            retention: RetentionChange::Extend(to),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.retention == RetentionChange::Keep && self.hold.is_none()
+    }
+}
+
+impl Retention {
+    /// The later time and the stricter mode of both.
+    fn and(self, other: Self) -> Self {
+        Self {
+            mode: self.mode.max(other.mode),
+            until_ms: self.until_ms.max(other.until_ms),
+        }
+    }
+
+    /// Its end as ISO 8601 in UTC, to the millisecond.
+    pub fn until_text(self) -> String {
+        civil::iso(i64::try_from(self.until_ms).unwrap_or(i64::MAX))
+    }
+}
+
+impl fmt::Display for RetentionMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Governance => "governance",
+            Self::Compliance => "compliance",
+        })
+    }
+}
+
+impl FromStr for RetentionMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "governance" => Ok(Self::Governance),
+            "compliance" => Ok(Self::Compliance),
+            _ => Err(format!("{text:?}: expected governance or compliance")),
+        }
+    }
+}
+
+/// `kept until 2036-01-01T00:00:00Z (compliance)`.
+impl fmt::Display for Retention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let until = civil::iso_short(i64::try_from(self.until_ms).unwrap_or(i64::MAX));
+        write!(f, "kept until {until} ({})", self.mode)
+    }
+}
+
+/// `kept until 2036-01-01T00:00:00Z (compliance) and under a legal hold`.
+impl fmt::Display for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.retention, self.hold) {
+            (None, false) => f.write_str("not protected"),
+            (None, true) => f.write_str("under a legal hold"),
+            (Some(retention), false) => retention.fmt(f),
+            (Some(retention), true) => write!(f, "{retention} and under a legal hold"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! `weft store retain` and `weft store hold`: what keeps objects from being removed or replaced.
+
+use std::io::Write;
+
+use cluster::ConnectSettings;
+use serde::Serialize;
+use store::{Key, List, Meta, Protect, Protection, Retention, RetentionChange, RetentionMode, StoreError};
+
+use super::key;
+use super::ls::each_page;
+use super::session::{Begin, Session, with_store};
+use super::until::{Shown, end_of_date, end_of_span};
+use crate::context::Context;
+use crate::exit::{Outcome, complain};
+use crate::flag_values::one_of;
+use crate::style::clean;
+
+const EXAMPLES_RETAIN: &str = "\
+Examples:
+  weft store retain store://crawls/a.warc.gz --for 10y
+  weft store retain crawls/2014/ --recursive --until 2036-01-01 --mode compliance
+  weft store retain crawls/a.warc.gz --lift          ends a retention of mode governance
+
+Until then nothing deletes the object or replaces its content. What is retained already is kept at
+least as long as before: of both, the later time and the stricter mode count. Nobody, and no command,
+shortens or lifts a retention of mode compliance.
+Exit code 1: an object is not there, or its retention cannot be lifted; the others are done.";
+
+const EXAMPLES_HOLD: &str = "\
+Examples:
+  weft store hold store://crawls/a.warc.gz
+  weft store hold crawls/2014/ --recursive
+  weft store hold crawls/a.warc.gz --off
+
+An object under a legal hold is neither deleted nor replaced until the hold is ended, whatever its
+retention says.
+Exit code 1: an object is not there; the others are done.";
+
+/// Number of entries listed at once.
+const PAGE: usize = 1000;
+
+/// Modes of a retention, the one that can be taken back first.
+pub(crate) const MODES: [&str; 2] = ["governance", "compliance"];
+
+/// Which objects.
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// Objects; with --recursive, beginnings of names
+    #[arg(value_name = "OBJECT", required = true)]
+    objects: Vec<String>,
+    /// Everything that begins so
+    #[arg(short, long)]
+    recursive: bool,
+}
+
+/// Flags of `weft store retain`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES_RETAIN, group = clap::ArgGroup::new("end").required(true))]
+pub(super) struct RetainArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Keep them until the beginning of this day, or this time (UTC)
+    #[arg(long, value_name = "DATE", group = "end", value_parser = end_of_date)]
+    until: Option<u64>,
+    /// Keep them for so long from now: 36h, 30d, 2w, 10y
+    #[arg(long = "for", value_name = "SPAN", group = "end", value_parser = end_of_span)]
+    span: Option<u64>,
+    /// End their retention, if its mode is governance
+    #[arg(long, group = "end")]
+    lift: bool,
+    /// Who may lift it: those who may use this command (governance), or nobody (compliance)
+    #[arg(long, value_name = "MODE", default_value = MODES[0], value_parser = one_of::<RetentionMode>(&MODES), conflicts_with = "lift")]
+    mode: RetentionMode,
+}
+
+/// Flags of `weft store hold`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES_HOLD)]
+pub(super) struct HoldArgs {
+    #[command(flatten)]
+    which: Which,
+    /// End the hold
+    #[arg(long)]
+    off: bool,
+}
+
+/// One object whose protection was changed, as `--json` has it.
+#[derive(Serialize)]
+struct Protected<'a> {
+    object: &'a Key,
+    protection: Shown,
+}
+
+/// Runs `weft store retain`.
+pub(super) fn retain(
+    args: &RetainArgs,
+    place: ConnectSettings,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let retention = args.until.or(args.span).map(|until_ms| Retention {
+        mode: args.mode,
+        until_ms,
+    });
+    let protect = retention.map_or(
+        Protect {
+            retention: RetentionChange::Set(None),
+            hold: None,
+            bypass_governance: true,
+        },
+        Protect::extend,
+    );
+    run(&args.which, protect, place, context)
+}
+
+/// Runs `weft store hold`.
+pub(super) fn hold(
+    args: &HoldArgs,
+    place: ConnectSettings,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let protect = Protect {
+        hold: Some(!args.off),
+        ..Protect::default()
+    };
+    run(&args.which, protect, place, context)
+}
+
+fn run(
+    which: &Which,
+    protect: Protect,
+    place: ConnectSettings,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let keys: Vec<Key> = match which.recursive {
+        true => Vec::new(),
+        false => which
+            .objects
+            .iter()
+            .map(|text| key::object(text))
+            .collect::<Result<_, _>>()?,
+    };
+    let prefixes: Vec<String> = match which.recursive {
+        true => which
+            .objects
+            .iter()
+            .map(|text| key::prefix(text))
+            .collect::<Result<_, _>>()?,
+        false => Vec::new(),
+    };
+    with_store(place, Begin::Refused, async |session| {
+        let mut outcome = Outcome::Done;
+        for key in &keys {
+            one(session, key, protect, &mut outcome, context).await?;
+        }
+        for prefix in &prefixes {
+            let list = List {
+                prefix: prefix.clone(),
+                limit: PAGE,
+                ..List::default()
+            };
+            each_page(session, list, async |page| {
+                for meta in &page.objects {
+                    one(session, &meta.key, protect, &mut outcome, context).await?;
+                }
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(outcome)
+    })
+}
+
+/// Changes the protection of one object. What is wrong with it does not stop the others.
+async fn one(
+    session: &Session,
+    key: &Key,
+    protect: Protect,
+    outcome: &mut Outcome,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    match session.store().protect(key, protect).await {
+        Ok(meta) => say(&meta, context),
+        Err(error @ (StoreError::NotFound(_) | StoreError::Protected { .. })) => {
+            complain(&error.into(), context);
+            *outcome = Outcome::Losses;
+            Ok(())
+        }
+        Err(error) => Err(anyhow::Error::new(error).context(format!("protect {key}"))),
+    }
+}
+
+fn say(meta: &Meta, context: &mut Context) -> anyhow::Result<()> {
+    let protection = Protection::of(&meta.attributes);
+    if context.json {
+        context.out.json(&Protected {
+            object: &meta.key,
+            protection: Shown::of(protection),
+        })?;
+    } else {
+        let address = clean(&key::shown(meta.key.as_str()));
+        let address = context.out.style.address(&address);
+        writeln!(context.out, "{address}  {protection}")?;
+    }
+    context.out.flush()?;
+    Ok(())
+}

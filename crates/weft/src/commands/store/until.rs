@@ -1,0 +1,141 @@
+//! How long an object is to be kept, as flags say it; and how protection is shown.
+
+use civil::{Civil, DAY_MS};
+use serde::Serialize;
+use store::{Protection, RetentionMode};
+
+use crate::commands::files::when::{moment_ms, now_ms};
+
+/// Longest retention, as in S3. A slip of the pen under `compliance` cannot be taken back; a legal hold has no
+/// end.
+const YEARS_MAX: i64 = 100;
+
+/// Protection as `--json` has it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown {
+    /// When the retention ends, if there is one.
+    until: Option<String>,
+    mode: Option<RetentionMode>,
+    hold: bool,
+    /// Whether anything of it keeps the object now, by this machine's clock.
+    in_force: bool,
+}
+
+impl Shown {
+    pub(crate) fn of(protection: Protection) -> Self {
+        Self {
+            until: protection.retention.map(|retention| retention.until_text()),
+            mode: protection.retention.map(|retention| retention.mode),
+            hold: protection.hold,
+            in_force: protection.in_force(ambient::wall_ms()).is_some(),
+        }
+    }
+}
+
+/// The end of a retention that begins now and lasts as long as `text` says: `36h`, `30d`, `2w`, `10y`. Years
+/// are those of the calendar.
+///
+/// # Errors
+/// `text` is no such span, is empty, or is too long.
+pub(crate) fn end_of_span(text: &str) -> Result<u64, String> {
+    checked(text, span_end(text, now_ms())?, now_ms())
+}
+
+/// The end that a date (its first moment) or a time in UTC says.
+///
+/// # Errors
+/// `text` is no date, is past, or is too far away.
+pub(crate) fn end_of_date(text: &str) -> Result<u64, String> {
+    if !text.contains('-') {
+        return Err(format!(
+            "{text:?}: expected a day such as 2036-01-01, or a time such as 2036-01-01T00:00:00Z (UTC)"
+        ));
+    }
+    checked(text, moment_ms(text)?, now_ms())
+}
+
+fn span_end(text: &str, from_ms: i64) -> Result<i64, String> {
+    let expected = || format!("{text:?}: expected a span such as 36h, 30d, 2w or 10y (m is no unit here)");
+    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(expected)?;
+    let (number, unit) = text.split_at(split);
+    let number: i64 = number.parse().map_err(|_| expected())?;
+    let unit_ms = match unit {
+        "h" => 3_600_000,
+        "d" => DAY_MS,
+        "w" => 7 * DAY_MS,
+        "y" => return Ok(years_later(from_ms, number.min(YEARS_MAX + 1))),
+        _ => return Err(expected()),
+    };
+    Ok(number.saturating_mul(unit_ms).saturating_add(from_ms))
+}
+
+/// The same day and time so many years later; the 28th of February for the 29th where there is none.
+fn years_later(from_ms: i64, years: i64) -> i64 {
+    let from = Civil::of_ms(from_ms);
+    let (year, month) = (from.year + years, i64::from(from.month));
+    let day = i64::from(from.day).min(civil::days_in_month(year, month));
+    civil::days_of(year, month, day) * DAY_MS + from_ms.rem_euclid(DAY_MS)
+}
+
+fn checked(text: &str, end_ms: i64, now_ms: i64) -> Result<u64, String> {
+    if end_ms <= now_ms {
+        return Err(format!("{text:?} is not in the future"));
+    }
+    if end_ms > years_later(now_ms, YEARS_MAX) {
+        return Err(format!(
+            "{text:?}: at most {YEARS_MAX} years are possible; weft store hold keeps objects without an end"
+        ));
+    }
+    u64::try_from(end_ms).map_err(|_| format!("{text:?} is before 1970"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_counted_by_the_calendar() {
+        let ms = |text: &str| civil::ms_of_iso(&format!("{text}T10:20:30.400Z")).unwrap();
+        for (from, span, end) in [
+            ("2026-11-26", "10y", "2036-11-26"),
+            ("2024-02-29", "1y", "2025-02-28"),
+            ("2024-02-29", "4y", "2028-02-29"),
+            ("2026-12-31", "1d", "2027-01-01"),
+            ("2026-12-31", "48h", "2027-01-02"),
+            ("2026-01-01", "2w", "2026-01-15"),
+        ] {
+            assert_eq!(span_end(span, ms(from)), Ok(ms(end)), "{from} {span}");
+        }
+        for wrong in [
+            "",
+            "10",
+            "y",
+            "6m",
+            "-1y",
+            "1.5y",
+            "10 y",
+            "99999999999999999999d",
+        ] {
+            assert!(span_end(wrong, 0).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_end_lies_ahead_and_not_too_far() {
+        for wrong in [
+            "0d",
+            "101y",
+            "36501w",
+            "9223372036854775807d",
+            "9223372036854775807y",
+        ] {
+            assert!(end_of_span(wrong).is_err(), "{wrong}");
+        }
+        assert!(end_of_span("100y").is_ok());
+        for wrong in ["2020-01-01", "9999-01-01", "10y", "2036-02-30", "soon"] {
+            assert!(end_of_date(wrong).is_err(), "{wrong}");
+        }
+        let end = u64::try_from(civil::ms_of_iso("2036-01-01T00:00:00.000Z").unwrap()).unwrap();
+        assert_eq!(end_of_date("2036-01-01"), Ok(end));
+    }
+}
