@@ -12,6 +12,7 @@ use lol_html::{AsciiCompatibleEncoding, MemorySettings, OutputSink};
 use crate::address::Modifier;
 use crate::elements::{self, Use};
 use crate::scope::Scope;
+use crate::xhtml::EmptyTags;
 use crate::{MEMORY_BYTES_MAX, SHIM_PATH, css, script, srcset};
 
 /// Most documents in attributes and texts of one another that are rewritten.
@@ -23,8 +24,10 @@ const FRAME: &str = "weft-replay";
 /// What kind of document is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Markup {
-    /// HTML or XHTML: the shim is put before everything else.
+    /// HTML: the shim is put before everything else.
     Page,
+    /// XHTML: the same, and every element can be empty.
+    Xhtml,
     /// A drawing or other XML.
     Xml,
 }
@@ -42,6 +45,8 @@ pub enum Scripts {
 pub struct Rewriter {
     inner: HtmlRewriter<'static, Pieces>,
     ready: Pieces,
+    /// Of XHTML alone.
+    empty_tags: Option<EmptyTags>,
 }
 
 /// What is rewritten and not taken yet.
@@ -80,7 +85,7 @@ impl Rewriter {
             scope,
             scripts,
             depth,
-            shim_due: markup == Markup::Page && scripts == Scripts::On,
+            shim_due: markup != Markup::Xml && scripts == Scripts::On,
             has_base: false,
             text: String::new(),
             text_is_long: false,
@@ -135,6 +140,7 @@ impl Rewriter {
         Ok(Rewriter {
             inner: HtmlRewriter::new(settings, ready.clone()),
             ready,
+            empty_tags: (markup == Markup::Xhtml).then(EmptyTags::default),
         })
     }
 
@@ -143,7 +149,11 @@ impl Rewriter {
     /// # Errors
     /// If a tag or a style needs more memory than [`MEMORY_BYTES_MAX`]. The rewriter must not be used again.
     pub fn write(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
-        self.inner.write(piece).map_err(failed)?;
+        match &mut self.empty_tags {
+            Some(tags) => self.inner.write(&tags.closed(piece)),
+            None => self.inner.write(piece),
+        }
+        .map_err(failed)?;
         Ok(self.ready.take())
     }
 
@@ -151,7 +161,9 @@ impl Rewriter {
     ///
     /// # Errors
     /// As [`Rewriter::write`].
-    pub fn end(self) -> io::Result<Vec<u8>> {
+    pub fn end(mut self) -> io::Result<Vec<u8>> {
+        let rest = self.empty_tags.take().map_or(&b""[..], EmptyTags::end);
+        self.inner.write(rest).map_err(failed)?;
         self.inner.end().map_err(failed)?;
         Ok(self.ready.take())
     }

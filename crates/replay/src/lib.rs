@@ -18,6 +18,7 @@ mod html;
 mod scope;
 mod script;
 mod srcset;
+mod xhtml;
 
 pub use address::{Address, AddressError, Modifier, PREFIX};
 pub use css::{CSS_BYTES_MAX, rewrite_css};

@@ -266,3 +266,25 @@ fn a_list_without_end_tags_is_rewritten_to_its_end() {
     let end = &found[found.len() - 80..];
     assert!(String::from_utf8_lossy(end).contains("mp_/http://a.example/x"));
 }
+
+#[test]
+fn xhtml_goes_on_behind_an_empty_script() {
+    let found = |markup| {
+        let found = rewritten(
+            b"<script src='x.js'/><img src='/y.png'/>",
+            scope(),
+            markup,
+            Scripts::Off,
+            7,
+        );
+        String::from_utf8(found).expect("text")
+    };
+    let picture = "<img src=\"/replay/20140126200624im_/http://a.example/y.png\" />";
+    assert!(
+        found(Markup::Xhtml).ends_with(&format!("</script>{picture}")),
+        "{}",
+        found(Markup::Xhtml)
+    );
+    // To HTML it is the text of the script.
+    assert!(!found(Markup::Page).contains(picture));
+}

@@ -100,7 +100,8 @@ impl Shown {
         match (mime.as_str(), modifier) {
             // Servers call scripts anything; what is asked for as one is one.
             (_, Modifier::Script) => Shown::Plain,
-            ("text/html" | "application/xhtml+xml", _) => Shown::Markup(Markup::Page),
+            ("text/html", _) => Shown::Markup(Markup::Page),
+            ("application/xhtml+xml", _) => Shown::Markup(Markup::Xhtml),
             ("text/css", _) | (_, Modifier::Style) => Shown::Style,
             ("image/svg+xml", _) => Shown::Markup(Markup::Xml),
             ("" | "unk", Modifier::None | Modifier::Page) => Shown::Markup(Markup::Page),
@@ -143,7 +144,7 @@ async fn content_answer(
             let mime = match (markup, mime) {
                 (_, "application/xhtml+xml" | "image/svg+xml") => mime,
                 (Markup::Xml, _) => "image/svg+xml",
-                (Markup::Page, _) => "text/html",
+                (Markup::Page | Markup::Xhtml, _) => "text/html",
             };
             set(
                 &mut response,
