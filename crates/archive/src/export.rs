@@ -345,6 +345,7 @@ impl Exporter<'_> {
             url: hit.url.clone(),
             at: Some(digits),
             capture: None,
+            fuzzy: false,
         };
         let found = (self.ask)(question.into())?.to::<Record>()?.body;
         match found.capture.fetch_time == hit.fetch_time {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use cssparser::{ParseError, Parser, ParserInput, Token};
 
 use crate::address::Modifier;
+use crate::references::Role;
 use crate::scope::Scope;
 
 /// Longest style that is rewritten, in bytes. A longer one is shown as it is.
@@ -24,7 +25,7 @@ pub fn rewrite_css(css: &str, scope: &Scope) -> String {
         scope,
         edits: Vec::new(),
     };
-    found.walk(&mut parser, false, 0);
+    found.walk(&mut parser, Block::Plain, 0);
     let mut rewritten = String::with_capacity(css.len() + found.edits.len() * 32);
     let mut at = 0;
     for (range, text) in found.edits {
@@ -36,6 +37,31 @@ pub fn rewrite_css(css: &str, scope: &Scope) -> String {
     rewritten
 }
 
+/// What a block says of the URLs in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Plain,
+    /// `@font-face`: forms of a font, of which a browser loads one, and only for text that there is.
+    Font,
+    /// `url()` and the like: strings are URLs.
+    Urls,
+    /// `image-set()`: strings are URLs, of which a browser loads one.
+    Set,
+}
+
+impl Block {
+    fn strings_are_urls(self) -> bool {
+        matches!(self, Block::Urls | Block::Set)
+    }
+
+    fn role(self) -> Role {
+        match self {
+            Block::Plain | Block::Urls => Role::Part,
+            Block::Font | Block::Set => Role::Alternative,
+        }
+    }
+}
+
 struct Found<'s> {
     scope: &'s Scope,
     /// What is put where, in order.
@@ -43,12 +69,14 @@ struct Found<'s> {
 }
 
 impl Found<'_> {
-    /// Walks over one block. `strings_are_urls` is set within `image-set()` and the like.
-    fn walk(&mut self, parser: &mut Parser<'_, '_>, strings_are_urls: bool, depth: usize) {
+    /// Walks over one block.
+    fn walk(&mut self, parser: &mut Parser<'_, '_>, block: Block, depth: usize) {
         // The next string is that of an `@import`.
         let mut imports = false;
         // The URL of an `@namespace` is a name and leads nowhere.
         let mut names = false;
+        // The next block is that of an `@font-face`.
+        let mut fonts = false;
         loop {
             let begin = parser.position().byte_index();
             let Ok(token) = parser.next_including_whitespace_and_comments() else {
@@ -59,51 +87,60 @@ impl Found<'_> {
             match &token {
                 Token::UnquotedUrl(url) if !names => {
                     let modifier = if imports { Modifier::Style } else { Modifier::Image };
-                    self.edit(range, url, modifier, "url(", ")");
+                    self.edit(range, url, (modifier, block.role()), "url(", ")");
                     imports = false;
                 }
                 Token::QuotedString(url) if imports => {
-                    self.edit(range, url, Modifier::Style, "", "");
+                    self.edit(range, url, (Modifier::Style, Role::Part), "", "");
                     imports = false;
                 }
-                Token::QuotedString(url) if strings_are_urls && !names => {
-                    self.edit(range, url, Modifier::Image, "", "");
+                Token::QuotedString(url) if block.strings_are_urls() && !names => {
+                    self.edit(range, url, (Modifier::Image, block.role()), "", "");
                 }
                 Token::AtKeyword(name) => {
                     imports = name.eq_ignore_ascii_case("import");
                     names = name.eq_ignore_ascii_case("namespace");
+                    fonts = name.eq_ignore_ascii_case("font-face");
                 }
                 Token::Semicolon => {
                     imports = false;
                     names = false;
                 }
                 Token::Function(name) => {
-                    let takes_urls = takes_urls(name) && !names;
-                    self.enter(parser, takes_urls, depth);
+                    let inner = match function(name) {
+                        _ if names => Block::Plain,
+                        Block::Urls if block.role() == Role::Alternative => Block::Set,
+                        inner => inner,
+                    };
+                    self.enter(parser, inner, depth);
                     imports = false;
                 }
-                Token::ParenthesisBlock | Token::SquareBracketBlock | Token::CurlyBracketBlock => {
-                    self.enter(parser, false, depth);
+                Token::CurlyBracketBlock => {
+                    self.enter(parser, if fonts { Block::Font } else { Block::Plain }, depth);
+                    fonts = false;
+                }
+                Token::ParenthesisBlock | Token::SquareBracketBlock => {
+                    self.enter(parser, Block::Plain, depth)
                 }
                 _ => {}
             }
         }
     }
 
-    fn enter(&mut self, parser: &mut Parser<'_, '_>, strings_are_urls: bool, depth: usize) {
+    fn enter(&mut self, parser: &mut Parser<'_, '_>, block: Block, depth: usize) {
         if depth >= DEPTH_MAX {
             return;
         }
         let walked: Result<(), ParseError<'_, ()>> = parser.parse_nested_block(|inner| {
-            self.walk(inner, strings_are_urls, depth + 1);
+            self.walk(inner, block, depth + 1);
             Ok(())
         });
         // The walk reads the block to its end and reports no error.
         let _ = walked;
     }
 
-    fn edit(&mut self, range: Range<usize>, url: &str, modifier: Modifier, before: &str, after: &str) {
-        if let Some(address) = self.scope.refer(url, modifier) {
+    fn edit(&mut self, range: Range<usize>, url: &str, used: (Modifier, Role), before: &str, after: &str) {
+        if let Some(address) = self.scope.refer(url, used.0, used.1) {
             // In an attribute a quotation mark would end the value; addresses have none of these marks.
             let address = address
                 .replace('\'', "%27")
@@ -114,11 +151,14 @@ impl Found<'_> {
     }
 }
 
-/// Whether strings in a function are URLs (CSS Values 4, CSS Images 4).
-fn takes_urls(name: &str) -> bool {
-    ["url", "src", "image", "image-set", "-webkit-image-set"]
-        .iter()
-        .any(|known| name.eq_ignore_ascii_case(known))
+/// What strings in a function are (CSS Values 4, CSS Images 4).
+fn function(name: &str) -> Block {
+    let is = |known: &[&str]| known.iter().any(|known| name.eq_ignore_ascii_case(known));
+    match () {
+        () if is(&["url", "src", "image"]) => Block::Urls,
+        () if is(&["image-set", "-webkit-image-set"]) => Block::Set,
+        () => Block::Plain,
+    }
 }
 
 #[cfg(test)]
@@ -127,6 +167,7 @@ mod tests {
     use url::Url;
 
     use super::*;
+    use crate::references::References;
 
     fn scope() -> Scope {
         Scope::new("2014", Url::parse("http://a.example/s/x.css").expect("a URL"))
@@ -191,6 +232,28 @@ mod tests {
     fn deep_blocks_do_not_exhaust_the_stack() {
         let css = "(".repeat(200_000);
         check(&css, &css);
+    }
+
+    #[test]
+    fn what_a_browser_chooses_from_is_no_part_by_itself() {
+        let seen = References::default();
+        let css = "@font-face{src:url(x.woff),url('y.eot')} a{b:url(p.png);c:image-set('s1' 1x,url(s2) 2x,url('s3'))} @import 'i.css';";
+        rewrite_css(css, &scope().seen_in(seen.clone()));
+        let roles: Vec<(String, Role)> = seen
+            .take()
+            .0
+            .into_iter()
+            .map(|found| (found.url.replace("http://a.example/s/", ""), found.role))
+            .collect();
+        let expected = ["x.woff", "y.eot", "p.png", "s1", "s2", "s3", "i.css"].map(|url| {
+            let role = if matches!(url, "p.png" | "i.css") {
+                Role::Part
+            } else {
+                Role::Alternative
+            };
+            (url.to_owned(), role)
+        });
+        assert_eq!(roles, expected);
     }
 
     proptest! {

@@ -1,12 +1,13 @@
 //! Which attributes refer to something, and as what (HTML, SVG 2, and what browsers still take of older versions).
 
 use crate::address::Modifier;
+use crate::references::Role;
 
 /// What a browser takes the value of an attribute for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// It refers to something that is shown as this.
-    Refers(Modifier),
+    /// It refers to something that is shown as the first, and needed for the second.
+    Refers(Modifier, Role),
     /// Several pictures.
     Pictures,
     /// CSS.
@@ -24,24 +25,28 @@ pub(crate) enum Use {
 /// How the attribute `name` of the element `tag` is used, both in lower case; `None` if it refers to nothing. `link` is how the
 /// element's `rel` is used.
 pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
-    let refers = |modifier| Some(Use::Refers(modifier));
+    let refers = |modifier| Some(Use::Refers(modifier, Role::Part));
+    let leads = |modifier| Some(Use::Refers(modifier, Role::Link));
     match (tag, name) {
         (_, "style") => Some(Use::Style),
         // Handlers of events (HTML, section 8.1.8.1): no other attribute begins so.
         (_, name) if name.starts_with("on") => Some(Use::Script),
         (_, "integrity" | "ping" | "nonce") | ("html", "manifest") => Some(Use::LeftOut),
         ("a" | "area" | "form" | "base", "target") | ("input" | "button", "formtarget") => Some(Use::Target),
-        ("a" | "area", "href" | "xlink:href") => refers(Modifier::Page),
+        ("a" | "area", "href" | "xlink:href") => leads(Modifier::Page),
         ("script", "src" | "href" | "xlink:href") => refers(Modifier::Script),
+        ("link", "href") if link == Modifier::Page => leads(link),
         ("link", "href") => refers(link),
         ("iframe" | "frame" | "embed", "src") | ("object", "data") => refers(Modifier::Page),
         ("iframe", "srcdoc") => Some(Use::Document),
-        ("form", "action") | ("input" | "button", "formaction") => refers(Modifier::Page),
+        ("form", "action") | ("input" | "button", "formaction") => leads(Modifier::Page),
+        ("img", "longdesc") | ("object" | "applet", "codebase") => leads(Modifier::Image),
+        // One of several forms of a film or a picture.
+        ("source", "src") => Some(Use::Refers(Modifier::Image, Role::Alternative)),
         ("img" | "source", "srcset") | ("link", "imagesrcset") => Some(Use::Pictures),
-        ("img" | "input" | "audio" | "video" | "source" | "track" | "bgsound", "src")
-        | ("img", "lowsrc" | "dynsrc" | "longdesc")
+        ("img" | "input" | "audio" | "video" | "track" | "bgsound", "src")
+        | ("img", "lowsrc" | "dynsrc")
         | ("video", "poster")
-        | ("object" | "applet", "codebase")
         | ("body" | "table" | "thead" | "tbody" | "tfoot" | "tr" | "td" | "th", "background") => {
             refers(Modifier::Image)
         }

@@ -11,6 +11,7 @@ use lol_html::{AsciiCompatibleEncoding, MemorySettings, OutputSink};
 
 use crate::address::Modifier;
 use crate::elements::{self, Use};
+use crate::references::Role;
 use crate::scope::Scope;
 use crate::xhtml::EmptyTags;
 use crate::{MEMORY_BYTES_MAX, SHIM_PATH, css, script, srcset};
@@ -127,9 +128,7 @@ impl Rewriter {
             .append_element_content_handler((
                 selector("noscript, noframes, noembed")?,
                 ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
-                    unparsed
-                        .lock()
-                        .text(chunk, |state, text| state.document(text, Markup::Xml));
+                    unparsed.lock().text(chunk, |state, text| state.unparsed(text));
                     Ok(())
                 }),
             ))
@@ -269,7 +268,7 @@ impl State {
         }
         self.scope.take_base(&htmlize::unescape_attribute(href.as_str()));
         // The address of a base is that of itself.
-        if let Some(address) = self.scope.refer(".", Modifier::Page) {
+        if let Some(address) = self.scope.base_address() {
             let _ = element.set_attribute("href", &address.replace('&', "&amp;"));
         }
     }
@@ -285,8 +284,9 @@ impl State {
             "refresh" => {
                 let content = element.get_attribute("content").unwrap_or_default();
                 let content = htmlize::unescape_attribute(content.as_str());
-                let address = elements::refresh(&content)
-                    .and_then(|(before, url)| Some((before, self.scope.refer(url, Modifier::Page)?)));
+                let address = elements::refresh(&content).and_then(|(before, url)| {
+                    Some((before, self.scope.refer(url, Modifier::Page, Role::Link)?))
+                });
                 if let Some((before, address)) = address {
                     let before = before.trim_end_matches(['"', '\'']);
                     set(element, "content", &format!("{before}{address}"));
@@ -299,12 +299,12 @@ impl State {
     /// The new value of an attribute; `None` if it stays as it is.
     fn rewritten(&self, used: Use, value: &str) -> Option<String> {
         match used {
-            Use::Refers(_) if is_script(value) => self.script(value),
-            Use::Refers(modifier) => self.scope.refer(value, modifier),
+            Use::Refers(..) if is_script(value) => self.script(value),
+            Use::Refers(modifier, role) => self.scope.refer(value, modifier, role),
             Use::Pictures => Some(srcset::rewrite(value, &self.scope)),
             Use::Style => Some(css::rewrite_css(value, &self.scope)),
             Use::Script => self.script(value),
-            Use::Document => self.document(value, Markup::Page).ok(),
+            Use::Document => self.document(value, Markup::Page, self.scope.clone()).ok(),
             Use::Target => matches!(
                 value.trim_ascii().to_ascii_lowercase().as_str(),
                 "_blank" | "_new" | "_top"
@@ -320,12 +320,22 @@ impl State {
         (self.scripts == Scripts::On).then(|| script::rewrite(text, &self.scope).into_owned())
     }
 
+    /// What is shown where there are no scripts or frames. Where there are no scripts, all of it is.
+    fn unparsed(&self, html: &str) -> io::Result<String> {
+        let scope = self.scope.clone();
+        let scope = match self.scripts {
+            Scripts::On => scope.as_alternative(),
+            Scripts::Off => scope,
+        };
+        self.document(html, Markup::Xml, scope)
+    }
+
     /// A document in an attribute or in text.
-    fn document(&self, html: &str, markup: Markup) -> io::Result<String> {
+    fn document(&self, html: &str, markup: Markup, scope: Scope) -> io::Result<String> {
         if self.depth >= DEPTH_MAX {
             return Err(wrong("documents in one another".to_owned()));
         }
-        let scope = self.scope.clone().in_encoding(encoding_rs::UTF_8);
+        let scope = scope.in_encoding(encoding_rs::UTF_8);
         let mut rewriter = Rewriter::nested(scope, markup, self.scripts, self.depth + 1)?;
         let mut rewritten = rewriter.write(html.as_bytes())?;
         rewritten.extend(rewriter.end()?);

@@ -15,6 +15,7 @@ mod address;
 mod css;
 mod elements;
 mod html;
+mod references;
 mod scope;
 mod script;
 mod srcset;
@@ -23,7 +24,8 @@ mod xhtml;
 pub use address::{Address, AddressError, Modifier, PREFIX};
 pub use css::{CSS_BYTES_MAX, rewrite_css};
 pub use html::{Markup, Rewriter, Scripts};
-pub use scope::{Reference, Scope};
+pub use references::{Reference, References, Role};
+pub use scope::Scope;
 
 /// The script that stands before all others in a rewritten page. It maps what scripts ask for to the archive.
 pub const SHIM: &str = include_str!("../assets/shim.js");

@@ -1,21 +1,12 @@
 //! Where references stand: the page that they are of, and what they lead to.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
 use crate::address::{Address, Modifier};
-
-/// Something that a page refers to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
-    /// The URL, without its fragment.
-    pub url: String,
-    /// What it is shown as.
-    pub modifier: Modifier,
-}
+use crate::references::{Reference, References, Role};
 
 /// The page that references stand in. All of them lead to the captures nearest to its own time.
 #[derive(Clone)]
@@ -25,7 +16,9 @@ pub struct Scope {
     url: Url,
     base: Url,
     encoding: &'static Encoding,
-    seen: Option<Arc<Mutex<Vec<Reference>>>>,
+    /// Nothing here is loaded for sure.
+    is_alternative: bool,
+    seen: Option<References>,
 }
 
 impl Scope {
@@ -37,6 +30,7 @@ impl Scope {
             base: url.clone(),
             url,
             encoding: UTF_8,
+            is_alternative: false,
             seen: None,
         }
     }
@@ -56,11 +50,20 @@ impl Scope {
         Scope { encoding, ..self }
     }
 
-    /// The same, keeping each reference in a list.
+    /// The same, listing each reference.
     #[must_use]
-    pub fn seen_in(self, seen: Arc<Mutex<Vec<Reference>>>) -> Scope {
+    pub fn seen_in(self, seen: References) -> Scope {
         Scope {
             seen: Some(seen),
+            ..self
+        }
+    }
+
+    /// The same for a part of the page that is shown only where the rest of it cannot be: its parts are [`Role::Alternative`].
+    #[must_use]
+    pub(crate) fn as_alternative(self) -> Scope {
+        Scope {
+            is_alternative: true,
             ..self
         }
     }
@@ -113,7 +116,25 @@ impl Scope {
     }
 
     /// The address that `reference` leads to; `None` if it does not lead to the web, or stays in the page.
-    pub fn refer(&self, reference: &str, modifier: Modifier) -> Option<String> {
+    pub fn refer(&self, reference: &str, modifier: Modifier, role: Role) -> Option<String> {
+        let (address, url) = self.resolve(reference, modifier)?;
+        if let Some(seen) = &self.seen {
+            let role = match role {
+                Role::Part if self.is_alternative => Role::Alternative,
+                role => role,
+            };
+            seen.push(Reference { url, modifier, role });
+        }
+        Some(address)
+    }
+
+    /// The address of the place that references are relative to.
+    pub(crate) fn base_address(&self) -> Option<String> {
+        self.resolve(".", Modifier::Page).map(|(address, _)| address)
+    }
+
+    /// The address that `reference` leads to, and its URL without a fragment.
+    fn resolve(&self, reference: &str, modifier: Modifier) -> Option<(String, String)> {
         let reference = reference.trim_matches(|c: char| c <= ' ');
         if reference.is_empty() || reference.starts_with('#') {
             return None;
@@ -129,21 +150,14 @@ impl Scope {
         }
         let fragment = url.fragment().map(|fragment| format!("#{fragment}"));
         url.set_fragment(None);
-        if let Some(seen) = &self.seen {
-            seen.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(Reference {
-                    url: url.as_str().to_owned(),
-                    modifier,
-                });
-        }
+        let url = String::from(url);
         let address = Address {
             key: self.key.clone(),
             time: self.time.clone(),
             modifier,
-            url: url.into(),
+            url: url.clone(),
         };
-        Some(format!("{address}{}", fragment.unwrap_or_default()))
+        Some((format!("{address}{}", fragment.unwrap_or_default()), url))
     }
 }
 
@@ -179,7 +193,7 @@ mod tests {
             ("http://[x", None),
         ] {
             assert_eq!(
-                scope().refer(reference, Modifier::Image).as_deref(),
+                scope().refer(reference, Modifier::Image, Role::Part).as_deref(),
                 expected,
                 "{reference}"
             );
@@ -190,7 +204,9 @@ mod tests {
     fn queries_are_in_the_character_set_of_the_page() {
         let scope = scope().in_encoding(encoding_rs::WINDOWS_1251);
         assert_eq!(
-            scope.refer("/\u{434}?\u{434}", Modifier::Page).as_deref(),
+            scope
+                .refer("/\u{434}?\u{434}", Modifier::Page, Role::Link)
+                .as_deref(),
             Some("/replay/2014mp_/http://a.example/%D0%B4?%E4")
         );
     }

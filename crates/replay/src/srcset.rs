@@ -1,6 +1,7 @@
 //! Rewrites `srcset`: several pictures with what each is for (HTML, section 4.8.4.2).
 
 use crate::address::Modifier;
+use crate::references::Role;
 use crate::scope::Scope;
 
 /// Rewrites every picture of `value`; the rest stays.
@@ -17,7 +18,7 @@ pub(crate) fn rewrite(value: &str, scope: &Scope) -> String {
         // A comma at the end of a URL ends the picture; within it is part of the URL.
         let url = rest[..end].trim_end_matches(',');
         let ends_here = url.len() < end;
-        match scope.refer(url, Modifier::Image) {
+        match scope.refer(url, Modifier::Image, Role::Alternative) {
             Some(address) => rewritten.push_str(&address),
             None => rewritten.push_str(url),
         }

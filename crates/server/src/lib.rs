@@ -48,7 +48,7 @@ mod stored;
 mod stream;
 mod who_asks;
 
-pub use crate::replay::ReplaySettings;
+pub use crate::replay::{CheckedPage, CheckedPart, FoundPart, ReplaySettings, check_page};
 pub use ask::Answers;
 pub use catalogue::FilesPlace;
 pub use pages::report_document;

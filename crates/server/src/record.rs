@@ -30,7 +30,13 @@ pub(crate) async fn locate(
     at: Option<String>,
     capture: Option<String>,
 ) -> Result<(u64, RecordBody), Failure> {
-    let answer = asker.ask(Record { url, at, capture }).await?;
+    let question = Record {
+        url,
+        at,
+        capture,
+        fuzzy: false,
+    };
+    let answer = asker.ask(question).await?;
     Ok((answer.epoch, answer.body))
 }
 

@@ -267,6 +267,7 @@ fn look(
         url: url_key,
         at: None,
         capture: Some(format!("{offset},{}", input.input)),
+        fuzzy: false,
     };
     let answer = match source.ask(&question.into()) {
         Ok(answer) => answer.to::<Record>().map_err(Unseen::Unanswered)?,

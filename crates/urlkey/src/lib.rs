@@ -30,6 +30,7 @@ mod domain;
 mod error;
 mod escape;
 mod fast;
+mod fuzzy;
 mod host;
 mod ip;
 mod key;
@@ -41,6 +42,7 @@ mod split;
 
 pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain, suffix_of_host};
 pub use error::KeyError;
+pub use fuzzy::{FUZZY_RULES, Fuzzy, FuzzyEffect, FuzzyMatch, FuzzyRule, FuzzyValue};
 pub use host::{host_of_key, host_of_url, host_without_www};
 pub use key::{url_key, url_key_into};
 pub use match_type::{MatchType, UnknownMatchType};

@@ -28,7 +28,7 @@ impl KeyRange {
     }
 
     /// All keys that begin with `prefix`.
-    fn of_prefix(prefix: String) -> KeyRange {
+    pub(crate) fn of_prefix(prefix: String) -> KeyRange {
         let mut end = prefix.clone();
         // If the last character has no successor it is dropped and the one before it is increased.
         while let Some(last) = end.pop() {

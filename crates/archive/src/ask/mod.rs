@@ -14,6 +14,7 @@ mod diff;
 mod domain;
 mod domains;
 mod forget;
+mod fuzzy;
 mod graph;
 mod jobs;
 mod key;

@@ -7,7 +7,7 @@ use super::basis::Basis;
 use super::originals::Originals;
 use super::referred::referred;
 use super::seen::Seen;
-use super::{cdx, key, time};
+use super::{cdx, fuzzy, key, time};
 use crate::AskError;
 use crate::question::{Record, RecordBody};
 
@@ -19,11 +19,18 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
     let (seen, url) = (&basis.seen(), question.url.as_str());
     let url_key = key::url_key(url)?;
     let at = question.at.as_deref().map(time::check_ms).transpose()?;
-    let capture = match (question.capture.as_deref(), at) {
-        (Some(name), _) => named(seen, &url_key, url, name)?,
-        (None, Some(at)) => nearest(seen, &url_key, url, at)?,
-        (None, None) => newest(seen, &url_key)?,
+    let mut rule = None;
+    let mut capture = match question.capture.as_deref() {
+        Some(name) => named(seen, &url_key, url, name)?,
+        None => at_time(seen, &url_key, url, at)?,
     };
+    if capture.is_none()
+        && question.fuzzy
+        && let Some(found) = fuzzy::nearest(seen, &url_key, at)?
+    {
+        rule = Some(found.rule.to_owned());
+        capture = Some(found.capture);
+    }
     let Some(capture) = capture else {
         return match seen.uri(&url_key)? {
             Some(_) => Err(AskError::not_found(format!(
@@ -38,7 +45,21 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
     };
     let mut body = located(capture);
     body.original = original.map(|original| Box::new(located(original)));
+    body.fuzzy = rule;
     Ok(body)
+}
+
+/// The capture of a key nearest to a time, or its current version.
+pub(super) fn at_time(
+    seen: &Seen<'_>,
+    url_key: &str,
+    url: &str,
+    at: Option<&str>,
+) -> Result<Option<CaptureRow>, AskError> {
+    match at {
+        Some(at) => nearest(seen, url_key, url, at),
+        None => newest(seen, url_key),
+    }
 }
 
 fn located(capture: CaptureRow) -> RecordBody {
@@ -46,6 +67,7 @@ fn located(capture: CaptureRow) -> RecordBody {
         location: capture.location.clone(),
         capture: cdx::row(capture),
         original: None,
+        fuzzy: None,
     }
 }
 

@@ -17,6 +17,10 @@ pub struct Record {
     /// Return exactly this capture of the URL ([`CdxRow::name`]) and ignore `at`.
     #[serde(default)]
     pub capture: Option<String>,
+    /// If the URL was not captured, return a capture of one that differs from it only in arguments that do not matter
+    /// ([`urlkey::FUZZY_RULES`]).
+    #[serde(default)]
+    pub fuzzy: bool,
 }
 
 /// Where a record's bytes are.
@@ -30,4 +34,7 @@ pub struct RecordBody {
     pub location: String,
     /// For a revisit record: the record that has the payload, if it is in the archive.
     pub original: Option<Box<RecordBody>>,
+    /// The rule by which the capture stands in for the URL, if that itself was not captured and the question allows it.
+    #[serde(default)]
+    pub fuzzy: Option<String>,
 }

@@ -55,6 +55,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
             url: row.url_key.clone(),
             at: None,
             capture: Some(row.name()),
+            fuzzy: false,
         };
         let record = match (self.ask)(question.into()) {
             Ok(answer) => answer.to::<Record>()?.body,

@@ -409,6 +409,7 @@ fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
             url: url.into(),
             at: at.map(Into::into),
             capture: None,
+            fuzzy: false,
         }),
     ) {
         Body::Record(record) => record,

@@ -14,6 +14,7 @@ fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
         url: url.to_owned(),
         at: at.map(str::to_owned),
         capture: None,
+        fuzzy: false,
     });
     match data::ask(archive, question) {
         Body::Record(record) => record,

@@ -186,21 +186,16 @@ fn what_is_shown_without_scripts_or_frames_is_rewritten() {
 
 #[test]
 fn references_of_a_page_are_told() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let scope = scope().seen_in(Arc::clone(&seen));
+    let seen = crate::References::default();
+    let scope = scope().seen_in(seen.clone());
     rewritten(
         b"<img src=x><style>a{b:url(y#z)}</style>",
         scope,
         Markup::Page,
         Scripts::Off,
-        9,
+        7,
     );
-    let told: Vec<String> = seen
-        .lock()
-        .expect("a list")
-        .iter()
-        .map(|found| found.url.clone())
-        .collect();
+    let told: Vec<String> = seen.take().0.into_iter().map(|found| found.url).collect();
     assert_eq!(told, ["http://a.example/b/x", "http://a.example/b/y"]);
 }
 
@@ -287,4 +282,36 @@ fn xhtml_goes_on_behind_an_empty_script() {
     );
     // To HTML it is the text of the script.
     assert!(!found(Markup::Page).contains(picture));
+}
+
+#[test]
+fn parts_are_told_from_links_and_alternatives() {
+    let html = "<base href=/d/><a href=l1></a><form action=l2></form><meta http-equiv=refresh content='0;url=l3'><link rel=next href=l4>\
+        <img src=p1 srcset='a1 2x' longdesc=l5><script src=p2></script><link rel=stylesheet href=p3><iframe src=p4></iframe><p style='b:url(p5)'>\
+        <style>x{y:url(p6)}</style><video poster=p7><source src=a2></video><noscript><img src=a3><a href=l6>x</a></noscript>\
+        <iframe srcdoc='<img src=p8>'></iframe><object data=p9></object><link rel=icon href=p10><link rel=preconnect href=none>";
+    let seen = crate::References::default();
+    rewritten(
+        html.as_bytes(),
+        scope().seen_in(seen.clone()),
+        Markup::Page,
+        Scripts::On,
+        4096,
+    );
+    let (seen, _) = seen.take();
+    let mut counts = [0, 0, 0];
+    for reference in &seen {
+        let name = reference
+            .url
+            .strip_prefix("http://a.example/d/")
+            .expect("below the base");
+        let (role, count) = match &name[..1] {
+            "p" => (Role::Part, &mut counts[0]),
+            "a" => (Role::Alternative, &mut counts[1]),
+            _ => (Role::Link, &mut counts[2]),
+        };
+        assert_eq!(reference.role, role, "{name}");
+        *count += 1;
+    }
+    assert_eq!(counts, [10, 3, 6], "{seen:?}");
 }

@@ -374,6 +374,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                     url: a.required("url"),
                     at: a.owned("at"),
                     capture: a.owned("capture"),
+                    fuzzy: false,
                 }))
             },
         },

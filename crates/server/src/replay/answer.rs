@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use extract::PayloadReader;
-use replay::{Address, Markup, Modifier, Scope, Scripts};
+use replay::{Address, Markup, Modifier, Role, Scope, Scripts};
 use url::Url;
 use warc::ReadError;
 
@@ -22,6 +22,9 @@ use crate::stream::{self, Wanted};
 
 /// What headers of a capture are called that the answer has none of its own for.
 const ORIGINAL: &str = "x-archive-orig-";
+
+/// The rule by which a capture of another URL stands in for the one that was asked for.
+const FUZZY: HeaderName = HeaderName::from_static("weft-fuzzy");
 
 /// Headers that the answer takes over as they were.
 const KEPT: [&str; 2] = ["content-language", "content-disposition"];
@@ -38,7 +41,7 @@ pub(super) struct Asked<'r> {
 
 /// Answers with the capture that `found` is, or the content that it refers to.
 pub(super) async fn with(state: &State, asked: &Asked<'_>, found: RecordBody) -> Result<Response, Failure> {
-    let capture = found.capture.clone();
+    let (capture, fuzzy) = (found.capture.clone(), found.fuzzy.clone());
     let content = find::content_of(found)?;
     let opened = open(state, &content).await?;
     let fields = opened.payload.fields().to_vec();
@@ -46,8 +49,7 @@ pub(super) async fn with(state: &State, asked: &Asked<'_>, found: RecordBody) ->
     if let Some(location) = redirect(status, &fields) {
         let again = leads_to_itself(&capture, location);
         if again
-            && let Ok(beyond) =
-                find::beyond_redirect(&state.asker, &asked.address.url, &capture.timestamp).await
+            && let Ok(beyond) = find::beyond_redirect(&state.asker, &capture.url, &capture.timestamp).await
         {
             // That one is no redirect, so this goes no deeper.
             return Box::pin(with(state, asked, beyond)).await;
@@ -70,6 +72,9 @@ pub(super) async fn with(state: &State, asked: &Asked<'_>, found: RecordBody) ->
         .entry(header::CONTENT_TYPE)
         .or_insert(media(&fields, &content.capture));
     take_over(headers, &fields, &scope, asked.address.modifier);
+    if let Some(rule) = fuzzy.and_then(|rule| HeaderValue::from_str(&rule).ok()) {
+        headers.insert(FUZZY, rule);
+    }
     let first = state
         .replay_place()
         .and_then(|place| place.first_origin(asked.headers));
@@ -79,14 +84,14 @@ pub(super) async fn with(state: &State, asked: &Asked<'_>, found: RecordBody) ->
 
 /// How content is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
+pub(super) enum Shown {
     Markup(Markup),
     Style,
     Plain,
 }
 
 impl Shown {
-    fn of(modifier: Modifier, fields: &[(String, String)], capture: &CdxRow) -> Shown {
+    pub(super) fn of(modifier: Modifier, fields: &[(String, String)], capture: &CdxRow) -> Shown {
         if modifier == Modifier::Raw {
             return Shown::Plain;
         }
@@ -126,7 +131,7 @@ async fn content_answer(
             let scripts = asked.scripts;
             let (page, charset) = state
                 .asker
-                .blocking(move |_| PageBody::open(payload, scope, markup, scripts, place))
+                .blocking(move |_| PageBody::open(payload, scope, markup, scripts, Some(place)))
                 .await?
                 .map_err(failed)?;
             let mut response = Response::new(stream::body(
@@ -264,7 +269,7 @@ fn unreadable(content: &RecordBody, source: io::Error) -> Failure {
 }
 
 /// The status of the capture: that of a revisit is its own, if it says one.
-fn status_of(capture: &CdxRow, of_content: u16) -> StatusCode {
+pub(super) fn status_of(capture: &CdxRow, of_content: u16) -> StatusCode {
     let status = match (capture.kind, capture.status) {
         (CaptureKind::Revisit, 0) | (_, 0) => of_content,
         (_, status) => status,
@@ -276,7 +281,7 @@ fn status_of(capture: &CdxRow, of_content: u16) -> StatusCode {
         .unwrap_or(StatusCode::OK)
 }
 
-fn redirect(status: StatusCode, fields: &[(String, String)]) -> Option<&str> {
+pub(super) fn redirect(status: StatusCode, fields: &[(String, String)]) -> Option<&str> {
     let location = field(fields, "location")?;
     status.is_redirection().then_some(location)
 }
@@ -311,7 +316,7 @@ fn take_over(headers: &mut HeaderMap, fields: &[(String, String)], scope: &Scope
     for (name, value) in fields {
         let name = name.to_ascii_lowercase();
         let (name, value) = match name.as_str() {
-            "location" => match scope.refer(value, modifier) {
+            "location" => match scope.refer(value, modifier, Role::Link) {
                 Some(address) => (name, address),
                 None => (format!("{ORIGINAL}{name}"), value.clone()),
             },

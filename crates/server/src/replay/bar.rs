@@ -32,10 +32,8 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         .await
     {
         Ok(page) if page.body.captured => page.body,
-        Ok(_) => return Ok(not_captured(&state, &address).into_response()),
-        Err(failure) if failure.status == StatusCode::NOT_FOUND => {
-            return Ok(not_captured(&state, &address).into_response());
-        }
+        Ok(_) => return Ok(instead(&state, &address).await),
+        Err(failure) if failure.status == StatusCode::NOT_FOUND => return Ok(instead(&state, &address).await),
         Err(failure) => return Err(failure.into()),
     };
     let found = find::nearest(&state.asker, &address.url, &address.time).await?;
@@ -70,6 +68,27 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
             .insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     Ok(response)
+}
+
+/// Leads on to the capture that stands in for a URL which was not captured, or says what is near.
+async fn instead(state: &State, address: &Address) -> Response {
+    let found = find::nearest_like(&state.asker, &address.url, &address.time).await;
+    match found {
+        Ok(found) if found.fuzzy.is_some() => {
+            let capture = found.capture;
+            let exact = Address {
+                key: String::new(),
+                time: capture.timestamp,
+                modifier: Modifier::None,
+                url: capture.url,
+            };
+            match HeaderValue::try_from(exact.to_string()) {
+                Ok(location) => (StatusCode::FOUND, [(header::LOCATION, location)]).into_response(),
+                Err(_) => not_captured(state, address).into_response(),
+            }
+        }
+        _ => not_captured(state, address).into_response(),
+    }
 }
 
 /// Leads `/replay?url=...&at=...` on to the address of the capture.

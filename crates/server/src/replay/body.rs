@@ -29,7 +29,7 @@ pub(super) struct PageBody {
     content: Box<dyn Read + Send>,
     /// `None` after the end.
     rewriter: Option<Rewriter>,
-    _place: Place,
+    _place: Option<Place>,
 }
 
 impl PageBody {
@@ -42,7 +42,7 @@ impl PageBody {
         scope: Scope,
         markup: Markup,
         scripts: Scripts,
-        place: Place,
+        place: Option<Place>,
     ) -> io::Result<(PageBody, &'static str)> {
         let mut start = Vec::new();
         payload.by_ref().take(START_BYTES).read_to_end(&mut start)?;

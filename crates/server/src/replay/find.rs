@@ -1,7 +1,7 @@
 //! Finds the capture that an address means.
 
 use archive::cdx::{MatchType, Order};
-use archive::question::{CaptureKind, CdxQuestion, CdxRow, RecordBody};
+use archive::question::{CaptureKind, CdxQuestion, CdxRow, Record, RecordBody};
 
 use crate::ask::Asker;
 use crate::failure::Failure;
@@ -17,13 +17,31 @@ pub(crate) fn can_replay(kind: CaptureKind) -> bool {
 
 /// The capture of `url` nearest to `time`, or the newest one.
 pub(crate) async fn nearest(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
-    let at = (!time.is_empty()).then(|| time.to_owned());
-    let (_, found) = record::locate(asker, url.to_owned(), at, None).await?;
+    nearest_of(asker, url, time, false).await
+}
+
+/// The same, or a capture of a URL that differs from it only in what does not matter ([`urlkey::FUZZY_RULES`]).
+pub(super) async fn nearest_like(asker: &Asker, url: &str, time: &str) -> Result<RecordBody, Failure> {
+    nearest_of(asker, url, time, true).await
+}
+
+async fn nearest_of(asker: &Asker, url: &str, time: &str, fuzzy: bool) -> Result<RecordBody, Failure> {
+    let question = Record {
+        url: url.to_owned(),
+        at: (!time.is_empty()).then(|| time.to_owned()),
+        capture: None,
+        fuzzy,
+    };
+    let found = asker.ask(question).await?.body;
     if can_replay(found.capture.kind) {
         return Ok(found);
     }
-    let time = found.capture.timestamp.clone();
-    near(asker, url, &time, |row| can_replay(row.kind)).await
+    let RecordBody { capture, fuzzy, .. } = found;
+    let found = near(asker, &capture.url, &capture.timestamp, |row| {
+        can_replay(row.kind)
+    })
+    .await?;
+    Ok(RecordBody { fuzzy, ..found })
 }
 
 /// The capture nearest to that of a redirect that leads to its own key (from http to https, say), and that is no redirect itself.

@@ -13,12 +13,14 @@
 mod answer;
 mod bar;
 mod body;
+mod check;
 mod find;
 mod frame;
 mod policy;
 mod port;
 
 pub(crate) use bar::{address, lead_on, show as bar};
+pub use check::{CheckedPage, CheckedPart, FoundPart, check_page};
 pub(crate) use find::{can_replay, content_of, nearest};
 pub(crate) use port::router;
 

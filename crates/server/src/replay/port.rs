@@ -17,7 +17,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use super::answer::{self, Asked};
 use super::{find, frame, policy};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::routes::{health, misaddressed, robots};
 use crate::state::{Common, Peer, State};
 
@@ -149,9 +149,15 @@ async fn answered(
     let peer = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Peer(peer)| peer.ip());
     let (parts, body) = request.into_parts();
     let found = match parts.method {
-        Method::GET | Method::HEAD => find::nearest(&state.asker, &address.url, &address.time).await?,
+        Method::GET | Method::HEAD => find::nearest_like(&state.asker, &address.url, &address.time).await?,
         Method::POST => {
-            let body = to_bytes(body, BODY_BYTES_MAX).await.unwrap_or_default();
+            let body = to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| {
+                Failure::new(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    Code::TooLarge,
+                    format!("a form of more than {BODY_BYTES_MAX} bytes is not looked up"),
+                )
+            })?;
             posted(state, address, &String::from_utf8_lossy(&body)).await?
         }
         _ => return Err(Failure::bad_request("an archive answers GET, HEAD and POST")),
@@ -184,10 +190,10 @@ async fn posted(
 ) -> Result<archive::question::RecordBody, Failure> {
     let mark = if address.url.contains('?') { '&' } else { '?' };
     let url = format!("{}{mark}{METHOD}&{body}", address.url);
-    match find::nearest(&state.asker, &url, &address.time).await {
+    match find::nearest_like(&state.asker, &url, &address.time).await {
         // Crawlers keep the answer to a form under its address alone, too.
         Err(failure) if failure.status == StatusCode::NOT_FOUND => {
-            find::nearest(&state.asker, &address.url, &address.time).await
+            find::nearest_like(&state.asker, &address.url, &address.time).await
         }
         found => found,
     }

@@ -26,6 +26,7 @@ mod page;
 mod rebuild;
 mod record;
 mod redact;
+mod replay_check;
 mod report;
 mod rights;
 mod search;
@@ -76,6 +77,8 @@ pub(crate) enum Command {
     Export(export::Args),
     /// The archived record of a URL
     Record(record::Args),
+    /// Which parts of an archived page are there, and which are missing
+    ReplayCheck(replay_check::Args),
     /// Who may see what: rules for groups of people
     Rights(Box<rights::Args>),
     /// Ask in SQL: facts and live views as tables
@@ -124,7 +127,8 @@ impl Command {
             | Command::Cdx(_)
             | Command::Search(_)
             | Command::Export(_)
-            | Command::Record(_) => true,
+            | Command::Record(_)
+            | Command::ReplayCheck(_) => true,
             Command::Rights(args) => args.asks_as(),
             _ => false,
         }
@@ -135,7 +139,7 @@ impl Command {
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.groups.is_some() && !command.asks_as() {
         let what = "--as is for commands that ask an archive: status, dump, page, inlinks, outlinks, domain, top, graph, cdx, report, search, export, \
-                    record, rights test; all others are the owner's, and statements in SQL see everything";
+                    record, replay-check, rights test; all others are the owner's, and statements in SQL see everything";
         return Err(WrongUse(what.to_owned()).into());
     }
     match command {
@@ -157,6 +161,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Report(args) => report::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Record(args) => record::run(args, context),
+        Command::ReplayCheck(args) => replay_check::run(&args, context),
         Command::Rights(args) => rights::run(*args, context),
         Command::Sql(args) => sql::run(args, context),
         Command::Verify(args) => verify::run(&args, context),

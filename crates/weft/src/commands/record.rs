@@ -73,6 +73,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         url: args.url.clone(),
         at: args.at.clone(),
         capture: args.capture.clone(),
+        fuzzy: false,
     };
     let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);

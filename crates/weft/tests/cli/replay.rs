@@ -138,3 +138,114 @@ fn a_proxy_at_an_address_of_ipv6_reaches_the_replay_origin() {
     assert_eq!(status("[2001:db8::8]:8443"), "421");
     assert_eq!(served.stop(), Some(0));
 }
+
+/// A response of any type.
+fn response(url: &str, time: &str, media: &str, body: &str) -> Vec<u8> {
+    let headers = [
+        ("WARC-Target-URI", url),
+        ("WARC-Date", time),
+        ("Content-Type", "application/http; msgtype=response"),
+    ];
+    let block = format!("HTTP/1.1 200 OK\r\nContent-Type: {media}\r\n\r\n{body}");
+    fixture::record("response", &headers, block.as_bytes())
+}
+
+/// A page with a style that imports another, a script under a number against caches, a frame, and pictures, one of them missing.
+fn page_with_parts() -> Place {
+    let place = Place::new();
+    let page = "<link rel=stylesheet href=/s.css><script src='/x.js?_=17'></script><img src=/there.png><img src=/gone.png>\
+        <iframe src=/frame></iframe><a href=/elsewhere>link</a><img srcset='/small.png 1x, /large.png 2x'>";
+    let at = |second: u32| format!("2020-01-01T00:00:{second:02}Z");
+    let file = [
+        response("http://a.example/", &at(0), "text/html", page),
+        response(
+            "http://a.example/s.css",
+            &at(1),
+            "text/css",
+            "@import 't.css'; b{background:url(b.png)}",
+        ),
+        response("http://a.example/t.css", &at(2), "text/css", "c{color:red}"),
+        response("http://a.example/x.js?_=23", &at(3), "text/javascript", "1"),
+        response("http://a.example/there.png", &at(30), "image/png", "picture"),
+        response(
+            "http://a.example/frame",
+            &at(4),
+            "text/html",
+            "<img src=/in-frame.png>",
+        ),
+        response("http://a.example/small.png", &at(5), "image/png", "picture"),
+    ];
+    place.write("parts.warc", &file.concat());
+    place.good(&["load", "parts.warc"]);
+    place
+}
+
+#[test]
+fn missing_parts_of_a_page_are_listed() {
+    let place = page_with_parts();
+    let run = place.run(&["replay-check", "http://a.example/"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    expect_test::expect![[r#"
+        http://a.example/ at 20200101000000
+        71 % complete: 5 of 7 parts found
+          image   1 of 3
+          page    1 of 1
+          script  1 of 1
+          style   2 of 2
+          of 3 that a browser chooses from 1 are there
+          farthest in time: 30.0 s, http://a.example/there.png
+
+        part   captured  status  URL                            in
+        image  missing        -  http://a.example/gone.png      http://a.example/
+        image  missing        -  http://a.example/in-frame.png  http://a.example/frame
+    "#]]
+    .assert_eq(&run.stdout);
+    let checked = place.json(&["replay-check", "http://a.example/", "--at", "2020"]);
+    assert_eq!(checked["completeness"], 5.0 / 7.0);
+    let script = checked["parts"]
+        .as_array()
+        .expect("parts")
+        .iter()
+        .find(|part| part["kind"] == "script");
+    assert_eq!(script.expect("a script")["found"]["fuzzy"], "cache-buster");
+
+    let run = place.run(&["replay-check", "http://b.example/"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("http://b.example/"), "{}", run.stderr);
+}
+
+/// What differs only in what does not matter stands in, and says by which rule; nothing else does.
+#[test]
+fn a_capture_stands_in_for_an_address_that_differs_in_what_does_not_matter() {
+    let place = page_with_parts();
+    let mut served = serve(&place, &[]);
+    let found = replayed(
+        &mut served,
+        "/replay/20200101000003js_/http://a.example/x.js?_=99",
+    );
+    assert!(
+        found.starts_with("HTTP/1.0 200 ") && found.contains("weft-fuzzy: cache-buster\r\n"),
+        "{found}"
+    );
+    let exact = replayed(
+        &mut served,
+        "/replay/20200101000003js_/http://a.example/x.js?_=23",
+    );
+    assert!(
+        exact.starts_with("HTTP/1.0 200 ") && !exact.contains("weft-fuzzy"),
+        "{exact}"
+    );
+    let other = replayed(
+        &mut served,
+        "/replay/20200101000003mp_/http://a.example/frame?q=2",
+    );
+    assert!(other.starts_with("HTTP/1.0 404 "), "{other}");
+    // The page around it leads on to what was captured, and Memento names captures of the very URL alone.
+    let bar = served.get("/replay/20200101000004/http://a.example/frame?utm_source=x");
+    assert!(
+        bar.contains("location: /replay/20200101000004/http://a.example/frame\r\n"),
+        "{bar}"
+    );
+    let gate = served.get("/timegate/http://a.example/frame?utm_source=x");
+    assert!(gate.starts_with("HTTP/1.0 404 "), "{gate}");
+}

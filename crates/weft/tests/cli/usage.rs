@@ -22,6 +22,7 @@ const COMMANDS: &[&str] = &[
     "forget",
     "redact",
     "record",
+    "replay-check",
     "verify",
     "rebuild",
     "serve",

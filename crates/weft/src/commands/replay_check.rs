@@ -1,0 +1,133 @@
+//! `weft replay-check`: which parts of an archived page are there, which are missing, and from how far away in time they are.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use server::{CheckedPage, CheckedPart, check_page};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::stop::Stop;
+use crate::style::clean;
+use crate::table::{Column, Table};
+use crate::units::{counted, duration_ms};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft replay-check http://www.iana.org/
+  weft replay-check http://www.iana.org/ --at 2014-01-26 --all
+  weft replay-check http://www.iana.org/ --json | jq '.parts[] | select(.found == null).url'
+
+Parts are what a browser loads to show the page: pictures, styles, scripts and
+frames, and what styles and frames load. What it chooses from (sizes of a
+picture, forms of a font, pictures of a style) is counted apart, and what
+scripts ask for is not seen. Exit code 1: parts are missing.";
+
+/// Flags of `weft replay-check`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The page's URL
+    url: String,
+    /// Its capture nearest to this time [default: the current version]
+    #[arg(long, value_name = "TIME", value_parser = ask::parse_moment)]
+    at: Option<String>,
+    /// List the parts that are there, too
+    #[arg(long)]
+    all: bool,
+}
+
+/// Runs `weft replay-check`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let archive = ask::open(context)?;
+    let stop = Stop::listen()?;
+    let page = check_page(&archive, &args.url, args.at.as_deref(), &mut |_| !stop.asked())?;
+    match context.json {
+        true => context.out.json(&page)?,
+        false => print(&page, args.all, context)?,
+    }
+    Ok(match page.missing().next() {
+        None => Outcome::Done,
+        Some(_) => Outcome::Losses,
+    })
+}
+
+fn print(page: &CheckedPage, all: bool, context: &mut Context) -> anyhow::Result<()> {
+    let missing = page.missing().count();
+    let found = page.parts.len() - missing;
+    let cut = if page.is_cut {
+        ", and more than is looked at"
+    } else {
+        ""
+    };
+    writeln!(context.out, "{} at {}", clean(&page.url), page.timestamp)?;
+    let percent = (page.completeness * 100.0).floor();
+    let verdict = format!(
+        "{percent} % complete: {found} of {} found{cut}",
+        counted(page.parts.len() as u64, "part", "parts")
+    );
+    writeln!(context.out, "{}", context.out.style.bold(&verdict))?;
+    let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for part in &page.parts {
+        let (of_kind, found) = kinds.entry(part.kind).or_default();
+        *of_kind += 1;
+        *found += usize::from(part.found.is_some());
+    }
+    for (kind, (of_kind, found)) in kinds {
+        writeln!(context.out, "  {kind:<7} {found} of {of_kind}")?;
+    }
+    let alternatives = page.alternatives_found + page.alternatives_missing;
+    if alternatives > 0 {
+        writeln!(
+            context.out,
+            "  of {alternatives} that a browser chooses from {} are there",
+            page.alternatives_found
+        )?;
+    }
+    let away = |part: &&CheckedPart| {
+        part.found
+            .as_ref()
+            .map_or(0, |found| found.seconds_away.unsigned_abs())
+    };
+    if let Some(part) = page.parts.iter().max_by_key(away).filter(|part| away(part) > 0) {
+        let far = duration_ms(away(&part).saturating_mul(1000));
+        writeln!(context.out, "  farthest in time: {far}, {}", clean(&part.url))?;
+    }
+    let shown: Vec<&CheckedPart> = page
+        .parts
+        .iter()
+        .filter(|part| all || part.found.is_none())
+        .collect();
+    if shown.is_empty() {
+        return Ok(());
+    }
+    writeln!(context.out)?;
+    let mut table = Table::new(&[
+        ("part", Column::Left),
+        ("captured", Column::Left),
+        ("status", Column::Right),
+        ("URL", Column::Flexible),
+        ("in", Column::Flexible),
+    ]);
+    for part in shown {
+        let (captured, status) = match &part.found {
+            None => ("missing".to_owned(), "-".to_owned()),
+            Some(found) => {
+                let rule = found.fuzzy.as_ref().map(|rule| format!(" ({rule})"));
+                (
+                    found.timestamp.clone() + &rule.unwrap_or_default(),
+                    found.status.to_string(),
+                )
+            }
+        };
+        table.row([
+            part.kind.to_owned(),
+            captured,
+            status,
+            part.url.clone(),
+            part.referrer.clone(),
+        ]);
+    }
+    Ok(table.print(&mut context.out)?)
+}
