@@ -219,5 +219,6 @@ need-field: need-venv
 	$(call pip-install,pywb,pywb.apps.cli,pywb)
 	$(call pip-install,Memento client,memento_client,memento_client)
 	$(call pip-install,py-wacz,wacz.main,wacz)
+	$(call pip-install,bagit,bagit,bagit)
 	$(call pip-install,networkx,networkx,networkx)
 COMMA = ,

@@ -17,14 +17,17 @@
 mod archive;
 mod as_text;
 mod ask;
+mod bag;
 pub mod cdx;
 mod crash;
+mod csv_text;
 mod cut;
 mod error;
 mod export;
 mod facts_place;
 mod feed;
 mod files;
+mod fixity;
 mod from_facts;
 mod graph;
 mod inputs;
@@ -52,11 +55,13 @@ mod stored;
 mod subset;
 
 pub use archive::{Archive, OpenSettings};
+pub use bag::{BagError, Bagged, FileLeftOut};
 pub use crash::CRASH_POINTS;
 pub use cut::Cut;
 pub use error::{AskError, ErrorCode, OpenError};
 pub use export::{AskBy, Export, ExportError, ExportFormat, Exported, LeftOut};
 pub use extract::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText};
+pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 pub use from_facts::{FactInput, FactLine, FromFacts, QuarantinedSpan};
 pub use graph::{Edge, Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
 pub use inputs::{

@@ -6,6 +6,7 @@ use columns::{Cell, Column, Kind, Pieces};
 
 use super::ExportError;
 use crate::AskError;
+use crate::csv_text::csv_text;
 use crate::question::SearchHit;
 
 const fn column(name: &'static str, kind: Kind) -> Column {
@@ -68,17 +69,12 @@ pub(super) fn csv_hit(out: &mut dyn Write, hit: &SearchHit) -> io::Result<()> {
     )
 }
 
-/// A line of CSV. A value that a spreadsheet would take for a formula is text there, too.
+/// A line of CSV.
 fn csv_row(out: &mut dyn Write, values: &[&str; COLUMNS.len()]) -> io::Result<()> {
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(out);
-    let shown = values.iter().map(
-        |value| match value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-            true => format!("'{value}"),
-            false => (*value).to_owned(),
-        },
-    );
+    let shown = values.iter().map(|value| csv_text(value).into_owned());
     writer.write_record(shown).map_err(io::Error::other)?;
     writer.flush()
 }

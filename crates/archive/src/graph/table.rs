@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use columns::{Cell, Column, Kind, Pieces};
 
 use super::{Graph, GraphError};
+use crate::csv_text::csv_text;
 
 const fn column(name: &'static str, kind: Kind) -> Column {
     Column {
@@ -34,8 +35,8 @@ pub(super) fn write_csv(graph: &mut Graph, out: &mut dyn Write) -> Result<(), Gr
         .map_err(failed)?;
     graph.for_each_edge(&mut |edge| {
         let row = [
-            &*shown(&edge.source),
-            &*shown(&edge.target),
+            &*csv_text(&edge.source),
+            &*csv_text(&edge.target),
             &edge.links.to_string(),
             &edge.pages.to_string(),
             &civil::iso(edge.first_ms),
@@ -44,14 +45,6 @@ pub(super) fn write_csv(graph: &mut Graph, out: &mut dyn Write) -> Result<(), Gr
         writer.write_record(row).map_err(failed)
     })?;
     writer.flush().map_err(GraphError::Output)
-}
-
-/// A name that a spreadsheet would take for a formula is text there, too.
-fn shown(name: &str) -> String {
-    match name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{name}"),
-        false => name.to_owned(),
-    }
 }
 
 pub(super) fn write_parquet(graph: &mut Graph, out: &mut dyn Write) -> Result<(), GraphError> {

@@ -1,5 +1,7 @@
 //! `weft export`: captures for other tools, as a package, a WARC file or an index.
 
+mod bag;
+
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -19,11 +21,14 @@ Examples:
   weft export --warc autumn.warc.gz --collection autumn
   weft export --cdxj index.cdxj                       of all captures
   weft export --zipnum indexes/                       a new folder that pywb reads
+  weft export --bag autumn --collection autumn        its files as they were loaded, as a bag
 
 Records are copied byte for byte. A revisit brings the record whose payload it
 repeats. What is taken down, or hidden from whom --as names, is not written.
+A bag (BagIt 1.0, RFC 8493) has whole files, each compared with the digest of the ledger while it
+is copied. A file of which something is taken down is not in it.
 For results of a search: weft search QUERY --export warc -o FILE.
-Exit code 1: a record could not be read (it is named), the others are written.";
+Exit code 1: a record or file could not be written (it is named), the others are.";
 
 /// Flags of `weft export`.
 #[derive(Debug, clap::Args)]
@@ -61,6 +66,9 @@ struct To {
     /// An index as a ZipNum cluster, in a new folder
     #[arg(long, value_name = "DIR")]
     zipnum: Option<PathBuf>,
+    /// The files themselves as a bag with manifests, in a new folder
+    #[arg(long, value_name = "DIR")]
+    bag: Option<PathBuf>,
 }
 
 /// Runs `weft export`.
@@ -73,6 +81,13 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     if path.symlink_metadata().is_ok() {
         let there = format!("{} is there already; it is not overwritten", path.display());
         return Err(WrongUse(there).into());
+    }
+    if args.to.bag.is_some() {
+        if subset.url_prefix.is_some() {
+            let whole = "a bag has whole files, so --url-prefix cannot choose among their captures";
+            return Err(WrongUse(whole.to_owned()).into());
+        }
+        return bag::run(subset.collection.as_deref(), &path, context);
     }
     let archive = ask::open(context)?;
     let (bar, stop) = (bar(true), Stop::listen()?);
@@ -108,8 +123,9 @@ impl To {
             cdx9,
             cdx11,
             zipnum,
+            bag,
         } = self;
-        let given = [wacz, warc, cdxj, cdx9, cdx11, zipnum]
+        let given = [wacz, warc, cdxj, cdx9, cdx11, zipnum, bag]
             .into_iter()
             .flatten()
             .next();

@@ -10,10 +10,12 @@
 
 mod agree;
 mod compare;
+mod files;
 mod fresh;
 mod scope;
 
 use std::io::{Seek, Write};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use archive::question::{
@@ -39,11 +41,14 @@ const EXAMPLES: &str = "\
 Examples:
   weft verify
   weft verify --archive /data/crawls --json
+  weft verify --csv fixity.csv
 
 Reads the whole index, and all inputs again, and needs some space in a folder beside the archive
 (or, where that cannot be written to, among temporary files) that is removed at the end. Where a view differs, the
 inputs are loaded into that folder to say how: this takes as long as loading them, and as much space as the archive.
 An input that was read in part (a file that is still being written) counts up to there.
+With --csv nothing is said of views: each input is read and its SHA-256 compared with that of the
+ledger, and the table has a row for each (an event \"fixity check\" in the words of PREMIS).
 Exit code 1: a view differs, something in the index is damaged, or an input is gone or changed.";
 
 /// Flags of `weft verify`.
@@ -53,6 +58,9 @@ pub(crate) struct Args {
     /// Where inputs are that were loaded from `store://`.
     #[command(flatten)]
     place: StoreArgs,
+    /// Check the digests of inputs alone, and write them to a table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 /// Every view, in the order in which one follows from the other. `kinds` and `versions` are added: what
@@ -85,6 +93,9 @@ const TOTALS: [&str; 7] = [
 /// Runs `weft verify`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     context.remote_inputs.use_given(&args.place);
+    if let Some(path) = &args.csv {
+        return files::run(path, context);
+    }
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
     let (epoch, status) = status(&archive)?;

@@ -4,6 +4,7 @@
 
 mod addresses;
 mod ask;
+mod bag;
 #[cfg(target_os = "linux")]
 mod bombs;
 mod cache;

@@ -1,0 +1,77 @@
+//! `weft export --bag`: the files of a collection as a bag.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context as _;
+use archive::Bagged;
+
+use crate::ask;
+use crate::commands::search::export::{bar, beside};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::stop::Stop;
+use crate::style::clean;
+use crate::units::counted;
+
+/// Makes the bag beside its place, and moves it there when it is whole.
+pub(super) fn run(collection: Option<&str>, path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
+    let archive = ask::open(context)?;
+    let (bar, stop) = (bar(true), Stop::listen()?);
+    let mut progress = |done: u64, total: u64| {
+        bar.set_length(total);
+        bar.set_position(done);
+        !stop.asked()
+    };
+    let making = beside(path);
+    fs::create_dir(&making).with_context(|| {
+        format!(
+            "create {} (if another program left it there, remove it)",
+            making.display()
+        )
+    })?;
+    let bagged = archive
+        .export_bag(collection, &making, &mut progress)
+        .map_err(anyhow::Error::new)
+        .and_then(|bagged| {
+            fs::rename(&making, path)?;
+            Ok(bagged)
+        });
+    bar.finish_and_clear();
+    if bagged.is_err() {
+        // What is half made must not be taken for the whole.
+        let _ = fs::remove_dir_all(&making);
+    }
+    report(
+        &bagged.with_context(|| format!("write {}", path.display()))?,
+        path,
+        context,
+    )
+}
+
+fn report(bagged: &Bagged, path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
+    if context.json {
+        context.out.json(bagged)?;
+    } else {
+        let files = counted(bagged.files, "file", "files");
+        writeln!(
+            context.out,
+            "{files}, {}, written to {} and verified",
+            crate::units::bytes(bagged.bytes),
+            path.display()
+        )?;
+    }
+    if bagged.left_out.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    let was = if bagged.left_out.len() == 1 { "was" } else { "were" };
+    eprintln!(
+        "{} {was} left out:",
+        counted(bagged.left_out.len() as u64, "file", "files")
+    );
+    for file in &bagged.left_out {
+        eprintln!("  {}: {}", clean(&file.name), clean(&file.why));
+    }
+    Ok(Outcome::Losses)
+}

@@ -1,0 +1,117 @@
+//! `weft verify --csv`: whether the inputs still are what was loaded, as a table for whoever looks after files.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use archive::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
+use serde::Serialize;
+
+use crate::ask;
+use crate::commands::search::export::{bar, beside};
+use crate::commands::status::ledger_rows;
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::stop::Stop;
+use crate::style::clean;
+use crate::units::{count, counted};
+
+/// What the checks came to, as `--json` has it.
+#[derive(Default, Serialize)]
+struct Checked {
+    file: String,
+    inputs: u64,
+    success: u64,
+    fail: u64,
+    warning: u64,
+    /// All that are no success.
+    told: Vec<FixityCheck>,
+}
+
+/// Writes the table to `path`, and says what is not as it was.
+pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome> {
+    if path.symlink_metadata().is_ok() {
+        let there = format!("{} is there already; it is not overwritten", path.display());
+        return Err(WrongUse(there).into());
+    }
+    let making = beside(path);
+    let checked = write(&making, context).and_then(|checked| {
+        fs::rename(&making, path)?;
+        Ok(checked)
+    });
+    if checked.is_err() {
+        // What is half written must not be taken for the whole.
+        let _ = fs::remove_file(&making);
+    }
+    let mut checked = checked.with_context(|| format!("write {}", path.display()))?;
+    checked.file = path.display().to_string();
+    if context.json {
+        context.out.json(&checked)?;
+    } else {
+        print(&checked, context)?;
+    }
+    Ok(if checked.fail == 0 {
+        Outcome::Done
+    } else {
+        Outcome::Losses
+    })
+}
+
+fn write(path: &Path, context: &Context) -> anyhow::Result<Checked> {
+    let archive = ask::open(context)?;
+    let rows = ledger_rows(&archive, None)?;
+    let sources = context.remote_inputs.sources();
+    let (bar, stop) = (bar(true), Stop::listen()?);
+    bar.set_length(rows.iter().map(|row| row.size).sum());
+    let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+    let mut csv = FixityCsv::new(BufWriter::new(file))?;
+    let mut checked = Checked::default();
+    let mut before = 0;
+    for row in &rows {
+        let mut goes_on = |bytes: u64| {
+            bar.set_position(before + bytes);
+            !stop.asked()
+        };
+        let Some(check) = check_fixity(&sources, row, &mut goes_on) else {
+            bail!("stopped; there is no table");
+        };
+        before += row.size;
+        csv.row(&check)?;
+        checked.inputs += 1;
+        match check.outcome {
+            FixityOutcome::Success => checked.success += 1,
+            FixityOutcome::Fail => checked.fail += 1,
+            FixityOutcome::Warning => checked.warning += 1,
+        }
+        if !check.detail.is_empty() {
+            checked.told.push(check);
+        }
+    }
+    bar.finish_and_clear();
+    let mut out = csv.finish()?;
+    out.flush()?;
+    out.get_ref().sync_all()?;
+    Ok(checked)
+}
+
+fn print(checked: &Checked, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    for check in &checked.told {
+        let outcome = match check.outcome {
+            FixityOutcome::Fail => out.style.bad("fail"),
+            outcome => outcome.name().to_owned(),
+        };
+        writeln!(out, "{}: {outcome}: {}", clean(&check.name), clean(&check.detail))?;
+    }
+    writeln!(
+        out,
+        "{} checked: success {}, fail {}, warning {}; written to {}",
+        counted(checked.inputs, "input", "inputs"),
+        count(checked.success),
+        count(checked.fail),
+        count(checked.warning),
+        checked.file
+    )?;
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Files as they were loaded: as a bag that other tools validate, and as a table of their fixity.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::fixture;
+use crate::support::Place;
+
+fn loaded() -> Place {
+    let place = Place::new();
+    place.write("autumn/web.warc", &fixture::small_web());
+    place.write("other/other.warc", &fixture::other_web());
+    place.good(&["load", "autumn/web.warc", "--collection", "autumn"]);
+    place.good(&["load", "other/other.warc", "--collection", "winter"]);
+    place
+}
+
+/// Every file of the manifest has the digest that it says, and every file below `data/` is in it.
+#[track_caller]
+fn check_bag(bag: &Path, files: &[&str]) {
+    let manifest = fs::read_to_string(bag.join("manifest-sha256.txt")).expect("a manifest");
+    let listed: BTreeMap<&str, &str> = manifest
+        .lines()
+        .map(|line| {
+            line.split_once("  ")
+                .map(|(digest, path)| (path, digest))
+                .expect("two columns")
+        })
+        .collect();
+    assert_eq!(listed.keys().copied().collect::<Vec<_>>(), files);
+    let mut bytes = 0;
+    for (path, digest) in &listed {
+        let content = fs::read(bag.join(path)).expect("a file of the bag");
+        bytes += content.len();
+        let found: String = Sha256::digest(&content)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(found, **digest, "{path}");
+    }
+    let info = fs::read_to_string(bag.join("bag-info.txt")).expect("bag-info.txt");
+    assert!(
+        info.contains(&format!("Payload-Oxum: {bytes}.{}\n", files.len())),
+        "{info}"
+    );
+}
+
+#[test]
+fn a_collection_is_a_bag_of_its_files() {
+    let place = loaded();
+    let said = place.good(&["export", "--bag", "bag", "--collection", "autumn"]);
+    assert!(
+        said.contains("1 file, ") && said.contains("written to bag and verified"),
+        "{said}"
+    );
+    check_bag(&place.path("bag"), &["data/autumn/web.warc"]);
+    assert_eq!(
+        fs::read(place.path("bag/data/autumn/web.warc")).expect("the file"),
+        fixture::small_web()
+    );
+    // It is not made again over itself, and nothing half made is left.
+    assert_eq!(place.run(&["export", "--bag", "bag"]).code, Some(2));
+    place.good(&["export", "--bag", "all"]);
+    check_bag(
+        &place.path("all"),
+        &["data/autumn/web.warc", "data/other/other.warc"],
+    );
+    assert_eq!(
+        place
+            .run(&["export", "--bag", "none", "--collection", "spring"])
+            .code,
+        Some(1)
+    );
+    let names: Vec<String> = fs::read_dir(place.path(""))
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("text"))
+        .filter(|name| name.starts_with("none") || name.starts_with(".none"))
+        .collect();
+    assert_eq!(names, Vec::<String>::new());
+}
+
+#[test]
+fn bagit_validates_a_bag() {
+    let Some(python) = apart::python(&["bagit"]) else {
+        println!("skipped: bagit validates a bag, because the package bagit is not there");
+        return;
+    };
+    let place = loaded();
+    place.good(&["export", "--bag", "bag"]);
+    let validated = Command::new(python)
+        .args(["-c", "import bagit, sys; bagit.Bag(sys.argv[1]).validate()"])
+        .arg(place.path("bag"))
+        .output()
+        .expect("it runs");
+    assert!(validated.status.success(), "{validated:?}");
+}
+
+/// What is taken down, changed or gone does not leave, and is named.
+#[test]
+fn files_that_may_not_leave_are_left_out_and_named() {
+    let place = loaded();
+    place.good(&["forget", "--url", "http://museum.example/maps", "--reason", "x"]);
+    let run = place.run(&["export", "--bag", "bag"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("autumn/web.warc: something of it is taken down"),
+        "{}",
+        run.stderr
+    );
+    check_bag(&place.path("bag"), &["data/other/other.warc"]);
+
+    place.write("other/other.warc", &fixture::small_web());
+    let run = place.run(&["export", "--bag", "changed"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("has no file that can be put into a bag"),
+        "{}",
+        run.stderr
+    );
+    assert!(!place.path("changed").exists());
+
+    // Whole files are for those from whom nothing is hidden.
+    place.good(&["rights", "add", "--deny", "--prefix", "http://museum.example/"]);
+    let run = place.run(&["export", "--bag", "hidden", "--as", ""]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(!place.path("hidden").exists());
+}
+
+#[test]
+fn fixity_is_a_table_for_people_who_look_after_files() {
+    let place = loaded();
+    place.good(&["verify", "--csv", "good.csv"]);
+    let table = |name: &str| -> Vec<Vec<String>> {
+        let text = fs::read_to_string(place.path(name)).expect("a table");
+        let rows = text
+            .split_terminator("\r\n")
+            .map(|row| row.split(',').map(str::to_owned).collect());
+        rows.collect()
+    };
+    let good = table("good.csv");
+    assert_eq!(good.len(), 3);
+    let outcome = good[0]
+        .iter()
+        .position(|name| name == "event_outcome")
+        .expect("a column");
+    assert!(
+        good[1..]
+            .iter()
+            .all(|row| row[outcome] == "success" && row[4] == row[6]),
+        "{good:?}"
+    );
+
+    let mut changed = fixture::small_web();
+    changed[200] ^= 1;
+    place.write("autumn/web.warc", &changed);
+    fs::remove_file(place.path("other/other.warc")).expect("remove it");
+    let run = place.run(&["verify", "--csv", "bad.csv"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(
+        run.stdout
+            .contains("2 inputs checked: success 0, fail 2, warning 0"),
+        "{}",
+        run.stdout
+    );
+    let bad = table("bad.csv");
+    assert!(bad[1..].iter().all(|row| row[outcome] == "fail"), "{bad:?}");
+    assert_eq!(
+        place.run(&["verify", "--csv", "bad.csv"]).code,
+        Some(2),
+        "it is not overwritten"
+    );
+}
