@@ -61,7 +61,7 @@ impl Scope {
 
     /// The same for a part of the page that is shown only where the rest of it cannot be: its parts are [`Role::Alternative`].
     #[must_use]
-    pub(crate) fn as_alternative(self) -> Scope {
+    pub(crate) fn into_alternative(self) -> Scope {
         Scope {
             is_alternative: true,
             ..self

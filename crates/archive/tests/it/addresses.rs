@@ -386,6 +386,7 @@ fn records_are_read_where_the_captures_point() {
         url: "http://site0.example/300".into(),
         at: None,
         capture: None,
+        fuzzy: false,
     });
     let Body::Record(place) = data::ask(&far, question) else {
         panic!()

@@ -180,6 +180,7 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
         url: capture.split('\t').nth(2).unwrap().to_owned(),
         at: None,
         capture: None,
+        fuzzy: false,
     });
     let Body::Record(place) = data::ask(&archive, question) else {
         panic!()

@@ -341,6 +341,7 @@ fn questions_about_urls() -> Vec<Question> {
                     url: url.clone(),
                     at: at.map(str::to_owned),
                     capture: None,
+                    fuzzy: false,
                 }
                 .into(),
             );
@@ -704,6 +705,7 @@ fn who_asks_through_the_socket_sees_no_more() {
         url: "http://hidden.org/h1".into(),
         at: None,
         capture: None,
+        fuzzy: false,
     }
     .into();
     let public = client.seen_by(Groups::public());

@@ -45,6 +45,7 @@ fn found(archive: &Archive, at: Option<&str>, capture: Option<&str>) -> Result<C
         url: URL.into(),
         at: at.map(Into::into),
         capture: capture.map(Into::into),
+        fuzzy: false,
     });
     match archive.ask(question) {
         Ok(answer) => match answer.body {

@@ -370,6 +370,7 @@ fn what_is_not_there_is_said_with_its_key() {
             url: url(),
             at: None,
             capture: None,
+            fuzzy: false,
         }),
     ];
     for question in questions {
