@@ -109,7 +109,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                     original: None,
                     fuzzy: None,
                 })),
-                fuzzy: None,
+                fuzzy: Some("cache-buster".into()),
             }),
         ),
         ("job", Body::Job(job())),
