@@ -73,7 +73,7 @@ pub use one_input::{Counts, OneInput, Part, Parts};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
 pub use redact::{LeaveOut, NotTheRest, Redaction, RedactionCounts, WriteError};
 pub use stored::{StoredBytes, stored_range, url_key_at};
-pub use subset::{IndexForm, Subset};
+pub use subset::{Chosen, IndexForm, Subset};
 pub use weave::{TakedownRules, refusal};
 
 /// Version of this program. The owner and the processes that ask it must have the same one.

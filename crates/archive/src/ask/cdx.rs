@@ -178,7 +178,7 @@ pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<
 }
 
 /// Leaves only the last part of an input's name.
-fn base_name_of(name: &mut String) {
+pub(crate) fn base_name_of(name: &mut String) {
     let length = base_name(name).len();
     // A signature behind the path is removed too, so the part need not be at the end.
     if length < name.len() {

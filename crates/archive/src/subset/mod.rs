@@ -2,42 +2,73 @@
 //! package (WACZ).
 //!
 //! Captures come a thousand at a time, in the order of URL keys and then times, as whoever asks may see them. Memory is
-//! bounded by the captures of one URL.
+//! bounded by the captures of one URL, or by those that were chosen one by one.
 
+mod chosen;
 mod hashed;
 mod index;
+mod sorted_lines;
 mod wacz;
 mod warc_file;
 mod zipnum;
 
 use crate::cdx::{CdxRow, MatchType};
 use crate::export::{AskBy, ExportError};
-use crate::question::{CdxBody, CdxQuestion};
+use crate::question::{CdxBody, CdxQuestion, RecordBody};
 
+pub use chosen::Chosen;
 pub use index::IndexForm;
 
 /// Captures asked for at a time.
 const ROWS_AT_ONCE: usize = 1000;
 
 /// Which captures are written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Subset {
-    /// Those of URLs that begin so; of all if absent.
-    pub url_prefix: Option<String>,
-    /// Those of inputs with this label; of all if absent.
-    pub collection: Option<String>,
+#[derive(Debug, Clone)]
+pub enum Subset {
+    /// Those of some URLs and inputs.
+    Part {
+        /// Those of URLs that begin so; of all if absent.
+        url_prefix: Option<String>,
+        /// Those of inputs with this label; of all if absent.
+        collection: Option<String>,
+    },
+    /// Those that were chosen one by one.
+    Chosen(Chosen),
 }
 
 impl Subset {
     /// In words, for people who find the file.
     fn described(&self) -> String {
-        let urls = match &self.url_prefix {
+        let (url_prefix, collection) = match self {
+            Subset::Chosen(chosen) => return chosen.described().to_owned(),
+            Subset::Part {
+                url_prefix,
+                collection,
+            } => (url_prefix, collection),
+        };
+        let urls = match url_prefix {
             Some(prefix) => format!("captures of URLs that begin with {prefix}"),
             None => "all captures".to_owned(),
         };
-        match &self.collection {
+        match collection {
             Some(collection) => format!("{urls} in the collection {collection}"),
             None => urls,
+        }
+    }
+
+    /// Whether the record that a revisit repeats may not come by itself, so that the revisit has to bring it.
+    fn leaves_out(&self, original: &RecordBody, revisit: &CdxRow) -> bool {
+        let original = &original.capture;
+        match self {
+            Subset::Chosen(chosen) => !chosen.has(original),
+            Subset::Part {
+                url_prefix,
+                collection,
+            } => {
+                let is_elsewhere = url_prefix.is_some() && original.url_key != revisit.url_key;
+                let is_of_another = |collection: &String| *collection != original.collection;
+                is_elsewhere || collection.as_ref().is_some_and(is_of_another)
+            }
         }
     }
 
@@ -49,11 +80,18 @@ impl Subset {
         progress: &mut dyn FnMut(u64) -> bool,
         each: &mut dyn FnMut(CdxRow) -> Result<(), ExportError>,
     ) -> Result<(), ExportError> {
+        let (url_prefix, collection) = match self {
+            Subset::Chosen(chosen) => return chosen.for_each(base_names, progress, each),
+            Subset::Part {
+                url_prefix,
+                collection,
+            } => (url_prefix, collection),
+        };
         let mut question = CdxQuestion {
-            everything: self.url_prefix.is_none(),
-            url: self.url_prefix.clone().unwrap_or_default(),
+            everything: url_prefix.is_none(),
+            url: url_prefix.clone().unwrap_or_default(),
             match_type: MatchType::Prefix,
-            collection: self.collection.clone(),
+            collection: collection.clone(),
             limit: ROWS_AT_ONCE,
             base_names,
             ..CdxQuestion::default()

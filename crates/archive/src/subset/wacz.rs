@@ -13,10 +13,11 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::Subset;
 use super::hashed::Hashed;
+use super::sorted_lines::SortedLines;
 use super::warc_file::WarcFile;
 use super::zipnum::{Block, ZipNum};
 use crate::Archive;
-use crate::cdx::CdxRow;
+use crate::cdx::{CdxRow, cdxj_line};
 use crate::export::{AskBy, ExportError, Exported};
 use crate::inputs::digest_text;
 use crate::question::{Page, PageBody};
@@ -67,7 +68,7 @@ impl Archive {
 
 /// What comes after the records.
 struct Beside {
-    index: ZipNum<BufWriter<File>, BufWriter<File>>,
+    index: SortedLines,
     pages: BufWriter<File>,
     /// The URL key whose captures come now; the index has them in the order of time.
     key: String,
@@ -79,14 +80,11 @@ struct Beside {
 impl Beside {
     fn begin() -> io::Result<Beside> {
         let file = || tempfile::tempfile().map(BufWriter::new);
-        let mut second = file()?;
-        let head = json!({"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"});
-        writeln!(second, "!meta 0 {head}")?;
         let mut pages = file()?;
         let head = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
         writeln!(pages, "{head}")?;
         Ok(Beside {
-            index: ZipNum::new(file()?, second, index_line),
+            index: SortedLines::new(file()?),
             pages,
             key: String::new(),
             of_key: Vec::new(),
@@ -121,14 +119,20 @@ impl Beside {
         self.page = None;
         self.of_key.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
         for row in self.of_key.drain(..) {
-            self.index.push(&row)?;
+            self.index.push(cdxj_line(&row))?;
         }
         Ok(())
     }
 
     fn finish(mut self, package: &mut Package) -> io::Result<()> {
         self.end_key()?;
-        let (index, second) = self.index.finish()?;
+        let file = || tempfile::tempfile().map(BufWriter::new);
+        let mut second = file()?;
+        let head = json!({"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"});
+        writeln!(second, "!meta 0 {head}")?;
+        let mut index = ZipNum::new(file()?, second, index_line);
+        self.index.finish(&mut |line| index.push_line(line))?;
+        let (index, second) = index.finish()?;
         package.put_file("indexes/index.cdx.gz", index)?;
         package.put_file("indexes/index.idx", second)?;
         package.put_file("pages/pages.jsonl", self.pages)

@@ -64,12 +64,8 @@ impl<'a, W: Write> WarcFile<'a, W> {
                 return Ok(written);
             }
         };
-        // One in the subset comes by itself: it has the same URL key.
-        let is_outside = |original: &RecordBody| {
-            let collection = self.subset.collection.as_ref();
-            collection.is_some_and(|collection| *collection != original.capture.collection)
-        };
-        if let Some(original) = record.original.as_deref().filter(|original| is_outside(original))
+        if let Some(original) = record.original.as_deref()
+            && self.subset.leaves_out(original, row)
             && self.brought.insert(original.capture.name())
         {
             self.copy(original, &mut written)?;

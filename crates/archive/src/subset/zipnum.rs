@@ -51,10 +51,15 @@ impl<W: Write, S: Write> ZipNum<W, S> {
 
     /// Takes the next capture. Captures come in order.
     pub(super) fn push(&mut self, row: &CdxRow) -> io::Result<()> {
+        self.push_line(&cdxj_line(row))
+    }
+
+    /// Takes the line of the next capture, with its end.
+    pub(super) fn push_line(&mut self, line: &str) -> io::Result<()> {
         if self.lines == 0 {
-            self.place = format!("{} {}", row.url_key, row.timestamp);
+            place_of(line).clone_into(&mut self.place);
         }
-        self.block.extend_from_slice(cdxj_line(row).as_bytes());
+        self.block.extend_from_slice(line.as_bytes());
         self.lines += 1;
         match self.lines {
             LINES => self.end_block(),
@@ -94,6 +99,11 @@ impl<W: Write, S: Write> ZipNum<W, S> {
         self.second.flush()?;
         Ok((self.out.finish().0, self.second))
     }
+}
+
+/// Key and time of a line: what is before its object.
+pub(super) fn place_of(line: &str) -> &str {
+    line.split_once(" {").map_or(line, |(place, _)| place)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 
-use archive::question::{Answer, CaptureKind, Record, RecordBody};
+use archive::question::{Answer, CaptureKind, CdxRow, Record, RecordBody};
 use archive::{AskError, ErrorCode, Interrupt, open_record};
 use extract::PayloadReader;
 use replay::{Modifier, Reference, References, Role, Scope, Scripts};
@@ -53,6 +53,9 @@ pub struct CheckedPage {
     pub alternatives_missing: usize,
     /// Whether there was more than is looked at.
     pub is_cut: bool,
+    /// The captures of all that was found: the parts, what a browser chooses from, and the redirects on the way to them.
+    #[serde(skip)]
+    pub captures: Vec<CdxRow>,
 }
 
 /// A part of a page.
@@ -113,6 +116,7 @@ pub fn check_page(
         parts: Vec::new(),
         alternatives: (0, 0),
         is_cut: false,
+        captures: Vec::new(),
         goes_on,
     };
     let references = check
@@ -132,6 +136,7 @@ pub fn check_page(
         alternatives_found: check.alternatives.0,
         alternatives_missing: check.alternatives.1,
         is_cut: check.is_cut,
+        captures: check.captures,
     })
 }
 
@@ -158,6 +163,7 @@ struct Check<'a> {
     /// Found and missing.
     alternatives: (usize, usize),
     is_cut: bool,
+    captures: Vec<CdxRow>,
     goes_on: &'a mut dyn FnMut(usize) -> bool,
 }
 
@@ -233,7 +239,7 @@ impl Check<'_> {
     }
 
     /// The capture of a part, behind redirects.
-    fn find(&self, url: &str) -> Result<Option<RecordBody>, AskError> {
+    fn find(&mut self, url: &str) -> Result<Option<RecordBody>, AskError> {
         let mut url = url.to_owned();
         for _ in 0..=REDIRECTS_MAX {
             let found = match look_up(self.source, &url, Some(&self.timestamp)) {
@@ -243,6 +249,7 @@ impl Check<'_> {
                 }
                 Err(error) => return Err(error),
             };
+            self.captures.push(found.capture.clone());
             let content = content_of(&found);
             if found.capture.kind == CaptureKind::Revisit && content.capture.kind == CaptureKind::Revisit {
                 // It says that there was something, and that is not here.

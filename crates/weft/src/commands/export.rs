@@ -1,6 +1,7 @@
 //! `weft export`: captures for other tools, as a package, a WARC file or an index.
 
 mod bag;
+mod found;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -14,11 +15,13 @@ use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::stop::Stop;
+use crate::style::clean;
 
 const EXAMPLES: &str = "\
 Examples:
   weft export --wacz museum.wacz --url-prefix http://museum.example/
   weft export --warc autumn.warc.gz --collection autumn
+  weft export --wacz flood.wacz 'flood from:1996 to:2010'   pages found, with their pictures and styles
   weft export --cdxj index.cdxj                       of all captures
   weft export --zipnum indexes/                       a new folder that pywb reads
   weft export --bag autumn --collection autumn        its files as they were loaded, as a bag
@@ -27,7 +30,9 @@ Records are copied byte for byte. A revisit brings the record whose payload it
 repeats. What is taken down, or hidden from whom --as names, is not written.
 A bag (BagIt 1.0, RFC 8493) has whole files, each compared with the digest of the ledger while it
 is copied. A file of which something is taken down is not in it.
-For results of a search: weft search QUERY --export warc -o FILE.
+With a QUERY (as of weft search) the pages that it finds are written, as they were at that time,
+and what a browser loads for them; captures chosen so are held in memory, about 600 bytes each.
+For lists of results: weft search QUERY --export csv -o FILE.
 Exit code 1: a record or file could not be written (it is named), the others are.";
 
 /// Flags of `weft export`.
@@ -36,6 +41,11 @@ Exit code 1: a record or file could not be written (it is named), the others are
 pub(crate) struct Args {
     #[command(flatten)]
     to: To,
+    /// Only what a search finds, as weft search takes it, and the parts of these pages
+    #[arg(conflicts_with_all = ["url_prefix", "collection"])]
+    query: Vec<String>,
+    #[command(flatten)]
+    of_query: found::Args,
     /// Only captures of URLs that begin so [default: all]
     #[arg(long, value_name = "URL")]
     url_prefix: Option<String>,
@@ -73,24 +83,38 @@ struct To {
 
 /// Runs `weft export`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let subset = Subset {
-        url_prefix: args.url_prefix,
-        collection: args.collection,
-    };
     let path = args.to.path().to_owned();
     if path.symlink_metadata().is_ok() {
         let there = format!("{} is there already; it is not overwritten", path.display());
         return Err(WrongUse(there).into());
     }
     if args.to.bag.is_some() {
-        if subset.url_prefix.is_some() {
-            let whole = "a bag has whole files, so --url-prefix cannot choose among their captures";
+        if args.url_prefix.is_some() || !args.query.is_empty() {
+            let whole =
+                "a bag has whole files, so neither --url-prefix nor a query can choose among their captures";
             return Err(WrongUse(whole.to_owned()).into());
         }
-        return bag::run(subset.collection.as_deref(), &path, context);
+        return bag::run(args.collection.as_deref(), &path, context);
     }
     let archive = ask::open(context)?;
     let (bar, stop) = (bar(true), Stop::listen()?);
+    let (subset, mut left_out) = match args.query.is_empty() {
+        true => {
+            let (url_prefix, collection) = (args.url_prefix, args.collection);
+            let part = Subset::Part {
+                url_prefix,
+                collection,
+            };
+            (part, Vec::new())
+        }
+        false => {
+            let found = found::find(&archive, &args.of_query, &args.query.join(" "), &bar, &stop)?;
+            for note in &found.notes {
+                eprintln!("note: {}", clean(note));
+            }
+            (Subset::Chosen(found.chosen), found.left_out)
+        }
+    };
     let mut progress = |done: u64| {
         bar.set_length(done);
         bar.set_position(done);
@@ -110,7 +134,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
             None => fs::remove_file(&making),
         };
     }
-    let exported = exported.with_context(|| format!("write {}", path.display()))?;
+    let mut exported = exported.with_context(|| format!("write {}", path.display()))?;
+    exported.left_out.append(&mut left_out);
     report(&exported, Some(&path), ["capture", "captures"], context)
 }
 

@@ -8,9 +8,9 @@ use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;
 
 use crate::addresses::{dumps, local};
-use crate::fixture;
 use crate::support::Place;
 use crate::web::{Manner, Web};
+use crate::{fixture, replay};
 
 const WARC: &str = "archive/web.warc";
 
@@ -301,6 +301,106 @@ fn a_part_is_exported() {
         );
         std::fs::remove_file(place.path("from.cdxj")).expect("the index is there");
     }
+}
+
+/// URLs of the captures of a package, as it is when it is loaded.
+fn urls_in(place: &Place, wacz: &str) -> Vec<String> {
+    let archive = wacz.trim_end_matches(".wacz");
+    place.good(&["load", wacz, "--archive", archive]);
+    let dumped = place.good(&["dump", "captures", "--archive", archive]);
+    let url = |line: &str| line.split('\t').nth(2).expect("a URL").to_owned();
+    dumped.lines().map(url).collect()
+}
+
+#[test]
+fn what_a_search_finds_is_exported_with_its_parts() {
+    let place = replay::page_with_parts();
+    let other = replay::response("http://b.example/", "2020-01-01T00:00:00Z", "text/html", "other");
+    place.write("other.warc", &other);
+    place.good(&["load", "other.warc"]);
+    let told = place.good(&["export", "--wacz", "parts.wacz", "link"]);
+    assert!(told.contains("7 captures written to parts.wacz"), "{told}");
+    let mut urls = urls_in(&place, "parts.wacz");
+    urls.sort();
+    let parts = [
+        "",
+        "frame",
+        "s.css",
+        "small.png",
+        "t.css",
+        "there.png",
+        "x.js?_=23",
+    ];
+    assert_eq!(urls, parts.map(|part| format!("http://a.example/{part}")));
+    let check = |of: &[&str]| {
+        let run = place.run(&[&["replay-check", "http://a.example/"], of].concat());
+        (run.code, run.stdout)
+    };
+    assert_eq!(check(&["--archive", "parts"]), check(&[]));
+
+    place.good(&["export", "--wacz", "page.wacz", "--pages-only", "link"]);
+    assert_eq!(urls_in(&place, "page.wacz"), ["http://a.example/"]);
+    let none = place.good(&["export", "--cdxj", "none.cdxj", "nowhere"]);
+    assert!(none.contains("0 captures written"), "{none}");
+    let most = place.run(&["export", "--cdxj", "most.cdxj", "link", "nowhere"]);
+    assert!(most.stderr.contains("note: no page has all"), "{}", most.stderr);
+    for wrong in [
+        &["--wacz", "x.wacz", "link", "--collection", "c"][..],
+        &["--wacz", "x.wacz", "--pages-only"],
+        &["--bag", "x", "link"],
+    ] {
+        let run = place.run(&[&["export"], wrong].concat());
+        assert_eq!(run.code, Some(2), "{wrong:?}: {}", run.stderr);
+    }
+}
+
+/// A revisit brings a record of another URL, whose key comes later: the index of a package is sorted all the same.
+#[test]
+fn what_a_revisit_brings_from_another_url_is_in_order() {
+    let place = Place::new();
+    let original = replay::response(
+        "http://first.example/",
+        "2020-01-02T00:00:00Z",
+        "text/html",
+        "first",
+    );
+    let revisit = fixture::record(
+        "revisit",
+        &[
+            ("WARC-Target-URI", "http://again.example/"),
+            ("WARC-Date", "2020-03-01T00:00:00Z"),
+            ("WARC-Refers-To-Target-URI", "http://first.example/"),
+            ("WARC-Refers-To-Date", "2020-01-02T00:00:00Z"),
+            (
+                "WARC-Profile",
+                "http://netpreserve.org/warc/1.1/revisit/server-not-modified",
+            ),
+            ("Content-Type", "application/http"),
+        ],
+        b"HTTP/1.1 304 Not Modified\r\n\r\n",
+    );
+    let third = replay::response(
+        "http://again.example/b",
+        "2020-01-02T00:00:00Z",
+        "text/html",
+        "third",
+    );
+    place.write("x.warc", &[original, revisit, third].concat());
+    place.good(&["load", "x.warc"]);
+    place.good(&[
+        "export",
+        "--wacz",
+        "x.wacz",
+        "--url-prefix",
+        "http://again.example/",
+    ]);
+    let file = std::fs::File::open(place.path("x.wacz")).expect("a package");
+    let mut package = zip::ZipArchive::new(file).expect("a ZIP file");
+    let index = package.by_name("indexes/index.cdx.gz").expect("an index");
+    let lines = std::io::read_to_string(flate2::read::MultiGzDecoder::new(index)).expect("gzip");
+    let keys: Vec<&str> = lines.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(keys, ["example,again)/", "example,again)/b", "example,first)/"]);
+    assert_eq!(urls_in(&place, "x.wacz").len(), 3);
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn a_proxy_at_an_address_of_ipv6_reaches_the_replay_origin() {
 }
 
 /// A response of any type.
-fn response(url: &str, time: &str, media: &str, body: &str) -> Vec<u8> {
+pub(crate) fn response(url: &str, time: &str, media: &str, body: &str) -> Vec<u8> {
     let headers = [
         ("WARC-Target-URI", url),
         ("WARC-Date", time),
@@ -151,7 +151,7 @@ fn response(url: &str, time: &str, media: &str, body: &str) -> Vec<u8> {
 }
 
 /// A page with a style that imports another, a script under a number against caches, a frame, and pictures, one of them missing.
-fn page_with_parts() -> Place {
+pub(crate) fn page_with_parts() -> Place {
     let place = Place::new();
     let page = "<link rel=stylesheet href=/s.css><script src='/x.js?_=17'></script><img src=/there.png><img src=/gone.png>\
         <iframe src=/frame></iframe><a href=/elsewhere>link</a><img srcset='/small.png 1x, /large.png 2x'>";

@@ -1,0 +1,129 @@
+//! The captures of pages that a search finds, and of what a browser loads for them.
+
+use archive::question::{Record, SearchBody, SearchHit, SearchOrder, SearchQuestion};
+use archive::{Archive, AskError, Chosen, ErrorCode, ExportError, LeftOut};
+use indicatif::ProgressBar;
+use server::check_page;
+
+use crate::stop::Stop;
+
+/// Results asked for at a time.
+const HITS_AT_ONCE: usize = 1000;
+
+/// Flags of an export of what a search finds.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// With QUERY: the pages alone, without what a browser loads for them
+    #[arg(long, requires = "query")]
+    pages_only: bool,
+    /// With QUERY: past versions of pages, too, also without at:, from: or to:
+    #[arg(long, requires = "query")]
+    all_versions: bool,
+}
+
+/// What a search came to.
+pub(super) struct Found {
+    /// Its captures.
+    pub(super) chosen: Chosen,
+    /// Results whose captures are not there any more.
+    pub(super) left_out: Vec<LeftOut>,
+    /// What of the query was not used as it is.
+    pub(super) notes: Vec<String>,
+}
+
+/// Chooses the captures that a search finds.
+pub(super) fn find(
+    archive: &Archive,
+    args: &Args,
+    query: &str,
+    bar: &ProgressBar,
+    stop: &Stop,
+) -> anyhow::Result<Found> {
+    let mut found = Found {
+        chosen: Chosen::new(format!("pages found by a search for {query}")),
+        left_out: Vec::new(),
+        notes: Vec::new(),
+    };
+    let mut question = SearchQuestion {
+        query: query.to_owned(),
+        all_versions: args.all_versions,
+        limit: HITS_AT_ONCE,
+        order: SearchOrder::Url,
+        ..SearchQuestion::default()
+    };
+    let mut done = 0;
+    loop {
+        let SearchBody {
+            hits,
+            next,
+            total,
+            notes,
+            ..
+        } = archive.ask(question.clone())?.body;
+        bar.set_length(total);
+        if question.after.is_none() {
+            found.notes = notes.into_iter().map(|note| note.text).collect();
+        }
+        for hit in &hits {
+            let has_capture = found.add_page(archive, hit)?;
+            if has_capture && !args.pages_only {
+                found.add_parts(archive, hit, stop)?;
+            }
+            if stop.asked() {
+                return Err(ExportError::Stopped(done).into());
+            }
+            done += 1;
+            bar.set_position(done);
+        }
+        // An answer that leads to itself would be asked for ever.
+        if next.is_none() || next == question.after {
+            return Ok(found);
+        }
+        question.after = next;
+    }
+}
+
+impl Found {
+    /// Whether the capture of the page is there.
+    fn add_page(&mut self, archive: &Archive, hit: &SearchHit) -> Result<bool, AskError> {
+        let question = Record {
+            url: hit.url.clone(),
+            at: Some(digits(&hit.fetch_time)),
+            ..Record::default()
+        };
+        let capture = match archive.ask(question) {
+            Ok(record) => Some(record.body.capture),
+            Err(error) if error.code == ErrorCode::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let capture = capture.filter(|capture| capture.fetch_time == hit.fetch_time);
+        let has_capture = capture.is_some();
+        match capture {
+            Some(capture) => self.chosen.add(capture),
+            None => self.left_out.push(LeftOut {
+                url: hit.url.clone(),
+                fetch_time: hit.fetch_time.clone(),
+                why: "its capture is not there any more".to_owned(),
+            }),
+        }
+        Ok(has_capture)
+    }
+
+    fn add_parts(&mut self, archive: &Archive, hit: &SearchHit, stop: &Stop) -> Result<(), AskError> {
+        let time = digits(&hit.fetch_time);
+        match check_page(archive, &hit.url, Some(&time), &mut |_| !stop.asked()) {
+            Ok(page) => page
+                .captures
+                .into_iter()
+                .for_each(|capture| self.chosen.add(capture)),
+            // The parts of what cannot be read are not known. Its own record is named if it cannot be copied.
+            Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Unavailable) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn digits(time: &str) -> String {
+    time.chars().filter(char::is_ascii_digit).collect()
+}
