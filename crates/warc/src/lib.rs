@@ -29,6 +29,7 @@ pub use error::ReadError;
 pub use frames::source::Input;
 pub use probe::{begins_like_records, is_record_start};
 pub use reader::Reader;
+pub use reader::kept::Lies;
 pub use reader::one_record::{RawRecord, raw_at, raw_from, read_at, read_at_with, read_from};
 pub use reader::open_record::OpenRecord;
 pub use reader::settings::ReaderSettings;
