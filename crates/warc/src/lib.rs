@@ -23,6 +23,7 @@ mod write;
 pub use civil::iso_short as format_date;
 pub use container::file_name::{is_record_file_name, record_media_types};
 pub use container::stream::Decompressed;
+pub use container::zstd::{is_dictionary, train_dictionary};
 pub use container::{Compression, Container};
 pub use entry::Entry;
 pub use error::ReadError;
@@ -34,6 +35,7 @@ pub use reader::one_record::{RawRecord, raw_at, raw_from, read_at, read_at_with,
 pub use reader::open_record::OpenRecord;
 pub use reader::settings::ReaderSettings;
 pub use record::date::{RecordDate, parse_date};
+pub use record::digest::Declared as DeclaredDigest;
 pub use record::headers::Headers;
 pub use record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
 pub use record::payload::{payload, payload_digest};

@@ -1,6 +1,6 @@
 //! Files of records, made and found.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use warc::{Compression, Writer};
 
@@ -45,4 +45,12 @@ pub(crate) fn file(compression: Compression, records: &[Vec<u8>]) -> Vec<u8> {
         writer.write_encoded(record).expect("written");
     }
     writer.finish().expect("finished")
+}
+
+/// Nothing that was written aside is left in a folder.
+pub(crate) fn folder_is_clean(folder: &Path) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let name = entry.expect("an entry").file_name();
+        assert!(!name.to_string_lossy().starts_with('.'), "{name:?} is left");
+    }
 }

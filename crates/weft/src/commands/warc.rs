@@ -1,6 +1,8 @@
 //! `weft warc`: tools for files of records, apart from any archive.
 
 mod check;
+mod out;
+mod recompress;
 
 use clap::Subcommand;
 
@@ -10,7 +12,7 @@ use crate::exit::Outcome;
 const EXAMPLES: &str = "\
 Examples:
   weft warc check crawl.warc.gz
-  weft warc check --json crawls/ | jq -r .rule | sort | uniq -c
+  weft warc recompress crawl.warc.gz -o crawl.warc.zst --dictionary train
 
 None of these commands needs an archive or changes its input. docs/warc.md says more.";
 
@@ -26,11 +28,14 @@ pub(crate) struct Args {
 enum Command {
     /// Compare files with the standard, rule by rule
     Check(check::Args),
+    /// Write a file anew, each record compressed by itself
+    Recompress(recompress::Args),
 }
 
 /// Runs `weft warc`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     match &args.command {
         Command::Check(args) => check::run(args, context),
+        Command::Recompress(args) => recompress::run(args, context),
     }
 }
