@@ -14,6 +14,14 @@ pub enum ReadError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// The part of a record that exceeds memory could not be kept aside.
+    #[error("keep a large record aside in {}: {source}", folder.display())]
+    Keep {
+        /// Where files without names are made.
+        folder: std::path::PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
     /// The caller asked for a record at an offset where none begins.
     #[error("read {path} at offset {offset}: no record begins here")]
     NoRecord {

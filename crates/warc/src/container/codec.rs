@@ -1,6 +1,6 @@
 //! The traits and types that decoders and encoders of all containers share.
 
-use std::io;
+use std::io::{self, Read, Write};
 
 use crate::span::Defect;
 
@@ -41,6 +41,9 @@ pub(crate) trait Encode: Send + Sync {
     /// Returns the stored form of one record: either built in `into`, which must be empty, or the record
     /// itself.
     fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]>;
+
+    /// Writes the stored form of one record of `bytes` bytes, which is read piece by piece.
+    fn encode_from(&mut self, record: &mut dyn Read, bytes: u64, out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// The length of a frame header, as far as it is known from the first bytes of the frame.

@@ -6,7 +6,7 @@
 //! Members that are in memory whole are decoded in one step by sirocco, which is quicker than zlib-rs. All
 //! others, and those that are damaged, are decoded by zlib-rs step by step: it alone decides what is wrong.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Write};
 
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, GzBuilder, Status};
 use memchr::memmem;
@@ -40,6 +40,9 @@ const TRAILER_BYTES: usize = 8;
 /// Largest member header accepted: the extra field has at most 64 KiB, and the same is allowed for name and
 /// comment.
 const HEADER_BYTES_MAX: usize = 1 << 18;
+
+/// Number of bytes of a long record that are compressed at once.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// The value "unknown" for the operating system in a member header.
 const SYSTEM_UNKNOWN: u8 = 255;
@@ -219,6 +222,36 @@ impl Encode for Encoder {
         into.extend_from_slice(&crc.sum().to_le_bytes());
         into.extend_from_slice(&crc.amount().to_le_bytes());
         Ok(into)
+    }
+
+    fn encode_from(&mut self, record: &mut dyn Read, _bytes: u64, out: &mut dyn Write) -> io::Result<()> {
+        let (mut piece, mut stored) = (vec![0; PIECE_BYTES], Vec::with_capacity(PIECE_BYTES));
+        let mut crc = Crc::new();
+        out.write_all(&OWN_HEADER)?;
+        self.compress.reset();
+        loop {
+            let read = record.read(&mut piece)?;
+            crc.update(&piece[..read]);
+            let (mut left, flush) = match read {
+                0 => (&piece[..0], FlushCompress::Finish),
+                _ => (&piece[..read], FlushCompress::None),
+            };
+            loop {
+                stored.clear();
+                let before = self.compress.total_in();
+                let status = self.compress.compress_vec(left, &mut stored, flush)?;
+                left = &left[(self.compress.total_in() - before) as usize..];
+                out.write_all(&stored)?;
+                if status == Status::StreamEnd || (read > 0 && left.is_empty()) {
+                    break;
+                }
+            }
+            if read == 0 {
+                break;
+            }
+        }
+        out.write_all(&crc.sum().to_le_bytes())?;
+        out.write_all(&crc.amount().to_le_bytes())
     }
 }
 

@@ -11,7 +11,7 @@
 //! refer to; `block[block_head..]` are decoded bytes not yet given out.
 
 use std::hash::Hasher;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use twox_hash::XxHash32;
@@ -296,16 +296,25 @@ pub(super) struct Encoder;
 
 impl Encode for Encoder {
     fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
-        let info = FrameInfo::new()
-            .block_mode(BlockMode::Linked)
-            .block_size(BlockSize::Max256KB)
-            .content_size(Some(record.len() as u64))
-            .content_checksum(true);
-        let mut encoder = FrameEncoder::with_frame_info(info, &mut *into);
+        let mut encoder = FrameEncoder::with_frame_info(frame_info(record.len() as u64), &mut *into);
         encoder.write_all(record)?;
         encoder.finish().map_err(io::Error::other)?;
         Ok(into)
     }
+
+    fn encode_from(&mut self, record: &mut dyn Read, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
+        let mut encoder = FrameEncoder::with_frame_info(frame_info(bytes), out);
+        io::copy(record, &mut encoder)?;
+        encoder.finish().map(drop).map_err(io::Error::other)
+    }
+}
+
+fn frame_info(content_bytes: u64) -> FrameInfo {
+    FrameInfo::new()
+        .block_mode(BlockMode::Linked)
+        .block_size(BlockSize::Max256KB)
+        .content_size(Some(content_bytes))
+        .content_checksum(true)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Windows of up to 128 MiB are accepted: the default limit of the zstd library. The RFC recommends support
 //! for at least 8 MiB.
 
-use std::io;
+use std::io::{self, Read, Write};
 
 use zstd::bulk::Compressor;
 use zstd::stream::raw::{Decoder, Operation};
@@ -108,6 +108,7 @@ pub(crate) fn read_dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
 /// Compresses each record into a frame of its own.
 pub(super) struct Encoder {
     compressor: Compressor<'static>,
+    level: i32,
     dictionary: Option<Vec<u8>>,
 }
 
@@ -121,6 +122,7 @@ impl Encoder {
         compressor.set_parameter(CParameter::ChecksumFlag(true))?;
         Ok(Encoder {
             compressor,
+            level,
             dictionary,
         })
     }
@@ -146,4 +148,28 @@ impl Encode for Encoder {
         into.truncate(written);
         Ok(into)
     }
+
+    fn encode_from(&mut self, record: &mut dyn Read, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
+        let dictionary = self.dictionary.as_deref().unwrap_or_default();
+        let mut encoder = zstd::stream::write::Encoder::with_dictionary(out, self.level, dictionary)?;
+        // Every frame must have its size and a checksum (WARC-zstd 1.0, 4.1).
+        encoder.set_pledged_src_size(Some(bytes))?;
+        encoder.include_contentsize(true)?;
+        encoder.include_checksum(true)?;
+        io::copy(record, &mut encoder)?;
+        encoder.finish().map(drop)
+    }
+}
+
+/// Trains a dictionary of at most `bytes_max` bytes for records like these.
+///
+/// # Errors
+/// There are too few samples, or they have too few bytes in common.
+pub fn train_dictionary(samples: &[Vec<u8>], bytes_max: usize) -> io::Result<Vec<u8>> {
+    zstd::dict::from_samples(samples, bytes_max)
+}
+
+/// Whether bytes are a dictionary of zstd's own form (RFC 8878, 5), uncompressed.
+pub fn is_dictionary(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x37, 0xa4, 0x30, 0xec])
 }

@@ -35,6 +35,9 @@ impl Reader {
             let blank = line_end_bytes(window);
             count += window[..blank].iter().filter(|b| **b == b'\n').count() as u64;
             let all = blank == window.len();
+            if let Some(kept) = &mut self.kept {
+                kept.push_after(&window[..blank]);
+            }
             self.frames.consume(blank);
             if !all || !self.frames.more(1)? {
                 return Ok(count);

@@ -41,6 +41,7 @@ impl Reader {
         };
         let mut body = Body::new(self.spare.body(expected), bytes_max);
         body.checks = self.checks(&mut head)?;
+        body.rest = self.kept.as_mut().and_then(|kept| kept.take_rest());
         match head.block {
             _ if self.frames.is_plain() => self.read_plain_block(head, body),
             BlockLength::Declared(bytes) => self.read_declared_block(head, body, bytes),
@@ -217,12 +218,17 @@ impl Reader {
             let checks = &mut body.checks;
             let taken = match room {
                 // Nobody needs these bytes: skip them without reading.
-                0 if self.frames.is_plain() && checks.is_idle() => {
+                0 if self.frames.is_plain() && checks.is_idle() && body.rest.is_none() => {
                     let end = self.frames.stored() + left;
                     self.frames.seek_plain(end);
                     left
                 }
-                0 => self.frames.pass(piece as usize, |bytes| checks.update(bytes))? as u64,
+                0 => self.frames.pass(piece as usize, |bytes| {
+                    checks.update(bytes);
+                    if let Some(rest) = &mut body.rest {
+                        rest.push(bytes);
+                    }
+                })? as u64,
                 room => {
                     let before = body.kept.len();
                     let taken = self.frames.take_into(&mut body.kept, piece.min(room) as usize)?;

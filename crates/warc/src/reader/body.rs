@@ -1,6 +1,7 @@
 //! The block of a record while it is read: kept up to a limit, but counted completely.
 
 use crate::buffer::Buffer;
+use crate::reader::kept::Spool;
 use crate::record::payload::Checks;
 use crate::record::start::{Search, Searcher};
 use crate::record::warc::trim_line_end;
@@ -12,6 +13,8 @@ pub(crate) struct Body {
     /// Number of bytes of the block read so far.
     pub(crate) length: u64,
     bytes_max: u64,
+    /// The part that is not in `kept`, if it is wanted.
+    pub(crate) rest: Option<Spool>,
     pub(crate) checks: Checks,
 }
 
@@ -22,6 +25,7 @@ impl Body {
             kept: Buffer::reusing(kept),
             length: 0,
             bytes_max,
+            rest: None,
             checks: Checks::default(),
         }
     }
@@ -37,6 +41,9 @@ impl Body {
             .unwrap_or(usize::MAX)
             .min(bytes.len());
         self.kept.extend(&bytes[..kept]);
+        if let Some(rest) = &mut self.rest {
+            rest.push(&bytes[kept..]);
+        }
         self.length += bytes.len() as u64;
         self.checks.update(bytes);
     }
@@ -45,6 +52,9 @@ impl Body {
     pub(crate) fn restart(&mut self) {
         self.kept.truncate(0);
         self.length = 0;
+        if let Some(rest) = &mut self.rest {
+            rest.clear();
+        }
         self.checks = Checks::default();
     }
 

@@ -16,6 +16,7 @@ impl Reader {
     /// Finds the end of the record, and makes the record. In a compressed frame, the bytes between the block
     /// and the next record belong to the record; in plain bytes, only line ends do.
     pub(crate) fn settle(&mut self, mut head: Head, body: Body) -> Result<(), ReadError> {
+        let last_frame = self.frames.frame_start();
         let line_ends = self.skip_line_ends()?;
         let mut surplus = 0;
         let end = loop {
@@ -40,9 +41,7 @@ impl Reader {
                 }
                 Start::Neither => {}
             }
-            self.frames.consume(1);
-            surplus += 1;
-            self.skip_to_record(u64::MAX, |bytes| surplus += bytes.len())?;
+            surplus += self.skip_surplus()?;
         };
         if self.done {
             return Ok(());
@@ -54,8 +53,30 @@ impl Reader {
             let detail = format!("{line_ends} after the block, {} expected", head.line_ends());
             head.defects.push(Defect::new(reason::LINE_ENDS_MISSING, detail));
         }
+        if let Some(kept) = &mut self.kept {
+            kept.end(self.mark, last_frame, self.frames.is_open());
+        }
         self.make_record(head, body, end);
         Ok(())
+    }
+
+    /// Skips at least a byte, up to the next record in the frame. Returns how many it were.
+    fn skip_surplus(&mut self) -> Result<usize, ReadError> {
+        // What is kept is taken out, because it is written to while the reader moves.
+        let mut kept = self.kept.take();
+        let mut surplus = 0;
+        let mut seen = |bytes: &[u8]| {
+            surplus += bytes.len();
+            if let Some(kept) = &mut kept {
+                kept.push_after(bytes);
+            }
+        };
+        seen(&self.frames.window()[..1]);
+        self.frames.consume(1);
+        let skipped = self.skip_to_record(u64::MAX, seen);
+        self.kept = kept;
+        skipped?;
+        Ok(surplus)
     }
 
     /// Ends a plain record that no plain record follows.
@@ -84,6 +105,9 @@ impl Reader {
             true => None,
             false => body.checks.finish(&mut head.defects),
         };
+        if let (Some(kept), Some(rest)) = (&mut self.kept, body.rest) {
+            kept.put_rest(rest);
+        }
         self.ready.push_back(Entry::Record(Record {
             span,
             format: head.format,

@@ -35,9 +35,8 @@ impl Reader {
             let window = self.frames.window();
             match parse(window, headers) {
                 Parsed::Head(head, bytes) => {
-                    if let Some(header) = &mut self.header_bytes {
-                        header.clear();
-                        header.extend_from_slice(&window[..bytes]);
+                    if let Some(kept) = &mut self.kept {
+                        kept.begin(&self.frames, &window[..bytes]);
                     }
                     self.frames.consume(bytes);
                     return Ok(HeaderRead::Head(head));
@@ -89,8 +88,8 @@ impl Reader {
                 bytes.extend_from_slice(self.frames.window());
                 match parse(&bytes, headers) {
                     Parsed::Head(head, length) => {
-                        if self.header_bytes.is_some() {
-                            self.header_bytes = Some(bytes[..length].to_vec());
+                        if let Some(kept) = &mut self.kept {
+                            kept.begin(&self.frames, &bytes[..length]);
                         }
                         self.frames.consume(length.saturating_sub(before));
                         return Ok(HeaderRead::Head(head));

@@ -8,6 +8,7 @@ pub(crate) mod block;
 pub(crate) mod body;
 pub(crate) mod end_of_record;
 pub(crate) mod header;
+pub(crate) mod kept;
 pub(crate) mod one_record;
 pub(crate) mod open_record;
 pub(crate) mod resume;
@@ -23,6 +24,7 @@ use crate::entry::Entry;
 use crate::error::ReadError;
 use crate::frames::source::{Input, Source};
 use crate::frames::{Frames, Opened};
+use crate::reader::kept::Kept;
 use crate::reader::settings::ReaderSettings;
 use crate::reader::spare::Spare;
 use crate::record::Record;
@@ -49,8 +51,8 @@ pub struct Reader {
     /// Reading is over: at the end, or at the incomplete tail of a growing file.
     done: bool,
     spare: Spare,
-    /// A copy of the header of the record as stored, if that is wanted.
-    header_bytes: Option<Vec<u8>>,
+    /// All of the last record, if that is wanted.
+    kept: Option<Box<Kept>>,
 }
 
 impl Reader {
@@ -91,7 +93,7 @@ impl Reader {
             ready: VecDeque::new(),
             done: false,
             spare: Spare::default(),
-            header_bytes: None,
+            kept: None,
         };
         reader.go_to(start)?;
         Ok(reader)
@@ -107,6 +109,7 @@ impl Reader {
                 return Ok(None);
             }
             self.advance()?;
+            self.check_kept()?;
         }
     }
 

@@ -53,7 +53,7 @@ impl OpenRecord {
         };
         let read_ahead_bytes = length.saturating_add(BEYOND_BYTES);
         let mut reader = Reader::with_read_ahead(Box::new(input), name, settings, read_ahead_bytes)?;
-        reader.header_bytes = Some(Vec::new());
+        reader.keep_headers();
         let Some(mut head) = reader.next_head()? else {
             return Err(no_record(name, offset));
         };
@@ -100,8 +100,8 @@ impl OpenRecord {
     }
 
     /// The header as stored, with its empty line.
-    pub(crate) fn header_bytes(&self) -> &[u8] {
-        self.reader.header_bytes.as_deref().unwrap_or_default()
+    pub fn header_bytes(&self) -> &[u8] {
+        self.reader.header_bytes()
     }
 
     fn take(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {

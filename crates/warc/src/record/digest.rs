@@ -1,5 +1,7 @@
 //! Digests as declared in WARC: `algorithm:value`, the value in Base32 or hexadecimal.
 
+use std::io::{self, Read};
+
 use data_encoding::{BASE32, BASE32_NOPAD, BASE64, BASE64URL, HEXLOWER_PERMISSIVE};
 use md5::Md5;
 use sha1::{Digest, Sha1};
@@ -43,18 +45,33 @@ impl Algorithm {
 
 /// A digest that a header declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Declared {
+pub struct Declared {
     pub(crate) algorithm: Algorithm,
     pub(crate) value: Vec<u8>,
 }
 
 impl Declared {
     /// Reads `algorithm:value`. Returns `None` if either has an unknown form.
-    pub(crate) fn parse(text: &str) -> Option<Declared> {
+    pub fn parse(text: &str) -> Option<Declared> {
         let (label, value) = text.trim().split_once(':')?;
         let algorithm = Algorithm::parse(label.trim())?;
         let value = decode(value.trim().as_bytes(), algorithm.bytes())?;
         Some(Declared { algorithm, value })
+    }
+
+    /// Reads content to its end. Returns whether this is its digest.
+    ///
+    /// # Errors
+    /// Those of `content`.
+    pub fn is_of(&self, mut content: impl Read) -> io::Result<bool> {
+        let mut hasher = Hasher::new(self.algorithm);
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            match content.read(&mut piece)? {
+                0 => return Ok(hasher.finish() == self.value),
+                bytes => hasher.update(&piece[..bytes]),
+            }
+        }
     }
 }
 

@@ -3,13 +3,16 @@
 pub(crate) mod draft;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use crate::container::Compression;
 use crate::container::codec::Encode;
 use crate::span::Span;
 use crate::write::draft::Draft;
+
+/// Records of up to this number of bytes are compressed in memory, which is quicker.
+const AT_ONCE_BYTES_MAX: u64 = 1 << 20;
 
 /// Writes records to `W`, one after the other. It reuses the compressor and all memory.
 pub struct Writer<W: Write> {
@@ -66,6 +69,36 @@ impl<W: Write> Writer<W> {
         self.write_plain_buffer()
     }
 
+    /// Writes one record in the form that it has in an uncompressed file, of `bytes` bytes, which are read piece by piece.
+    /// Memory does not depend on their number.
+    ///
+    /// # Errors
+    /// Those of `record` and of the output, and one of kind `InvalidData` if `record` has not `bytes` bytes. A part of the
+    /// record may have been written then, so that the file is of no use.
+    pub fn write_from(&mut self, mut record: impl Read, bytes: u64) -> io::Result<Span> {
+        self.records += 1;
+        if bytes <= AT_ONCE_BYTES_MAX {
+            self.plain.clear();
+            record.take(bytes + 1).read_to_end(&mut self.plain)?;
+            has_length(self.plain.len() as u64, bytes)?;
+            return self.write_plain_buffer();
+        }
+        let mut limited = record.by_ref().take(bytes);
+        let mut out = Counting {
+            out: &mut self.out,
+            bytes: 0,
+        };
+        self.encoder.encode_from(&mut limited, bytes, &mut out)?;
+        let span = Span {
+            offset: self.offset,
+            length: out.bytes,
+        };
+        let missing = limited.limit();
+        has_length(bytes - missing + record.read(&mut [0])? as u64, bytes)?;
+        self.offset = span.end();
+        Ok(span)
+    }
+
     /// Number of stored bytes written so far.
     pub fn position(&self) -> u64 {
         self.offset
@@ -87,5 +120,33 @@ impl<W: Write> Writer<W> {
         };
         self.offset = span.end();
         Ok(span)
+    }
+}
+
+fn has_length(found: u64, expected: u64) -> io::Result<()> {
+    match found == expected {
+        true => Ok(()),
+        false => {
+            let message = format!("the record has not the {expected} bytes that it should have");
+            Err(io::Error::new(io::ErrorKind::InvalidData, message))
+        }
+    }
+}
+
+/// Counts what is written.
+struct Counting<'a, W> {
+    out: &'a mut W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counting<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }

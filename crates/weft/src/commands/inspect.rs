@@ -3,7 +3,7 @@
 //! Invariant, checked for each file: records, padding and quarantined bytes add up to the size of the file.
 
 mod account;
-mod files;
+pub(super) mod files;
 mod row;
 
 use std::ffi::OsString;

@@ -37,6 +37,7 @@ mod store;
 mod synth;
 mod top;
 mod verify;
+mod warc;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Redact(redact::Args),
     /// Print all rows of a view
     Dump(dump::Args),
+    /// Files of records: check them against the standard
+    Warc(warc::Args),
     /// Everything known of a URL
     Page(page::Args),
     /// What has changed on a page between two of its versions
@@ -148,6 +151,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Status(args) => status::run(&args, context),
         Command::Forget(args) => forget::run(&args, context),
         Command::Redact(args) => redact::run(&args, context),
+        Command::Warc(args) => warc::run(&args, context),
         Command::Dump(args) => dump::run(&args, context),
         Command::Page(args) => page::run(args, context),
         Command::Diff(args) => diff::run(args, context),

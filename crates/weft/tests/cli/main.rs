@@ -44,6 +44,7 @@ mod takedown;
 mod tasks;
 mod usage;
 mod verify;
+mod warc;
 #[expect(dead_code, reason = "shared with the tests of `remote`, which use all of it")]
 #[path = "../../../remote/tests/it/web.rs"]
 mod web;

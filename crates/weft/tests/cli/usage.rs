@@ -21,6 +21,7 @@ const COMMANDS: &[&str] = &[
     "search",
     "forget",
     "redact",
+    "warc",
     "record",
     "replay-check",
     "verify",
@@ -56,7 +57,7 @@ fn every_command_has_help_with_examples() {
 
 #[test]
 fn later_parts_are_absent() {
-    for command in ["forget", "files", "cache"] {
+    for command in ["forget", "files", "cache", "warc"] {
         assert_eq!(Place::new().run(&[command]).code, Some(2), "{command}");
     }
 }

@@ -10,7 +10,7 @@ use archive::{Sources, is_address, path_of, path_text};
 use crate::ask::path_typed;
 
 /// Returns the paths and addresses of the files of `inputs`.
-pub(super) fn expand(inputs: &[OsString], sources: &Sources) -> anyhow::Result<Vec<String>> {
+pub(in crate::commands) fn expand(inputs: &[OsString], sources: &Sources) -> anyhow::Result<Vec<String>> {
     let mut locations = Vec::new();
     for input in inputs {
         let path = &path_of(&path_typed(input, Path::new("")));

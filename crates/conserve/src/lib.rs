@@ -1,0 +1,24 @@
+//! What archivists do with files of records, apart from any archive: check them against the standard, write them anew.
+//!
+//! Invariants:
+//! - inputs are never changed, and every byte of one is accounted for;
+//! - memory does not depend on the size of a file or record, but for some bytes a record where a function says so.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod aside;
+pub mod check;
+mod error;
+mod proof;
+pub mod recompress;
+mod source;
+
+pub use aside::{Proved, Written};
+pub use error::WriteError;
+
+/// Is told how far a file was read, in bytes as stored. Work ends if it returns false.
+pub type Each<'a> = dyn FnMut(u64) -> bool + 'a;
+
+/// Number of bytes of a block that are held in memory. The rest is kept in a file without a name.
+const BODY_BYTES_MAX: u64 = 4 << 20;

@@ -1,0 +1,133 @@
+//! Proves that records came through: a digest of each before, and of each after, read from what was written.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+use warc::{Entry, Input, Lies, ReadError, Reader, ReaderSettings};
+
+use crate::aside::{folder_of, io_error};
+use crate::error::WriteError;
+use crate::{BODY_BYTES_MAX, Each};
+
+/// The SHA-256 of header and block of a record. Where the block begins is settled by the header, so that two records
+/// with the same digest have the same header and the same block.
+pub(crate) type RecordDigest = [u8; 32];
+
+/// The digests of records, in their order: 32 bytes of memory a record.
+#[derive(Debug, Default)]
+pub(crate) struct Proof {
+    records: Vec<RecordDigest>,
+}
+
+impl Proof {
+    /// Adds the next record.
+    pub(crate) fn push(&mut self, digest: RecordDigest) {
+        self.records.push(digest);
+    }
+
+    /// Number of records.
+    pub(crate) fn records(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// Reads a file that was written. It must have these records, each in a member of its own if it is compressed, and
+    /// nothing else but the frame of a dictionary.
+    pub(crate) fn compare(
+        &self,
+        file: Box<dyn Input>,
+        out: &Path,
+        each: &mut Each<'_>,
+    ) -> Result<(), WriteError> {
+        let name = &out.display().to_string();
+        let mut reader = open(file, name, folder_of(out))?;
+        let keep = keep(out);
+        let mut number = 0;
+        loop {
+            let differs = |detail: String| WriteError::NotTheSame {
+                path: name.to_owned(),
+                number: number as u64 + 1,
+                detail,
+            };
+            let record = match reader.next_entry()? {
+                Some(Entry::Record(record)) => record,
+                Some(Entry::Quarantined(span, defect)) => {
+                    return Err(differs(format!("{} at offset {}", defect.reason, span.offset)));
+                }
+                Some(_) => continue,
+                None => break,
+            };
+            if matches!(reader.lies(), Lies::Shared | Lies::InSeveral) {
+                return Err(differs("it has no member to itself".to_owned()));
+            }
+            let header = reader.header_bytes().to_vec();
+            let digest = digest(&header, reader.block(&record).map_err(&keep)?).map_err(&keep)?;
+            match self.records.get(number) {
+                Some(expected) if *expected == digest => {}
+                Some(_) => return Err(differs("it has another content".to_owned())),
+                None => return Err(differs("there is one more".to_owned())),
+            }
+            number += 1;
+            reader.recycle(record);
+            if !each(reader.position()) {
+                return Err(WriteError::Stopped);
+            }
+        }
+        match number == self.records.len() {
+            true => Ok(()),
+            false => Err(WriteError::NotTheSame {
+                path: name.to_owned(),
+                number: number as u64 + 1,
+                detail: "it is missing".to_owned(),
+            }),
+        }
+    }
+}
+
+/// Opens a file so that all of each record is kept, large ones in `folder`.
+pub(crate) fn open(input: Box<dyn Input>, name: &str, folder: &Path) -> Result<Reader, ReadError> {
+    let mut settings = ReaderSettings::default();
+    settings.body_bytes_max = BODY_BYTES_MAX;
+    let mut reader = Reader::from_input(input, name, settings)?;
+    reader.keep_all(folder);
+    Ok(reader)
+}
+
+/// Returns the digest of a record.
+pub(crate) fn digest(header: &[u8], block: impl Read) -> io::Result<RecordDigest> {
+    let mut hashed = Hashed::new(header.chain(block));
+    io::copy(&mut hashed, &mut io::sink())?;
+    Ok(hashed.finish())
+}
+
+/// Computes the digest of what is read through it.
+pub(crate) struct Hashed<R> {
+    content: R,
+    hasher: Sha256,
+}
+
+impl<R: Read> Hashed<R> {
+    pub(crate) fn new(content: R) -> Hashed<R> {
+        Hashed {
+            content,
+            hasher: Sha256::new(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> RecordDigest {
+        self.hasher.finalize().into()
+    }
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.content.read(into)?;
+        self.hasher.update(&into[..bytes]);
+        Ok(bytes)
+    }
+}
+
+/// The error of the file in which a large record is kept aside, beside `out`.
+pub(crate) fn keep(out: &Path) -> impl Fn(io::Error) -> WriteError + use<> {
+    io_error("read a large record that was kept beside", out)
+}

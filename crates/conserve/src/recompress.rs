@@ -1,0 +1,83 @@
+//! A file of records compressed anew: each record in a member or frame of its own, or none compressed.
+//!
+//! Header and block of each record stay as they are, byte for byte. What lies between records and carries nothing (line
+//! ends, empty members) is left out, and so is how the input was compressed.
+
+mod dictionary;
+
+use std::io::Read;
+use std::path::Path;
+
+use serde::Serialize;
+use warc::Compression;
+
+use crate::Each;
+use crate::aside::{Aside, Written};
+use crate::error::WriteError;
+use crate::proof::{self, Hashed, Proof};
+use crate::source::Source;
+
+pub use dictionary::train;
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recompressed {
+    /// Number of records.
+    pub records: u64,
+    /// Size of the input.
+    pub input_bytes: u64,
+    /// Size of what was written.
+    pub output_bytes: u64,
+    /// Bytes of the input between records that carried nothing.
+    pub padding_bytes: u64,
+}
+
+/// Writes the records of `input` aside for `out`. `each` is told how far the input was read, and ends it by returning
+/// false.
+///
+/// # Errors
+/// [`WriteError`]: damage in the input above all. Nothing is left then.
+pub fn write(
+    input: &Path,
+    out: &Path,
+    compression: Compression,
+    each: &mut Each<'_>,
+) -> Result<(Written, Recompressed), WriteError> {
+    let mut source = Source::open(input, out)?;
+    let mut aside = Aside::new(out)?;
+    let failed = aside.failed();
+    let keep = proof::keep(out);
+    let mut proof = Proof::default();
+    let mut writer = aside.writer(compression)?;
+    while let Some(record) = source.next()? {
+        let header = source.reader.header_bytes().to_vec();
+        let line_ends = source.line_ends(record.format)?;
+        let bytes = header.len() as u64 + record.body_length + line_ends.len() as u64;
+        let block = source.reader.block(&record).map_err(&keep)?;
+        let mut content = Hashed::new(header.chain(block.take(record.body_length)));
+        writer
+            .write_from(content.by_ref().chain(&line_ends[..]), bytes)
+            .map_err(&failed)?;
+        proof.push(content.finish());
+        source.reader.recycle(record);
+        if !each(source.reader.position()) {
+            return Err(WriteError::Stopped);
+        }
+    }
+    writer.finish().map_err(&failed)?;
+    if proof.records() == 0 {
+        return Err(WriteError::NoRecord {
+            path: input.display().to_string(),
+        });
+    }
+    source.check_unchanged()?;
+    let (input_bytes, padding_bytes) = (source.reader.size(), source.padding_bytes);
+    let written = aside.finish(proof)?;
+    let report = Recompressed {
+        records: written.records(),
+        input_bytes,
+        output_bytes: written.size_bytes(),
+        padding_bytes,
+    };
+    Ok((written, report))
+}

@@ -1,0 +1,92 @@
+//! A dictionary for the records of a file, trained on a part of them.
+
+use std::path::Path;
+
+use std::io::Read;
+
+use crate::Each;
+use crate::error::WriteError;
+use crate::proof;
+use crate::source::Source;
+
+/// Size of a dictionary, in bytes: that which zstd proposes.
+const DICTIONARY_BYTES_MAX: usize = 110 << 10;
+
+/// Number of bytes of a record that are looked at. What records have in common is mostly at their beginning.
+const SAMPLE_BYTES_MAX: u64 = 32 << 10;
+
+/// Bytes of samples at which every second one is left out: a hundred times the dictionary, as zstd proposes, and room.
+const SAMPLES_BYTES_MAX: usize = 24 << 20;
+
+/// Trains a dictionary on records from all of a file; large ones are kept beside `out` meanwhile. `each` is told how far the file was read, and ends it by returning
+/// false.
+///
+/// # Errors
+/// [`WriteError::Untrained`]: zstd finds too little in common. Others as for writing.
+pub fn train(input: &Path, out: &Path, each: &mut Each<'_>) -> Result<Vec<u8>, WriteError> {
+    let mut source = Source::open(input, out)?;
+    let keep = proof::keep(out);
+    let mut samples = Samples::default();
+    while let Some(record) = source.next()? {
+        if samples.wants_next() {
+            let mut sample = source.reader.header_bytes().to_vec();
+            let block = source.reader.block(&record).map_err(&keep)?;
+            block
+                .take(SAMPLE_BYTES_MAX)
+                .read_to_end(&mut sample)
+                .map_err(&keep)?;
+            samples.push(sample);
+        }
+        source.reader.recycle(record);
+        if !each(source.reader.position()) {
+            return Err(WriteError::Stopped);
+        }
+    }
+    warc::train_dictionary(&samples.kept, DICTIONARY_BYTES_MAX).map_err(|source| WriteError::Untrained {
+        path: input.display().to_string(),
+        samples: samples.kept.len(),
+        source,
+    })
+}
+
+/// Samples from all of a file of unknown length, at equal distances and in bounded memory.
+struct Samples {
+    kept: Vec<Vec<u8>>,
+    bytes: usize,
+    /// Of so many records one is taken.
+    stride: u64,
+    seen: u64,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples {
+            kept: Vec::new(),
+            bytes: 0,
+            stride: 1,
+            seen: 0,
+        }
+    }
+}
+
+impl Samples {
+    /// Counts a record. Returns whether it is to be a sample.
+    fn wants_next(&mut self) -> bool {
+        self.seen += 1;
+        (self.seen - 1).is_multiple_of(self.stride)
+    }
+
+    fn push(&mut self, sample: Vec<u8>) {
+        self.bytes += sample.len();
+        self.kept.push(sample);
+        if self.bytes > SAMPLES_BYTES_MAX {
+            let mut number = 0;
+            self.kept.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+            self.bytes = self.kept.iter().map(Vec::len).sum();
+            self.stride *= 2;
+        }
+    }
+}

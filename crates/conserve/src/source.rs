@@ -1,0 +1,121 @@
+//! An input that is read to be written anew: its records one after the other, each whole, and nothing passed over.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use warc::{Defect, Entry, Format, ReadError, Reader, Record, reason};
+
+use crate::aside::folder_of;
+use crate::error::WriteError;
+use crate::proof;
+
+/// An input whose records are copied.
+pub(crate) struct Source {
+    pub(crate) reader: Reader,
+    path: PathBuf,
+    /// Size and time of change when it was opened.
+    state: (u64, Option<SystemTime>),
+    file: File,
+    out: PathBuf,
+    /// Bytes that carry nothing: line ends between records, empty members.
+    pub(crate) padding_bytes: u64,
+}
+
+impl Source {
+    /// Opens a file. Large records are kept beside `out`.
+    pub(crate) fn open(path: &Path, out: &Path) -> Result<Source, WriteError> {
+        let name = path.display().to_string();
+        let failed = |source| ReadError::Io {
+            path: name.clone(),
+            offset: 0,
+            source,
+        };
+        let file = File::open(path).map_err(failed)?;
+        let reader = proof::open(Box::new(file.try_clone().map_err(failed)?), &name, folder_of(out))?;
+        let state = state_of(&file).map_err(failed)?;
+        Ok(Source {
+            reader,
+            path: path.to_owned(),
+            state,
+            file,
+            out: out.to_owned(),
+            padding_bytes: 0,
+        })
+    }
+
+    /// Returns the next record, which a copy must have.
+    ///
+    /// # Errors
+    /// [`WriteError::Damaged`]: there are bytes that a copy of the records would not have.
+    pub(crate) fn next(&mut self) -> Result<Option<Record>, WriteError> {
+        loop {
+            match self.reader.next_entry()? {
+                Some(Entry::Record(record)) => {
+                    if let Some(defect) = record.defects.iter().find(|defect| loses(defect)) {
+                        return Err(self.damaged(record.span.offset, defect));
+                    }
+                    return Ok(Some(record));
+                }
+                Some(Entry::Quarantined(span, defect)) => return Err(self.damaged(span.offset, &defect)),
+                Some(other) => self.padding_bytes += other.span().length,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// What ends a record in a copy: the line ends that its format asks for. ARC's are copied, because the block at
+    /// the start of an ARC file often has them within its length.
+    pub(crate) fn line_ends(&mut self, format: Format) -> Result<Vec<u8>, WriteError> {
+        match format {
+            Format::Arc(_) if self.reader.after_block_bytes() > 0 => {
+                let mut line_ends = Vec::new();
+                let keep = proof::keep(&self.out);
+                let mut after = self.reader.after_block().map_err(&keep)?;
+                after.read_to_end(&mut line_ends).map_err(&keep)?;
+                Ok(line_ends)
+            }
+            Format::Arc(_) => Ok(b"\n".to_vec()),
+            _ => Ok(b"\r\n\r\n".to_vec()),
+        }
+    }
+
+    /// Fails if the file is not the one any more that was opened.
+    pub(crate) fn check_unchanged(&self) -> Result<(), WriteError> {
+        match state_of(&self.file) {
+            Ok(state) if state == self.state => Ok(()),
+            _ => Err(WriteError::Changed {
+                path: self.path.clone(),
+            }),
+        }
+    }
+
+    fn damaged(&self, offset: u64, defect: &Defect) -> WriteError {
+        WriteError::Damaged {
+            path: self.path.display().to_string(),
+            offset,
+            reason: defect.reason,
+            detail: defect.detail.clone(),
+        }
+    }
+}
+
+/// Whether a copy of header and block of a record with this defect lacks something that the file has, or may.
+fn loses(defect: &Defect) -> bool {
+    ![
+        reason::LINE_ENDS_MISSING,
+        reason::HEADER_LINE_INVALID,
+        reason::HEADER_INCOMPLETE,
+        reason::DATE_INVALID,
+        reason::BLOCK_DIGEST_MISMATCH,
+        reason::PAYLOAD_DIGEST_MISMATCH,
+        reason::DIGEST_UNKNOWN,
+    ]
+    .contains(&defect.reason)
+}
+
+fn state_of(file: &File) -> io::Result<(u64, Option<SystemTime>)> {
+    let metadata = file.metadata()?;
+    Ok((metadata.len(), metadata.modified().ok()))
+}

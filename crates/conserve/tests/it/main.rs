@@ -1,0 +1,5 @@
+//! Files of records made by hand, and real ones, through each of the tools.
+
+mod check;
+mod recompress;
+mod support;

@@ -1,0 +1,56 @@
+//! Files of records, made and found.
+
+use std::path::{Path, PathBuf};
+
+use warc::{Compression, Writer};
+
+/// The real files, or `None`, with one visible line, where they are missing.
+pub(crate) fn data() -> Option<PathBuf> {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let there = [dir, PathBuf::from("/work/shared/data")]
+        .into_iter()
+        .find(|dir| dir.join("crawls").is_dir());
+    if there.is_none() {
+        eprintln!("skipped: there is no ../shared/data");
+    }
+    there
+}
+
+/// A record of WARC/1.1 with these header lines and this block; length and line ends are right.
+pub(crate) fn record(lines: &str, block: &str) -> Vec<u8> {
+    let lines: String = lines.lines().map(|line| format!("{}\r\n", line.trim())).collect();
+    format!(
+        "WARC/1.1\r\n{lines}Content-Length: {}\r\n\r\n{block}\r\n\r\n",
+        block.len()
+    )
+    .into_bytes()
+}
+
+/// A response that follows every rule.
+pub(crate) fn response(id: u32, block: &str) -> Vec<u8> {
+    let lines = format!(
+        "WARC-Type: response\nWARC-Record-ID: <urn:test:{id}>\nWARC-Date: 2024-01-02T03:04:05Z\n\
+         WARC-Target-URI: http://example.com/{id}\nContent-Type: application/http; msgtype=response"
+    );
+    record(
+        &lines,
+        &format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n{block}"),
+    )
+}
+
+/// The records, each in a member of its own if compressed.
+pub(crate) fn file(compression: Compression, records: &[Vec<u8>]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), compression).expect("begun");
+    for record in records {
+        writer.write_encoded(record).expect("written");
+    }
+    writer.finish().expect("finished")
+}
+
+/// Nothing that was written aside is left in a folder.
+pub(crate) fn folder_is_clean(folder: &Path) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let name = entry.expect("an entry").file_name();
+        assert!(!name.to_string_lossy().starts_with('.'), "{name:?} is left");
+    }
+}

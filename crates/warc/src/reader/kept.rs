@@ -1,0 +1,258 @@
+//! What a reader keeps of a record beyond what most callers want, for those that write it again: the header as stored, the part of
+//! the block that is not in memory, and what follows the block.
+//!
+//! Invariant: header, block and what follows are together all decoded bytes of the record, but for line ends before its header.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::container::Container;
+use crate::error::ReadError;
+use crate::frames::Frames;
+use crate::reader::Reader;
+use crate::record::Record;
+
+/// Number of bytes that a spool holds in memory before it goes to a file.
+const MEMORY_BYTES_MAX: usize = 64 << 10;
+
+/// Bytes of unknown number: in memory, and in a file without a name once they are many.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    folder: PathBuf,
+    memory: Vec<u8>,
+    /// Used again for later records. What it holds of those before is behind `file_bytes`, or overwritten.
+    file: Option<File>,
+    file_bytes: u64,
+    /// Why bytes are missing. It is told when the record is complete.
+    failed: Option<io::Error>,
+}
+
+impl Spool {
+    pub(crate) fn new(folder: &Path) -> Spool {
+        Spool {
+            folder: folder.to_owned(),
+            memory: Vec::new(),
+            file: None,
+            file_bytes: 0,
+            failed: None,
+        }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        if self.file_bytes == 0 && self.memory.len() + bytes.len() <= MEMORY_BYTES_MAX {
+            self.memory.extend_from_slice(bytes);
+        } else if self.failed.is_none()
+            && let Err(error) = self.push_to_file(bytes)
+        {
+            self.failed = Some(error);
+        }
+    }
+
+    fn push_to_file(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile_in(&self.folder)?),
+        };
+        if self.file_bytes == 0 {
+            file.seek(SeekFrom::Start(0))?;
+        }
+        file.write_all(bytes)?;
+        self.file_bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.memory.clear();
+        self.file_bytes = 0;
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.memory.len() as u64 + self.file_bytes
+    }
+
+    /// Reads all bytes, from the first on.
+    fn read(&mut self) -> io::Result<impl Read> {
+        if self.file_bytes > 0
+            && let Some(file) = &mut self.file
+        {
+            file.seek(SeekFrom::Start(0))?;
+        }
+        let file: Box<dyn Read + '_> = match &self.file {
+            Some(file) => Box::new(file.take(self.file_bytes)),
+            None => Box::new(io::empty()),
+        };
+        Ok(self.memory.as_slice().chain(file))
+    }
+}
+
+/// How a record lies in the containers of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lies {
+    /// It is not compressed.
+    #[default]
+    Plain,
+    /// It has a compressed member or frame to itself.
+    Alone,
+    /// It has several members to itself.
+    InSeveral,
+    /// It shares a member with other records.
+    Shared,
+}
+
+/// What is kept of the last record, if anything is.
+pub(crate) struct Kept {
+    /// The header as stored, with its empty line.
+    pub(crate) header: Vec<u8>,
+    /// The container of the frame in which the header ended, and where that frame begins.
+    frame: (Container, u64),
+    pub(crate) lies: Lies,
+    /// Absent if only the header is wanted.
+    spools: Option<Spools>,
+}
+
+struct Spools {
+    /// The part of the block that is not in `Record::body`.
+    rest: Spool,
+    /// What follows the block.
+    after: Spool,
+}
+
+impl Kept {
+    /// Keeps the header of a record that begins.
+    pub(crate) fn begin(&mut self, frames: &Frames, header: &[u8]) {
+        self.header.clear();
+        self.header.extend_from_slice(header);
+        self.frame = (frames.container(), frames.frame_start());
+        self.lies = match self.frame.0 {
+            Container::Plain => Lies::Plain,
+            _ => Lies::Shared,
+        };
+        if let Some(spools) = &mut self.spools {
+            spools.rest.clear();
+            spools.after.clear();
+        }
+    }
+
+    /// Notes how the record lies that begins at `offset` and ends in the frame that begins at `last_frame`.
+    pub(crate) fn end(&mut self, offset: u64, last_frame: u64, frame_goes_on: bool) {
+        if self.lies == Lies::Plain || self.frame.1 < offset || frame_goes_on {
+            return;
+        }
+        self.lies = match self.frame.1 == offset && last_frame == offset {
+            true => Lies::Alone,
+            false => Lies::InSeveral,
+        };
+    }
+
+    /// Keeps bytes behind the block.
+    pub(crate) fn push_after(&mut self, bytes: &[u8]) {
+        if let Some(spools) = &mut self.spools {
+            spools.after.push(bytes);
+        }
+    }
+
+    /// Lends the spool for the rest of a block.
+    pub(crate) fn take_rest(&mut self) -> Option<Spool> {
+        let spools = self.spools.as_mut()?;
+        let unused = Spool::new(&spools.rest.folder);
+        Some(std::mem::replace(&mut spools.rest, unused))
+    }
+
+    /// Takes back the spool that was lent.
+    pub(crate) fn put_rest(&mut self, rest: Spool) {
+        if let Some(spools) = &mut self.spools {
+            spools.rest = rest;
+        }
+    }
+}
+
+impl Reader {
+    /// Keeps, from the next record on, the header of each record until the next entry is read.
+    pub fn keep_headers(&mut self) {
+        self.kept = Some(Box::new(Kept {
+            header: Vec::new(),
+            frame: (Container::Plain, 0),
+            lies: Lies::Plain,
+            spools: None,
+        }));
+    }
+
+    /// Keeps all of each record, its header too, until the next entry is read. The part of a block that exceeds
+    /// `body_bytes_max` goes to a file without a name in `folder`.
+    pub fn keep_all(&mut self, folder: &Path) {
+        self.keep_headers();
+        if let Some(kept) = &mut self.kept {
+            kept.spools = Some(Spools {
+                rest: Spool::new(folder),
+                after: Spool::new(folder),
+            });
+        }
+    }
+
+    fn spools(&mut self) -> Option<&mut Spools> {
+        self.kept.as_mut()?.spools.as_mut()
+    }
+
+    /// The header of the last record as stored, with its empty line. Empty without [`Reader::keep_headers`].
+    pub fn header_bytes(&self) -> &[u8] {
+        self.kept.as_ref().map_or(&[], |kept| &kept.header)
+    }
+
+    /// How the last record lies in its file. Known only with [`Reader::keep_headers`].
+    pub fn lies(&self) -> Lies {
+        self.kept.as_ref().map_or(Lies::Plain, |kept| kept.lies)
+    }
+
+    /// The container in which the header of the last record is. Known only with [`Reader::keep_headers`].
+    pub fn container(&self) -> Container {
+        self.kept.as_ref().map_or(Container::Plain, |kept| kept.frame.0)
+    }
+
+    /// Reads the block of the last record, which must be `record`. It is whole only with [`Reader::keep_all`].
+    ///
+    /// # Errors
+    /// Those of the file that keeps the part of the block that is not in memory.
+    pub fn block<'a>(&'a mut self, record: &'a Record) -> io::Result<impl Read + 'a> {
+        let rest: Box<dyn Read + 'a> = match self.spools() {
+            Some(spools) => Box::new(spools.rest.read()?),
+            None => Box::new(io::empty()),
+        };
+        Ok(record.body.as_slice().chain(rest))
+    }
+
+    /// Reads what follows the block of the last record and belongs to it: line ends and, in a compressed member, what
+    /// lies before the next record or the end of the member. Empty without [`Reader::keep_all`].
+    ///
+    /// # Errors
+    /// Those of the file that keeps it, if it is long.
+    pub fn after_block(&mut self) -> io::Result<impl Read + '_> {
+        let after: Box<dyn Read + '_> = match self.spools() {
+            Some(spools) => Box::new(spools.after.read()?),
+            None => Box::new(io::empty()),
+        };
+        Ok(after)
+    }
+
+    /// Number of bytes of [`Reader::after_block`].
+    pub fn after_block_bytes(&self) -> u64 {
+        let spools = self.kept.as_ref().and_then(|kept| kept.spools.as_ref());
+        spools.map_or(0, |spools| spools.after.length())
+    }
+
+    /// Fails if not all could be kept.
+    pub(crate) fn check_kept(&mut self) -> Result<(), ReadError> {
+        let Some(spools) = self.spools() else {
+            return Ok(());
+        };
+        for spool in [&mut spools.rest, &mut spools.after] {
+            if let Some(source) = spool.failed.take() {
+                return Err(ReadError::Keep {
+                    folder: spool.folder.clone(),
+                    source,
+                });
+            }
+        }
+        Ok(())
+    }
+}

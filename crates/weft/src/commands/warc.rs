@@ -1,0 +1,41 @@
+//! `weft warc`: tools for files of records, apart from any archive.
+
+mod check;
+mod out;
+mod recompress;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::exit::Outcome;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft warc check crawl.warc.gz
+  weft warc recompress crawl.warc.gz -o crawl.warc.zst --dictionary train
+
+None of these commands needs an archive or changes its input. docs/warc.md says more.";
+
+/// Flags of `weft warc`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compare files with the standard, rule by rule
+    Check(check::Args),
+    /// Write a file anew, each record compressed by itself
+    Recompress(recompress::Args),
+}
+
+/// Runs `weft warc`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    match &args.command {
+        Command::Check(args) => check::run(args, context),
+        Command::Recompress(args) => recompress::run(args, context),
+    }
+}

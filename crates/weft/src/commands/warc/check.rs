@@ -1,0 +1,165 @@
+//! `weft warc check`: which rules of the standard files do not follow.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::Context as _;
+use archive::Sources;
+use conserve::check::{Checker, Finding, rules};
+use serde::Serialize;
+
+use crate::commands::inspect::files;
+use crate::commands::store::content;
+use crate::context::Context;
+use crate::exit::{Outcome, complain};
+use crate::style::clean;
+use crate::units::{count, counted};
+use crate::which_store::StoreArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft warc check crawl.warc.gz
+  weft warc check --advice crawls/            what the standard recommends, too
+  weft warc check --json crawls/ | jq -r .rule | sort | uniq -c
+  weft warc check --rules                     all rules, and where they are written
+
+Exit code 1: something was found, or a file could not be read.";
+
+/// Flags of `weft warc check`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Files, folders of files, or addresses (s3://, https://, store://)
+    #[arg(required_unless_present = "rules", value_name = "FILE")]
+    inputs: Vec<OsString>,
+    /// Also tell what the standard recommends and a file does not follow
+    #[arg(long)]
+    advice: bool,
+    /// Print the rules, and check nothing
+    #[arg(long, conflicts_with_all = ["inputs", "advice"])]
+    rules: bool,
+    /// Where inputs are that are named by `store://`.
+    #[command(flatten)]
+    place: StoreArgs,
+}
+
+/// A finding and its file, as JSON.
+#[derive(Serialize)]
+struct Row<'a> {
+    file: &'a str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+/// A rule, as JSON.
+#[derive(Serialize)]
+struct RuleRow {
+    rule: &'static str,
+    source: String,
+    advice: bool,
+    demands: &'static str,
+}
+
+/// Runs `weft warc check`. A file that cannot be read does not stop the others.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    if args.rules {
+        return print_rules(context);
+    }
+    context.remote_inputs.use_given(&args.place);
+    let sources = context.remote_inputs.sources();
+    let locations = files::expand(&args.inputs, &sources)?;
+    let mut checker = Checker::new(args.advice);
+    let mut outcome = Outcome::Done;
+    for location in &locations {
+        match file(location, &sources, &mut checker, context) {
+            Ok(0) => {}
+            Ok(_) => outcome = Outcome::Losses,
+            Err(error) if context.out.closed() => return Err(error),
+            Err(error) => {
+                outcome = Outcome::Losses;
+                context.out.flush()?;
+                complain(&error, context);
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Checks a file. Returns how much was found.
+fn file(
+    location: &str,
+    sources: &Sources,
+    checker: &mut Checker,
+    context: &mut Context,
+) -> anyhow::Result<u64> {
+    let input = sources
+        .open(location)
+        .with_context(|| format!("read {location}"))?;
+    let mut file = checker.file(Box::new(input), location)?;
+    let bar = content::bar("checking", Some(file.size_bytes()), context.json);
+    let mut found = 0;
+    while let Some(findings) = file.next_findings()? {
+        for finding in &findings {
+            found += 1;
+            bar.suspend(|| print(location, finding, context))?;
+        }
+        bar.set_position(file.position());
+    }
+    bar.finish_and_clear();
+    if !context.json {
+        let records = counted(file.records(), "record", "records");
+        let verdict = match found {
+            0 => "no findings".to_owned(),
+            found => context.out.style.warn(&counted(found, "finding", "findings")),
+        };
+        writeln!(context.out, "{}: {records}, {verdict}", clean(location))?;
+    }
+    Ok(found)
+}
+
+fn print(location: &str, finding: &Finding, context: &mut Context) -> anyhow::Result<()> {
+    if context.json {
+        let row = Row {
+            file: location,
+            finding,
+        };
+        return Ok(context.out.json(&row)?);
+    }
+    let out = &mut context.out;
+    let rule = match finding.advice {
+        true => finding.rule.to_owned(),
+        false => out.style.warn(finding.rule),
+    };
+    let id = finding.record_id.as_deref().unwrap_or_default();
+    writeln!(
+        out,
+        "{} at {}: {rule}: {} [{}] {}",
+        clean(location),
+        finding.offset,
+        clean(&finding.detail),
+        finding.source,
+        clean(id)
+    )?;
+    Ok(())
+}
+
+fn print_rules(context: &mut Context) -> anyhow::Result<Outcome> {
+    let rows = rules::all().map(|rule| RuleRow {
+        rule: rule.name,
+        source: rule.source(None),
+        advice: rule.advice,
+        demands: rule.demands,
+    });
+    let mut advice = 0;
+    for row in rows {
+        advice += u64::from(row.advice);
+        match context.json {
+            true => context.out.json(&row)?,
+            false => writeln!(context.out, "{:<26} {}  [{}]", row.rule, row.demands, row.source)?,
+        }
+    }
+    if !context.json {
+        writeln!(context.out, "{} of these only with --advice", count(advice))?;
+    }
+    Ok(Outcome::Done)
+}

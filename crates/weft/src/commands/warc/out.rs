@@ -1,0 +1,145 @@
+//! What the commands that write have in common: where they write, how it is compressed, and how far they are.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use conserve::{WriteError, Written};
+use indicatif::ProgressBar;
+use warc::Compression;
+
+use crate::commands::store::content;
+use crate::context::Context;
+use crate::exit::WrongUse;
+use crate::stop::Stop;
+
+/// How records are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum To {
+    /// A gzip member for each record.
+    Gzip,
+    /// A zstd frame for each record.
+    Zstd,
+    /// No compression.
+    None,
+}
+
+/// Flags that say how records are compressed.
+#[derive(Debug, clap::Args)]
+pub(super) struct CompressionArgs {
+    /// How to compress each record [default: as OUT is named, .gz, .zst or neither]
+    #[arg(long, value_enum)]
+    pub(super) to: Option<To>,
+    /// Level: of gzip 0 to 9 [default: 6], of zstd 1 to 22 [default: 3]
+    #[arg(long, value_name = "N")]
+    level: Option<u32>,
+}
+
+impl CompressionArgs {
+    /// What is meant for a file of a name.
+    pub(super) fn of(&self, out: &Path) -> To {
+        self.to.unwrap_or_else(
+            || match out.extension().and_then(|extension| extension.to_str()) {
+                Some("gz") => To::Gzip,
+                Some("zst") => To::Zstd,
+                _ => To::None,
+            },
+        )
+    }
+
+    pub(super) fn compression(
+        &self,
+        out: &Path,
+        dictionary: Option<Vec<u8>>,
+    ) -> Result<Compression, WrongUse> {
+        let to = self.of(out);
+        if dictionary.is_some() && to != To::Zstd {
+            return Err(WrongUse("a dictionary is for zstd; add --to zstd".to_owned()));
+        }
+        let level = |least: u32, most: u32, usual: u32| match self.level {
+            Some(level) if !(least..=most).contains(&level) => {
+                Err(WrongUse(format!("level is {level}, expected {least} to {most}")))
+            }
+            level => Ok(level.unwrap_or(usual)),
+        };
+        Ok(match to {
+            To::Gzip => Compression::Gzip {
+                level: level(0, 9, 6)?,
+            },
+            To::Zstd => Compression::Zstd {
+                level: level(1, 22, 3)? as i32,
+                dictionary,
+            },
+            To::None if self.level.is_some() => {
+                return Err(WrongUse(
+                    "a level is for gzip and zstd; add --to gzip or --to zstd".to_owned(),
+                ));
+            }
+            To::None => Compression::Plain,
+        })
+    }
+}
+
+/// What is written never takes the place of an input, nor of another file unless that is wanted.
+pub(super) fn check_out(out: &Path, inputs: &[&Path], force: bool) -> anyhow::Result<()> {
+    let Ok(there) = out.metadata() else { return Ok(()) };
+    let name = out.display();
+    for input in inputs {
+        let is_same = |input: std::fs::Metadata| (input.dev(), input.ino()) == (there.dev(), there.ino());
+        if input.metadata().is_ok_and(is_same) {
+            return Err(WrongUse(format!(
+                "{name} is the input itself; give what is written another name"
+            ))
+            .into());
+        }
+    }
+    if !there.is_file() {
+        return Err(WrongUse(format!("{name} is there and no file; name a file to write")).into());
+    }
+    if !force {
+        return Err(WrongUse(format!("{name} is there already; --force replaces it")).into());
+    }
+    Ok(())
+}
+
+/// Shows how far work is that Ctrl-C ends.
+pub(super) struct Progress {
+    stop: Stop,
+    quiet: bool,
+}
+
+impl Progress {
+    pub(super) fn new(context: &Context) -> anyhow::Result<Progress> {
+        Ok(Progress {
+            stop: Stop::listen()?,
+            quiet: context.json,
+        })
+    }
+
+    /// Runs a step that is told what to call with its position.
+    pub(super) fn step<T>(
+        &self,
+        name: &str,
+        size_bytes: u64,
+        step: impl FnOnce(&mut conserve::Each<'_>) -> Result<T, WriteError>,
+    ) -> Result<T, WriteError> {
+        let bar: ProgressBar = content::bar(name, Some(size_bytes), self.quiet);
+        let result = step(&mut |at| {
+            bar.set_position(at);
+            !self.stop.asked()
+        });
+        bar.finish_and_clear();
+        result
+    }
+
+    /// Reads what was written again, and puts it in its place.
+    pub(super) fn put(&self, written: Written, force: bool) -> Result<(), WriteError> {
+        let size_bytes = written.size_bytes();
+        let proved = self.step("reading again", size_bytes, |each| written.prove(each))?;
+        proved.put(force)
+    }
+}
+
+/// Size of a file for a bar, 0 if it is not known.
+pub(super) fn size_bytes(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len())
+}
