@@ -10,6 +10,7 @@
 mod aside;
 pub mod check;
 mod error;
+pub mod extract;
 mod proof;
 pub mod recompress;
 mod source;

@@ -1,5 +1,6 @@
 //! Files of records made by hand, and real ones, through each of the tools.
 
 mod check;
+mod extract;
 mod recompress;
 mod support;

@@ -3,15 +3,18 @@
 //! The archive returns the place of the record. Its bytes are read here from the input itself, by a range
 //! request if it is remote.
 
+pub(super) mod part;
+
 use std::fs::File;
-use std::io::{self, Read as _, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
 use archive::question::{Record, RecordBody};
 use archive::{Interrupt, RecordError, Sources};
-use extract::PayloadReader;
-use warc::{Format, Input as _, OpenRecord, ReadError};
+use warc::{Input as _, OpenRecord, ReadError};
+
+use self::part::{write_headers, write_payload, write_record_head};
 
 use crate::ask;
 use crate::context::Context;
@@ -124,41 +127,6 @@ fn write_whole(mut record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
     write_record_head(&record, out)?;
     io::copy(&mut record, out)?;
     out.write_all(b"\r\n\r\n")
-}
-
-fn write_payload(record: OpenRecord, out: &mut impl Write) -> anyhow::Result<()> {
-    let mut payload = PayloadReader::open(record, u64::MAX)?;
-    io::copy(&mut payload, out)?;
-    if payload.has_failed() {
-        bail!("the input could not be read to the record's end");
-    }
-    Ok(())
-}
-
-fn write_record_head(record: &OpenRecord, out: &mut impl Write) -> io::Result<()> {
-    let (major, minor) = match record.format() {
-        Format::Warc(major, minor) => (major, minor),
-        _ => (1, 1),
-    };
-    write!(out, "WARC/{major}.{minor}\r\n")?;
-    for (name, value) in record.headers().iter() {
-        write!(out, "{name}: {value}\r\n")?;
-    }
-    out.write_all(b"\r\n")
-}
-
-/// Writes the header fields of the record, an empty line, and those of HTTP if it is HTTP.
-fn write_headers(record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
-    write_record_head(&record, out)?;
-    if record.is_http() {
-        let mut head = Vec::new();
-        record
-            .take(warc::HTTP_HEADER_BYTES_MAX as u64)
-            .read_to_end(&mut head)?;
-        let length = warc::http_header_length(&head).unwrap_or(head.len());
-        out.write_all(&head[..length])?;
-    }
-    Ok(())
 }
 
 fn write_stored(place: &RecordBody, sources: &Sources, out: &mut impl Write) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! `weft warc`: tools for files of records, apart from any archive.
 
 mod check;
+mod extract;
 mod out;
 mod recompress;
 
@@ -12,6 +13,7 @@ use crate::exit::Outcome;
 const EXAMPLES: &str = "\
 Examples:
   weft warc check crawl.warc.gz
+  weft warc extract crawl.warc.gz --url http://www.iana.org/ --payload > page.html
   weft warc recompress crawl.warc.gz -o crawl.warc.zst --dictionary train
 
 None of these commands needs an archive or changes its input. docs/warc.md says more.";
@@ -28,6 +30,8 @@ pub(crate) struct Args {
 enum Command {
     /// Compare files with the standard, rule by rule
     Check(check::Args),
+    /// Write single records, or their payloads
+    Extract(extract::Args),
     /// Write a file anew, each record compressed by itself
     Recompress(recompress::Args),
 }
@@ -36,6 +40,7 @@ enum Command {
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     match &args.command {
         Command::Check(args) => check::run(args, context),
+        Command::Extract(args) => extract::run(args, context),
         Command::Recompress(args) => recompress::run(args, context),
     }
 }

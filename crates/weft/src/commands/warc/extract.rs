@@ -1,0 +1,261 @@
+//! `weft warc extract`: single records of a file, or their payloads.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow};
+use conserve::extract::{Found, Which, find, open, whole};
+use extract::PayloadReader;
+use serde::Serialize;
+use warc::{Input, Kind};
+
+use super::out::{Progress, check_out};
+use crate::commands::inspect::files;
+use crate::commands::record::part::{write_decoded, write_headers};
+use crate::commands::search::export::beside;
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::style::clean;
+use crate::units::counted;
+use crate::which_store::StoreArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft warc extract crawl.warc.gz --offset 4821
+  weft warc extract crawl.warc.gz --url http://www.iana.org/ --payload > page.html
+  weft warc extract crawl.warc.gz --record-id '<urn:uuid:...>' --stored -o one.warc.gz
+  weft warc extract crawl.warc.gz --url http://www.iana.org/ --json      where they are, not their bytes
+
+Records are written one after the other as in a file that is not compressed. --payload and --headers write
+those of one record: of a URL, of its only response, resource or conversion. Digests that a record declares
+are compared. Exit code 1: a record is damaged, or there is none.";
+
+/// Flags of `weft warc extract`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// A file of records (WARC or ARC, compressed or not), or its address (s3://, https://, store://)
+    #[arg(value_name = "FILE")]
+    input: OsString,
+    #[command(flatten)]
+    which: WhichArgs,
+    #[command(flatten)]
+    part: Part,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    out: Option<PathBuf>,
+    /// Replace OUT if it is there
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// Where inputs are that are named by `store://`.
+    #[command(flatten)]
+    place: StoreArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct WhichArgs {
+    /// The record that begins at this byte of the file
+    #[arg(long, value_name = "BYTES")]
+    offset: Option<u64>,
+    /// The records with this id
+    #[arg(long, value_name = "ID")]
+    record_id: Option<String>,
+    /// The records of this URL
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct Part {
+    /// Only the headers: of the record, and of HTTP
+    #[arg(long)]
+    headers: bool,
+    /// Only the payload, without transfer and content encodings
+    #[arg(long)]
+    payload: bool,
+    /// The bytes as they stand in the file (compressed, if it is)
+    #[arg(long)]
+    stored: bool,
+}
+
+/// A record that was found, as JSON.
+#[derive(Serialize)]
+struct Row<'a> {
+    offset: u64,
+    length: u64,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    url: Option<&'a str>,
+    date: Option<&'a str>,
+    /// What is wrong with it: each a reason and what was found.
+    defects: Vec<String>,
+}
+
+/// Runs `weft warc extract`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    context.remote_inputs.use_given(&args.place);
+    let sources = context.remote_inputs.sources();
+    let locations = files::expand(std::slice::from_ref(&args.input), &sources)?;
+    let [location] = &locations[..] else {
+        let several = format!(
+            "{} are named; name one file",
+            counted(locations.len() as u64, "file", "files")
+        );
+        return Err(WrongUse(several).into());
+    };
+    if let Some(out) = &args.out {
+        check_out(out, &[Path::new(&args.input)], args.force)?;
+    }
+    let input = sources
+        .open(location)
+        .with_context(|| format!("read {location}"))?;
+    let size_bytes = input.size().with_context(|| format!("read {location}"))?;
+    let which = args.which.which();
+    let progress = Progress::new(context)?;
+    let mut found = progress.step("looking", size_bytes, |each| find(&input, location, &which, each))?;
+    if args.part.payload || args.part.headers {
+        choose_one(&mut found, args)?;
+    }
+    if found.is_empty() {
+        return Err(anyhow!("{location} holds no record {}", args.which.described()));
+    }
+    if context.json {
+        for found in &found {
+            context.out.json(&row(found))?;
+        }
+    } else {
+        let file = (&input, &**location);
+        match &args.out {
+            None => write(file, &found, &args.part, &mut context.out)?,
+            Some(out) => write_file(file, &found, args, out)?,
+        }
+    }
+    context.out.flush()?;
+    Ok(complain_of_damage(location, &found))
+}
+
+impl WhichArgs {
+    fn which(&self) -> Which {
+        match (self.offset, &self.record_id, &self.url) {
+            (Some(offset), ..) => Which::At(offset),
+            (_, Some(id), _) => Which::Id(id.clone()),
+            (_, _, url) => Which::Url(url.clone().unwrap_or_default()),
+        }
+    }
+
+    fn described(&self) -> String {
+        match self.which() {
+            Which::At(offset) => format!("at offset {offset}"),
+            Which::Id(id) => format!("with the id {id}"),
+            Which::Url(url) => format!("of {url}"),
+        }
+    }
+}
+
+/// Leaves the record whose payload or headers are meant.
+fn choose_one(found: &mut Vec<Found>, args: &Args) -> anyhow::Result<()> {
+    let has_content =
+        |found: &Found| matches!(found.kind, Kind::Response | Kind::Resource | Kind::Conversion);
+    if args.which.url.is_some() && found.iter().any(has_content) {
+        found.retain(has_content);
+    }
+    if found.len() > 1 {
+        let offsets: Vec<String> = found
+            .iter()
+            .map(|found| {
+                let date = found.date.as_deref().unwrap_or("without a date");
+                format!(
+                    "--offset {} ({}, {})",
+                    found.offset,
+                    found.kind.as_str(),
+                    clean(date)
+                )
+            })
+            .collect();
+        let several = format!(
+            "there are {} records {}; name one: {}",
+            found.len(),
+            args.which.described(),
+            offsets.join(", ")
+        );
+        return Err(WrongUse(several).into());
+    }
+    Ok(())
+}
+
+fn row(found: &Found) -> Row<'_> {
+    let defect = |defect: &warc::Defect| format!("{}: {}", defect.reason, defect.detail);
+    Row {
+        offset: found.offset,
+        length: found.length,
+        kind: found.kind.as_str(),
+        url: found.url.as_deref(),
+        date: found.date.as_deref(),
+        defects: found.defects.iter().map(defect).collect(),
+    }
+}
+
+/// Writes to a file, which has its name when it is whole.
+fn write_file(
+    input: (&Arc<dyn Input>, &str),
+    found: &[Found],
+    args: &Args,
+    out: &Path,
+) -> anyhow::Result<()> {
+    let making = beside(out);
+    let describe = || format!("write {}", out.display());
+    let mut file = File::create(&making).with_context(describe)?;
+    let written = write(input, found, &args.part, &mut file)
+        .and_then(|()| Ok(file.sync_all()?))
+        .and_then(|()| Ok(fs::rename(&making, out)?));
+    if written.is_err() {
+        // What is half written must not be taken for the whole.
+        let _ = fs::remove_file(&making);
+    }
+    written.with_context(describe)
+}
+
+fn write(
+    (input, name): (&Arc<dyn Input>, &str),
+    found: &[Found],
+    part: &Part,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    for found in found {
+        if part.headers {
+            write_headers(open(input, name, found)?.0, out)?;
+        } else if part.payload {
+            let (opened, block_bytes) = open(input, name, found)?;
+            let (kind, headers) = (opened.kind(), opened.headers().clone());
+            let payload = PayloadReader::of_block(kind, &headers, opened.take(block_bytes), u64::MAX)?;
+            write_decoded(payload, out)?;
+        } else if part.stored {
+            io::copy(&mut warc::raw_from(Arc::clone(input), name, found.offset)?, out)?;
+        } else {
+            io::copy(&mut whole(input, name, found)?, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn complain_of_damage(location: &str, found: &[Found]) -> Outcome {
+    let mut outcome = Outcome::Done;
+    for found in found {
+        for defect in &found.defects {
+            eprintln!(
+                "{} at {}: {}: {}",
+                clean(location),
+                found.offset,
+                defect.reason,
+                clean(&defect.detail)
+            );
+            outcome = Outcome::Losses;
+        }
+    }
+    outcome
+}
