@@ -12,6 +12,7 @@ pub mod check;
 mod error;
 mod proof;
 pub mod recompress;
+pub mod repair;
 mod source;
 
 pub use aside::{Proved, Written};

@@ -2,4 +2,5 @@
 
 mod check;
 mod recompress;
+mod repair;
 mod support;

@@ -3,6 +3,7 @@
 mod check;
 mod out;
 mod recompress;
+mod repair;
 
 use clap::Subcommand;
 
@@ -13,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   weft warc check crawl.warc.gz
   weft warc recompress crawl.warc.gz -o crawl.warc.zst --dictionary train
+  weft warc repair broken.warc.gz -o mended.warc.gz
 
 None of these commands needs an archive or changes its input. docs/warc.md says more.";
 
@@ -30,6 +32,8 @@ enum Command {
     Check(check::Args),
     /// Write a file anew, each record compressed by itself
     Recompress(recompress::Args),
+    /// Keep what can be kept of a damaged file
+    Repair(repair::Args),
 }
 
 /// Runs `weft warc`.
@@ -37,5 +41,6 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     match &args.command {
         Command::Check(args) => check::run(args, context),
         Command::Recompress(args) => recompress::run(args, context),
+        Command::Repair(args) => repair::run(args, context),
     }
 }
