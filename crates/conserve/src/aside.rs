@@ -45,12 +45,7 @@ pub struct Proved {
 impl Aside {
     /// Makes the file for `out`, in its folder.
     pub(crate) fn new(out: &Path) -> Result<Aside, WriteError> {
-        // As other files are made: within what the mask of the process allows.
-        let file = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder_of(out))
-            .map_err(io_error("write", out))?;
+        let file = temporary(out)?;
         Ok(Aside {
             file,
             out: out.to_owned(),
@@ -121,6 +116,16 @@ impl Proved {
     pub fn put(self, replaces: bool) -> Result<(), WriteError> {
         put(self.file, &self.out, replaces)
     }
+}
+
+/// Makes a file for `out`, in its folder.
+pub(crate) fn temporary(out: &Path) -> Result<NamedTempFile, WriteError> {
+    // As other files are made: within what the mask of the process allows.
+    tempfile::Builder::new()
+        .prefix(PREFIX)
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder_of(out))
+        .map_err(io_error("write", out))
 }
 
 /// Gives a file its name, durably.

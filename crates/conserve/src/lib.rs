@@ -13,6 +13,7 @@ mod error;
 pub mod extract;
 mod proof;
 pub mod recompress;
+pub mod repair;
 mod source;
 
 pub use aside::{Proved, Written};

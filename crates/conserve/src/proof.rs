@@ -8,6 +8,7 @@ use warc::{Entry, Input, Lies, ReadError, Reader, ReaderSettings};
 
 use crate::aside::{folder_of, io_error};
 use crate::error::WriteError;
+use crate::source::loses;
 use crate::{BODY_BYTES_MAX, Each};
 
 /// The SHA-256 of header and block of a record. Where the block begins is settled by the header, so that two records
@@ -57,6 +58,9 @@ impl Proof {
                 Some(_) => continue,
                 None => break,
             };
+            if let Some(defect) = record.defects.iter().find(|defect| loses(defect)) {
+                return Err(differs(format!("{}: {}", defect.reason, defect.detail)));
+            }
             if matches!(reader.lies(), Lies::Shared | Lies::InSeveral) {
                 return Err(differs("it has no member to itself".to_owned()));
             }

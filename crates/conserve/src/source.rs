@@ -5,19 +5,83 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use warc::{Defect, Entry, Format, ReadError, Reader, Record, reason};
+use warc::{Defect, Entry, Format, ReadError, Reader, ReaderSettings, Record, Span, reason};
 
 use crate::aside::folder_of;
 use crate::error::WriteError;
 use crate::proof;
 
-/// An input whose records are copied.
-pub(crate) struct Source {
-    pub(crate) reader: Reader,
+/// A file that is read, and must not change meanwhile.
+pub(crate) struct Original {
     path: PathBuf,
+    file: File,
     /// Size and time of change when it was opened.
     state: (u64, Option<SystemTime>),
-    file: File,
+}
+
+impl Original {
+    /// Opens a file.
+    pub(crate) fn open(path: &Path) -> Result<Original, WriteError> {
+        let file = File::open(path).map_err(unread(path))?;
+        let state = state_of(&file).map_err(unread(path))?;
+        Ok(Original {
+            path: path.to_owned(),
+            file,
+            state,
+        })
+    }
+
+    /// Its path as text, for messages.
+    pub(crate) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The file, to read bytes of it.
+    pub(crate) fn file(&self) -> Result<File, WriteError> {
+        Ok(self.file.try_clone().map_err(unread(&self.path))?)
+    }
+
+    /// Reads its records. Large ones are kept beside `out`.
+    pub(crate) fn reader(&self, out: &Path) -> Result<Reader, WriteError> {
+        Ok(proof::open(Box::new(self.file()?), &self.name(), folder_of(out))?)
+    }
+
+    /// The bytes from an offset on that are no record, if there are any.
+    pub(crate) fn quarantined_at(&self, offset: u64) -> Result<Option<Span>, WriteError> {
+        let mut settings = ReaderSettings::default();
+        settings.start_offset = offset;
+        settings.body_bytes_max = 0;
+        let mut reader = Reader::from_input(Box::new(self.file()?), &self.name(), settings)?;
+        Ok(match reader.next_entry()? {
+            Some(Entry::Quarantined(span, _)) if span.offset == offset => Some(span),
+            _ => None,
+        })
+    }
+
+    /// Fails if the file is not the one any more that was opened.
+    pub(crate) fn check_unchanged(&self) -> Result<(), WriteError> {
+        match state_of(&self.file) {
+            Ok(state) if state == self.state => Ok(()),
+            _ => Err(WriteError::Changed {
+                path: self.path.clone(),
+            }),
+        }
+    }
+}
+
+fn unread(path: &Path) -> impl Fn(io::Error) -> ReadError + use<> {
+    let path = path.display().to_string();
+    move |source| ReadError::Io {
+        path: path.clone(),
+        offset: 0,
+        source,
+    }
+}
+
+/// An input without damage whose records are copied.
+pub(crate) struct Source {
+    original: Original,
+    pub(crate) reader: Reader,
     out: PathBuf,
     /// Bytes that carry nothing: line ends between records, empty members.
     pub(crate) padding_bytes: u64,
@@ -26,20 +90,10 @@ pub(crate) struct Source {
 impl Source {
     /// Opens a file. Large records are kept beside `out`.
     pub(crate) fn open(path: &Path, out: &Path) -> Result<Source, WriteError> {
-        let name = path.display().to_string();
-        let failed = |source| ReadError::Io {
-            path: name.clone(),
-            offset: 0,
-            source,
-        };
-        let file = File::open(path).map_err(failed)?;
-        let reader = proof::open(Box::new(file.try_clone().map_err(failed)?), &name, folder_of(out))?;
-        let state = state_of(&file).map_err(failed)?;
+        let original = Original::open(path)?;
         Ok(Source {
-            reader,
-            path: path.to_owned(),
-            state,
-            file,
+            reader: original.reader(out)?,
+            original,
             out: out.to_owned(),
             padding_bytes: 0,
         })
@@ -83,17 +137,12 @@ impl Source {
 
     /// Fails if the file is not the one any more that was opened.
     pub(crate) fn check_unchanged(&self) -> Result<(), WriteError> {
-        match state_of(&self.file) {
-            Ok(state) if state == self.state => Ok(()),
-            _ => Err(WriteError::Changed {
-                path: self.path.clone(),
-            }),
-        }
+        self.original.check_unchanged()
     }
 
     fn damaged(&self, offset: u64, defect: &Defect) -> WriteError {
         WriteError::Damaged {
-            path: self.path.display().to_string(),
+            path: self.original.name(),
             offset,
             reason: defect.reason,
             detail: defect.detail.clone(),
@@ -102,7 +151,7 @@ impl Source {
 }
 
 /// Whether a copy of header and block of a record with this defect lacks something that the file has, or may.
-fn loses(defect: &Defect) -> bool {
+pub(crate) fn loses(defect: &Defect) -> bool {
     ![
         reason::LINE_ENDS_MISSING,
         reason::HEADER_LINE_INVALID,

@@ -3,4 +3,5 @@
 mod check;
 mod extract;
 mod recompress;
+mod repair;
 mod support;

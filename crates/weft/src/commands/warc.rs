@@ -4,6 +4,7 @@ mod check;
 mod extract;
 mod out;
 mod recompress;
+mod repair;
 
 use clap::Subcommand;
 
@@ -15,6 +16,7 @@ Examples:
   weft warc check crawl.warc.gz
   weft warc extract crawl.warc.gz --url http://www.iana.org/ --payload > page.html
   weft warc recompress crawl.warc.gz -o crawl.warc.zst --dictionary train
+  weft warc repair broken.warc.gz -o mended.warc.gz
 
 None of these commands needs an archive or changes its input. docs/warc.md says more.";
 
@@ -34,6 +36,8 @@ enum Command {
     Extract(extract::Args),
     /// Write a file anew, each record compressed by itself
     Recompress(recompress::Args),
+    /// Keep what can be kept of a damaged file
+    Repair(repair::Args),
 }
 
 /// Runs `weft warc`.
@@ -42,5 +46,6 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         Command::Check(args) => check::run(args, context),
         Command::Extract(args) => extract::run(args, context),
         Command::Recompress(args) => recompress::run(args, context),
+        Command::Repair(args) => repair::run(args, context),
     }
 }

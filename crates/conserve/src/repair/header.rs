@@ -1,0 +1,137 @@
+//! Changes the header of a record as stored: all else in it stays byte for byte.
+
+use warc::{Format, Kind, Record};
+
+/// What is changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The true length of the block.
+    pub(super) length: Option<u64>,
+    /// The block is cut.
+    pub(super) cut: bool,
+}
+
+/// Names under which digests of a block that is cut are kept.
+const OF_WHOLE: [(&str, &str); 2] = [
+    ("WARC-Block-Digest", "Weft-Block-Digest-Of-Whole"),
+    ("WARC-Payload-Digest", "Weft-Payload-Digest-Of-Whole"),
+];
+
+/// Returns the header of a record with a change.
+pub(super) fn changed(header: &[u8], record: &Record, change: &Change) -> Vec<u8> {
+    if *change == Change::default() {
+        return header.to_vec();
+    }
+    match record.format {
+        Format::Arc(_) => arc(header, change.length.unwrap_or(record.body_length)),
+        _ => warc(header, record.kind, change),
+    }
+}
+
+/// The length is the last field of an ARC header line.
+fn arc(header: &[u8], length: u64) -> Vec<u8> {
+    let line_end = header.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+    let (line, rest) = header.split_at(line_end.unwrap_or(header.len()));
+    let fields = line.trim_ascii_end();
+    let last = fields
+        .iter()
+        .rposition(|byte| *byte == b' ')
+        .map_or(0, |blank| blank + 1);
+    [&fields[..last], length.to_string().as_bytes(), rest].concat()
+}
+
+fn warc(header: &[u8], kind: Kind, change: &Change) -> Vec<u8> {
+    let lines: Vec<&[u8]> = header.split_inclusive(|byte| *byte == b'\n').collect();
+    // The last line is the empty one.
+    let fields = lines.len().saturating_sub(1);
+    let mut into = Vec::with_capacity(header.len() + 64);
+    let mut length = change.length;
+    let mut is_truncated = false;
+    let mut skips_continued = false;
+    for line in &lines[..fields] {
+        if matches!(line.first(), Some(b' ' | b'\t')) && skips_continued {
+            continue;
+        }
+        skips_continued = false;
+        is_truncated |= name_is(line, "WARC-Truncated");
+        if name_is(line, "Content-Length")
+            && let Some(bytes) = length.take()
+        {
+            into.extend_from_slice(format!("Content-Length: {bytes}\r\n").as_bytes());
+            skips_continued = true;
+            continue;
+        }
+        let renamed = OF_WHOLE
+            .iter()
+            .filter(|_| change.cut)
+            .find(|(name, _)| name_is(line, name))
+            // The payload of a revisit is not in its block, so its digest stays true.
+            .filter(|(name, _)| kind != Kind::Revisit || *name != "WARC-Payload-Digest");
+        match renamed {
+            Some((name, other)) => {
+                into.extend_from_slice(other.as_bytes());
+                into.extend_from_slice(&line[name.len()..]);
+            }
+            None => into.extend_from_slice(line),
+        }
+    }
+    if let Some(bytes) = length {
+        into.extend_from_slice(format!("Content-Length: {bytes}\r\n").as_bytes());
+    }
+    if change.cut && !is_truncated {
+        into.extend_from_slice(b"WARC-Truncated: unspecified\r\n");
+    }
+    for line in &lines[fields..] {
+        into.extend_from_slice(line);
+    }
+    into
+}
+
+/// Whether a line is the field of a name. Blanks before the colon belong to no name.
+fn name_is(line: &[u8], name: &str) -> bool {
+    line.get(..name.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+        && line[name.len()..].trim_ascii_start().starts_with(b":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(header: &str, change: Change, expected: &str) {
+        let changed = warc(header.as_bytes(), Kind::Response, &change);
+        assert_eq!(String::from_utf8_lossy(&changed), expected);
+    }
+
+    #[test]
+    fn only_what_is_wrong_changes() {
+        let cut = Change {
+            length: Some(7),
+            cut: true,
+        };
+        let mended = Change { cut: false, ..cut };
+        check(
+            "WARC/1.0\r\ncontent-length:  99\r\n 9\r\nX: y\r\n\r\n",
+            mended,
+            "WARC/1.0\r\nContent-Length: 7\r\nX: y\r\n\r\n",
+        );
+        check(
+            "WARC/1.0\nX: y\n\n",
+            mended,
+            "WARC/1.0\nX: y\nContent-Length: 7\r\n\n",
+        );
+        check(
+            "WARC/1.0\r\nWARC-Block-Digest : a\r\nWarc-payload-digest: b\r\nContent-Length: 9\r\n\r\n",
+            cut,
+            "WARC/1.0\r\nWeft-Block-Digest-Of-Whole : a\r\nWeft-Payload-Digest-Of-Whole: b\r\nContent-Length: 7\r\n\
+             WARC-Truncated: unspecified\r\n\r\n",
+        );
+        check(
+            "WARC/1.0\r\nWARC-Truncated: time\r\nContent-Length: 9\r\n\r\n",
+            cut,
+            "WARC/1.0\r\nWARC-Truncated: time\r\nContent-Length: 7\r\n\r\n",
+        );
+        let line = b"http://x/ 1.2.3.4 20240101000000 text/html 99\n";
+        assert_eq!(arc(line, 7), b"http://x/ 1.2.3.4 20240101000000 text/html 7\n");
+    }
+}

@@ -1,0 +1,229 @@
+//! What is no record, put beside the records: its bytes one after the other in `OUT.quarantine`, and in `OUT.quarantine.jsonl` a
+//! line for each piece that says where it was, why it is here and where in the first file it lies.
+//!
+//! Neither file is there if there is nothing to put into it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
+use warc::Span;
+
+use crate::aside::{self, io_error};
+use crate::error::WriteError;
+
+/// A piece of a file that is no record, or not certain to be one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Piece {
+    /// Where it was in the input, as stored.
+    pub offset: u64,
+    /// How many bytes of the input it was in.
+    pub length: u64,
+    /// One of the words in [`warc::reason`].
+    pub reason: &'static str,
+    /// What was found.
+    pub detail: String,
+    /// Where it is in the file of pieces.
+    pub at: u64,
+    /// How many bytes it has there.
+    pub bytes: u64,
+    /// Whether it was decoded: it is a part of a compressed member.
+    pub decoded: bool,
+}
+
+/// Collects pieces.
+pub(super) struct Quarantine {
+    paths: [PathBuf; 2],
+    input: File,
+    file: Option<NamedTempFile>,
+    hasher: Sha256,
+    pieces: Vec<Piece>,
+    written_bytes: u64,
+}
+
+/// Both files, written aside.
+#[derive(Debug)]
+pub(super) struct Written {
+    paths: [PathBuf; 2],
+    files: Option<[NamedTempFile; 2]>,
+    digest: [u8; 32],
+}
+
+pub(super) fn paths(out: &Path) -> [PathBuf; 2] {
+    let with = |end: &str| {
+        let mut name = OsString::from(out);
+        name.push(end);
+        PathBuf::from(name)
+    };
+    [with(".quarantine"), with(".quarantine.jsonl")]
+}
+
+impl Quarantine {
+    /// Begins a quarantine beside `out`, with bytes of `input`.
+    pub(super) fn new(out: &Path, input: File) -> Result<Quarantine, WriteError> {
+        Ok(Quarantine {
+            paths: paths(out),
+            input,
+            file: None,
+            hasher: Sha256::new(),
+            pieces: Vec::new(),
+            written_bytes: 0,
+        })
+    }
+
+    /// Adds bytes of the input as stored.
+    pub(super) fn stored(
+        &mut self,
+        span: Span,
+        reason: &'static str,
+        detail: &str,
+    ) -> Result<(), WriteError> {
+        let mut piece = vec![0; 1 << 20];
+        let mut at = span.offset;
+        while at < span.end() {
+            let wanted = (span.end() - at).min(piece.len() as u64) as usize;
+            let read = self
+                .input
+                .read_at(&mut piece[..wanted], at)
+                .map_err(self.unread())?;
+            if read == 0 {
+                return Err(self.unread()(io::Error::from(io::ErrorKind::UnexpectedEof)));
+            }
+            self.push(&piece[..read])?;
+            at += read as u64;
+        }
+        self.note(span, reason, detail, span.length, false);
+        Ok(())
+    }
+
+    /// Adds decoded bytes that were within `span`.
+    pub(super) fn decoded(
+        &mut self,
+        span: Span,
+        bytes: &[u8],
+        reason: &'static str,
+        detail: &str,
+    ) -> Result<(), WriteError> {
+        self.push(bytes)?;
+        self.note(span, reason, detail, bytes.len() as u64, true);
+        Ok(())
+    }
+
+    /// Reads bytes of the input.
+    pub(super) fn read(&self, span: Span) -> Result<Vec<u8>, WriteError> {
+        let mut bytes = vec![0; span.length as usize];
+        self.input
+            .read_exact_at(&mut bytes, span.offset)
+            .map_err(self.unread())?;
+        Ok(bytes)
+    }
+
+    fn unread(&self) -> impl Fn(io::Error) -> WriteError + use<> {
+        io_error("read the input again for", &self.paths[0])
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(aside::temporary(&self.paths[0])?),
+        };
+        file.write_all(bytes).map_err(io_error("write", &self.paths[0]))?;
+        self.hasher.update(bytes);
+        Ok(())
+    }
+
+    fn note(&mut self, span: Span, reason: &'static str, detail: &str, bytes: u64, decoded: bool) {
+        self.pieces.push(Piece {
+            offset: span.offset,
+            length: span.length,
+            reason,
+            detail: detail.to_owned(),
+            at: self.written_bytes,
+            bytes,
+            decoded,
+        });
+        self.written_bytes += bytes;
+    }
+
+    /// Ends writing.
+    pub(super) fn finish(self) -> Result<(Written, Vec<Piece>), WriteError> {
+        let files = match self.file {
+            Some(file) => {
+                file.as_file()
+                    .sync_all()
+                    .map_err(io_error("sync", &self.paths[0]))?;
+                Some([file, list(&self.pieces, &self.paths[1])?])
+            }
+            None => None,
+        };
+        let written = Written {
+            paths: self.paths,
+            files,
+            digest: self.hasher.finalize().into(),
+        };
+        Ok((written, self.pieces))
+    }
+}
+
+fn list(pieces: &[Piece], path: &Path) -> Result<NamedTempFile, WriteError> {
+    let failed = io_error("write", path);
+    let mut lines = Vec::new();
+    for piece in pieces {
+        serde_json::to_writer(&mut lines, piece).map_err(|error| failed(error.into()))?;
+        lines.push(b'\n');
+    }
+    let mut file = aside::temporary(path)?;
+    file.write_all(&lines).map_err(&failed)?;
+    file.as_file().sync_all().map_err(&failed)?;
+    Ok(file)
+}
+
+impl Written {
+    /// Reads the bytes again, and compares them.
+    pub(super) fn prove(&self) -> Result<(), WriteError> {
+        let Some([file, _]) = &self.files else {
+            return Ok(());
+        };
+        let failed = io_error("read again", &self.paths[0]);
+        let mut file = file.reopen().map_err(&failed)?;
+        file.seek(SeekFrom::Start(0)).map_err(&failed)?;
+        let mut hasher = Sha256::new();
+        let mut piece = vec![0; 1 << 20];
+        loop {
+            match file.read(&mut piece).map_err(&failed)? {
+                0 => break,
+                bytes => hasher.update(&piece[..bytes]),
+            }
+        }
+        let found: [u8; 32] = hasher.finalize().into();
+        match found == self.digest {
+            true => Ok(()),
+            false => Err(WriteError::NotTheSame {
+                path: self.paths[0].display().to_string(),
+                number: 0,
+                detail: "the quarantine has another content".to_owned(),
+            }),
+        }
+    }
+
+    /// Gives the files their names, and returns these.
+    pub(super) fn put(self, replaces: bool) -> Result<Vec<PathBuf>, WriteError> {
+        let mut named: Vec<PathBuf> = Vec::new();
+        let Some(files) = self.files else { return Ok(named) };
+        for (file, path) in files.into_iter().zip(&self.paths) {
+            if let Err(error) = aside::put(file, path, replaces) {
+                for path in named.iter().filter(|_| !replaces) {
+                    let _ = std::fs::remove_file(path);
+                }
+                return Err(error);
+            }
+            named.push(path.clone());
+        }
+        Ok(named)
+    }
+}

@@ -1,0 +1,130 @@
+//! `weft warc repair`: what can be kept of a damaged file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use archive::path_text;
+use conserve::repair::{self, Mend, Piece, Repaired, quarantine_paths};
+use serde::Serialize;
+
+use super::out::{CompressionArgs, Progress, check_out, size_bytes};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::style::clean;
+use crate::units::{bytes, count, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft warc repair broken.warc.gz -o mended.warc.gz
+  weft warc repair broken.warc.gz -o mended.warc.gz --json | jq .mends
+
+Lengths are made true, a record that is cut says so (WARC-Truncated: unspecified), and
+missing line ends are added; intact records stay byte for byte. What is no record goes to
+OUT.quarantine, and OUT.quarantine.jsonl says where each piece was and why it is there.
+
+Exit code 1: something is in quarantine, or a record is cut.";
+
+/// Flags of `weft warc repair`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// A damaged file of records (WARC or ARC, compressed or not)
+    input: PathBuf,
+    /// The file to write
+    #[arg(short, long, value_name = "OUT")]
+    out: PathBuf,
+    #[command(flatten)]
+    compression: CompressionArgs,
+    /// Replace OUT and its quarantine if they are there
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    input: String,
+    out: String,
+    #[serde(flatten)]
+    repaired: Repaired,
+}
+
+/// Runs `weft warc repair`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    for path in quarantine_paths(&args.out).iter().chain([&args.out]) {
+        check_out(path, &[&args.input], args.force)?;
+    }
+    let compression = args.compression.compression(&args.out, None)?;
+    let progress = Progress::new(context)?;
+    let (written, repaired) = progress.step("mending", size_bytes(&args.input), |each| {
+        repair::write(&args.input, &args.out, compression, each)
+    })?;
+    let proved = progress.step("reading again", written.size_bytes(), |each| written.prove(each))?;
+    proved.put(args.force)?;
+    let is_lossless = repaired.quarantine.is_empty() && repaired.records_cut == 0;
+    let report = Report {
+        input: path_text(&args.input),
+        out: path_text(&args.out),
+        repaired,
+    };
+    match context.json {
+        true => context.out.json(&report)?,
+        false => print(args, &report, context)?,
+    }
+    Ok(match is_lossless {
+        true => Outcome::Done,
+        false => Outcome::Losses,
+    })
+}
+
+fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<()> {
+    let (out, repaired) = (&mut context.out, &report.repaired);
+    for Mend {
+        offset,
+        record_id,
+        reasons,
+        done,
+    } in &repaired.mends
+    {
+        let id = record_id.as_deref().unwrap_or_default();
+        writeln!(out, "at {offset}: {}: {done} {}", reasons.join(", "), clean(id))?;
+    }
+    for Piece {
+        offset,
+        length,
+        reason,
+        detail,
+        ..
+    } in &repaired.quarantine
+    {
+        let what = out.style.warn("quarantine");
+        writeln!(
+            out,
+            "{what} at {offset}, {}: {reason}: {}",
+            bytes(*length),
+            clean(detail)
+        )?;
+    }
+    writeln!(
+        out,
+        "{}: {}, {} mended, {} cut",
+        clean(&report.out),
+        counted(repaired.records, "record", "records"),
+        count(repaired.records_mended),
+        count(repaired.records_cut),
+    )?;
+    writeln!(
+        out,
+        "{} bytes in: {} in records, {} carry nothing, {} no record",
+        count(repaired.input_bytes),
+        count(repaired.record_bytes),
+        count(repaired.padding_bytes),
+        count(repaired.quarantined_bytes)
+    )?;
+    if !repaired.quarantine.is_empty() {
+        let [pieces, _] = quarantine_paths(&args.out);
+        let pieces = clean(&path_text(&pieces));
+        let number = counted(repaired.quarantine.len() as u64, "piece", "pieces");
+        writeln!(out, "{pieces}: {number}")?;
+    }
+    Ok(())
+}
