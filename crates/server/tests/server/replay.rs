@@ -1,5 +1,7 @@
 //! Archived pages as they were: over the port that shows them, and in a real browser before a trap.
 
+mod bar;
+
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
