@@ -20,6 +20,7 @@ mod policy;
 mod port;
 mod whole;
 
+pub(crate) use answer::FUZZY;
 pub(crate) use bar::{address, lead_on, show as bar};
 pub use check::{CheckedPage, CheckedPart, FoundPart, check_page};
 pub(crate) use find::{can_replay, content_of, nearest};
