@@ -135,6 +135,34 @@
 
   document.querySelectorAll("[data-live]").forEach(live);
 
+  // A link to a figure that takes a while: a click shows the figure in the place of the link, which stays one if that fails.
+  document.querySelectorAll("a[data-in-place]").forEach((link) => {
+    const place = document.createElement("span");
+    place.setAttribute("role", "status");
+    link.after(place);
+    link.addEventListener("click", async (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+      event.preventDefault();
+      if (link.hasAttribute("aria-busy")) return;
+      link.setAttribute("aria-busy", "true");
+      place.textContent = "Looking\u2026";
+      try {
+        const response = await fetch(link.href);
+        if (!response.ok) throw new Error(String(response.status));
+        const page = new DOMParser().parseFromString(await response.text(), "text/html");
+        const details = document.createElement("a");
+        details.href = link.getAttribute("href");
+        details.append(page.querySelector(link.dataset.inPlace));
+        place.replaceChildren(details);
+        const held = document.activeElement === link;
+        link.remove();
+        if (held) details.focus();
+      } catch {
+        location.assign(link.href);
+      }
+    });
+  });
+
   // The statement of the SQL page: Ctrl-Enter runs it, a click on a column puts its name in, and where it was
   // refused the cursor is at the place.
   const statement = document.getElementById("statement");

@@ -21,11 +21,12 @@ use crate::who_asks::Asking;
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 46] = [
+const OF_THE_ARCHIVE: [&str; 47] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
     "/replay/{*address}",
+    "/replay-check",
     "/",
     "/search",
     "/trends",

@@ -71,6 +71,7 @@ pub(crate) fn router(state: Arc<Common>) -> Router {
         .route("/timemap/{*url}", get(memento::timemap))
         .route("/replay", get(crate::replay::lead_on))
         .route("/replay/{*address}", get(crate::replay::bar))
+        .route("/replay-check", get(crate::replay::check))
         .route(HEALTH_PATH, get(health))
         .route("/robots.txt", get(robots));
     for endpoint in ENDPOINTS {

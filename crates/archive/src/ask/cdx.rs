@@ -41,7 +41,7 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     let seen = basis.seen();
     let mut originals = Originals::of(&seen);
     let mut walk = Walk::new(&seen, ranges, &question.order, after)?;
-    let mut found = Rows::new(question.count_skipped);
+    let mut found = Rows::new(question);
     let mut before = Mark::default();
     for looked_at in 0.. {
         walk.mark(&mut before);
@@ -92,19 +92,25 @@ struct Rows {
     rows: Vec<CdxRow>,
     /// What was left out before the first row, if that is counted.
     skipped: Option<Skipped>,
+    count_digests: bool,
 }
 
 impl Rows {
-    fn new(count_skipped: bool) -> Rows {
+    fn new(question: &CdxQuestion) -> Rows {
         Rows {
             rows: Vec::new(),
-            skipped: count_skipped.then(Skipped::default),
+            skipped: question.count_skipped.then(Skipped::default),
+            count_digests: question.count_digests,
         }
     }
 
     fn push(&mut self, mut row: CdxRow) {
         if self.skipped.is_some() {
-            row.computed_mut().skipped = Some(Skipped::default());
+            let mut skipped = Skipped::default();
+            if self.count_digests {
+                skipped.add_digest(&row.digest);
+            }
+            row.computed_mut().skipped = Some(skipped);
         }
         self.rows.push(row);
     }
@@ -120,6 +126,9 @@ impl Rows {
         if let Some(skipped) = skipped {
             skipped.count += 1;
             skipped.last_timestamp.clone_from(&row.timestamp);
+            if self.count_digests {
+                skipped.add_digest(&row.digest);
+            }
         }
     }
 

@@ -40,6 +40,8 @@ pub enum Field {
     GroupCount,
     /// Time of the last capture left out behind this one, its own if there is none.
     EndTimestamp,
+    /// Different digests of those left out and this one.
+    UniqCount,
 }
 
 /// Written where there is no value.
@@ -95,6 +97,7 @@ impl Field {
             "skipcount" => Field::SkipCount,
             "groupcount" => Field::GroupCount,
             "endtimestamp" => Field::EndTimestamp,
+            "uniqcount" => Field::UniqCount,
             _ => return None,
         })
     }
@@ -173,6 +176,7 @@ impl Field {
             Field::SkipCount => "skipcount",
             Field::GroupCount => "groupcount",
             Field::EndTimestamp => "endtimestamp",
+            Field::UniqCount => "uniqcount",
         }
     }
 
@@ -209,6 +213,12 @@ impl Field {
             Field::DupeCount => number(computed?.duplicates?),
             Field::SkipCount => number(skipped?.count),
             Field::GroupCount => number(skipped?.count + 1),
+            Field::UniqCount => number(
+                skipped
+                    .filter(|skipped| !skipped.digests.is_empty())?
+                    .digests
+                    .len() as u64,
+            ),
             Field::EndTimestamp => match skipped?.last_timestamp.as_str() {
                 "" => Cow::Borrowed(row.timestamp.as_str()),
                 last => Cow::Borrowed(last),

@@ -1,5 +1,7 @@
 //! A capture as a CDX look-up returns it.
 
+use std::collections::BTreeSet;
+
 use extract::CaptureKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,14 +80,31 @@ pub struct Skipped {
     pub count: u64,
     /// Time of the last one, 14 digits; empty if there is none.
     pub last_timestamp: String,
+    /// With [`CdxQuestion::count_digests`](crate::question::CdxQuestion::count_digests): their digests, and that of the capture that they
+    /// are behind; [`Skipped::DIGESTS_MAX`] at most.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub digests: BTreeSet<String>,
 }
 
 impl Skipped {
+    /// Most digests that are told apart behind one capture: a megabyte.
+    pub const DIGESTS_MAX: usize = 10_000;
+
+    /// Adds a digest, if there is room for it.
+    pub fn add_digest(&mut self, digest: &str) {
+        if self.digests.len() < Self::DIGESTS_MAX && !self.digests.contains(digest) {
+            self.digests.insert(digest.to_owned());
+        }
+    }
+
     /// Adds the captures that were left out behind these.
     pub fn add(&mut self, more: &Skipped) {
         self.count += more.count;
         if !more.last_timestamp.is_empty() {
             self.last_timestamp.clone_from(&more.last_timestamp);
+        }
+        for digest in &more.digests {
+            self.add_digest(digest);
         }
     }
 }

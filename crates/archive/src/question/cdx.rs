@@ -48,6 +48,8 @@ pub struct CdxQuestion {
     pub revisits: Option<ResolveRevisits>,
     /// Whether to say how many captures filters and collapsing left out behind each ([`CdxRow::computed`]).
     pub count_skipped: bool,
+    /// Whether their digests are told, too ([`Skipped::digests`]).
+    pub count_digests: bool,
     /// Order of the captures.
     pub order: Order,
     /// Whether [`CdxRow::filename`] contains only the last part of the input's name.

@@ -1,6 +1,8 @@
 //! Captures in other orders, filtered, collapsed, and in blocks: each compared with the plain list of them all,
 //! whatever the number of rows asked for at once.
 
+use std::collections::BTreeSet;
+
 use archive::cdx::{Collapse, Dialect, Filter, Order, Original, Skipped};
 use archive::question::{
     Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, JobState, LoadInput, LoadRequest,
@@ -331,6 +333,7 @@ fn captures_left_out_are_counted_behind_the_one_before() {
         filters: vec![Filter::read("!=status:503", Dialect::Pywb).unwrap()],
         collapse: vec![Collapse::read("digest").unwrap()],
         count_skipped: true,
+        count_digests: true,
         ..question("http://a.example/x", MatchType::Exact)
     };
     for limit in [1, 2, 7, 1000] {
@@ -360,6 +363,9 @@ fn captures_left_out_are_counted_behind_the_one_before() {
                 .take(skipped.count as usize + 1)
                 .next_back()
                 .unwrap();
+            let digests = plain[from..].iter().take(skipped.count as usize + 1);
+            let digests: BTreeSet<String> = digests.map(|row| row.digest.clone()).collect();
+            assert_eq!(skipped.digests, digests, "by {limit}, {n}");
             match skipped.count {
                 0 => assert_eq!(skipped.last_timestamp, "", "by {limit}, {n}"),
                 _ => assert_eq!(skipped.last_timestamp, last.timestamp, "by {limit}, {n}"),

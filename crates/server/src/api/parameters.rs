@@ -231,7 +231,7 @@ mod lines {
     pub(super) const ALLOW_FUZZY: Parameter = query(
         "allowFuzzy",
         Kind::Flag,
-        "without effect: only captures of the URL itself are found",
+        "where a URL was not captured, the captures of the one that replay shows in its place",
     );
 
     // The Internet Archive's own.
@@ -261,6 +261,11 @@ mod lines {
         "showGroupCount",
         Kind::Flag,
         "adds `groupcount`: the same and the capture itself",
+    );
+    pub(super) const SHOW_UNIQ_COUNT: Parameter = query(
+        "showUniqCount",
+        Kind::Flag,
+        "adds `groupcount` and `uniqcount`: how many different digests each and those left out behind it have",
     );
     pub(super) const LAST_SKIP_TIMESTAMP: Parameter = query(
         "lastSkipTimestamp",
@@ -405,6 +410,7 @@ pub(super) const WAYBACK_MACHINE: &[Parameter] = &[
     lines::SHOW_SKIP_COUNT,
     lines::SHOW_GROUP_COUNT,
     lines::LAST_SKIP_TIMESTAMP,
+    lines::SHOW_UNIQ_COUNT,
     lines::GZIP,
     lines::WAYBACK_OUTPUT,
     lines::FILENAMES,

@@ -1,13 +1,16 @@
 //! The captures of one URL as a strip of years and months. Each month leads to its captures.
 //!
 //! The newest year is first. Years without captures are shown too while there are few, so that gaps are
-//! visible.
+//! visible. What was captured with other content than before is marked.
+
+mod days;
 
 use std::collections::BTreeMap;
 
 use archive::question::CdxRow;
 use maud::{Markup, html};
 
+pub(crate) use self::days::strip_and_days;
 use crate::link;
 use crate::present::{self, Moment};
 
@@ -18,15 +21,46 @@ const YEARS_MAX: u32 = 30;
 /// The months' first letters. The cells have the full names.
 const LETTERS: [&str; 12] = ["J", "F", "M", "A", "M", "J", "J", "A", "S", "O", "N", "D"];
 
-/// Captures of a month, newest first.
-type Month = Vec<Moment>;
+/// A capture with a time.
+#[derive(Clone, Copy)]
+struct Taken<'c> {
+    row: &'c CdxRow,
+    moment: Moment,
+    /// Its content is another one than that of the capture before.
+    is_changed: bool,
+}
+
+/// Captures of a year by month, oldest first.
+type Months<'c> = [Vec<Taken<'c>>; 12];
 
 /// The strip; empty for fewer than two captures. `shown` is the time of the capture that the page shows.
 pub(crate) fn strip(url: &str, captures: &[CdxRow], shown: Option<&str>) -> Markup {
-    let years = years(captures);
     let shown = shown.and_then(Moment::parse);
+    table(&taken(captures), shown, |month| listed(url, month))
+}
+
+/// Where a month leads by itself: to its only capture, or to the list of its captures.
+fn listed(url: &str, month: &[Taken<'_>]) -> String {
+    let Some(newest) = month.last().map(|taken| taken.moment) else {
+        return link::page(url);
+    };
+    match month {
+        [_] => link::page_at(url, &link::At::time(&newest.digits())),
+        _ => {
+            // Both bounds are the same month: `to` covers all that begins so.
+            let month = &newest.digits()[..6];
+            link::with(
+                "/captures",
+                &[("url", Some(url)), ("from", Some(month)), ("to", Some(month))],
+            )
+        }
+    }
+}
+
+fn table(taken: &[Taken<'_>], shown: Option<Moment>, address: impl Fn(&[Taken<'_>]) -> String) -> Markup {
+    let years = years(taken);
     html! {
-        @if captures.len() > 1 && !years.is_empty() {
+        @if taken.len() > 1 {
             table.calendar {
                 caption.hidden { "Captures by year and month" }
                 thead { tr {
@@ -38,7 +72,9 @@ pub(crate) fn strip(url: &str, captures: &[CdxRow], shown: Option<&str>) -> Mark
                         tr {
                             th scope="row" { (year) }
                             @for (month, captures) in (1..).zip(months) {
-                                td { @if let Some(newest) = captures.first() { (cell(url, newest, captures.len(), is_of(shown, *year, month))) } }
+                                td { @if let Some(newest) = captures.last() {
+                                    (cell(&address(captures), captures, &newest.moment.month_and_year(), is_of(shown, *year, month)))
+                                } }
                             }
                         }
                     }
@@ -52,29 +88,36 @@ fn is_of(shown: Option<Moment>, year: u32, month: u32) -> bool {
     shown.is_some_and(|shown| (shown.year, shown.month) == (year, month))
 }
 
-/// A month, which leads to its only capture or to the list of its captures.
-fn cell(url: &str, newest: &Moment, count: usize, is_shown: bool) -> Markup {
-    let address = match count {
-        1 => link::page_at(url, &link::At::time(&newest.digits())),
-        _ => {
-            // Both bounds are the same month: `to` covers all that begins so.
-            let month = &newest.digits()[..6];
-            link::with(
-                "/captures",
-                &[("url", Some(url)), ("from", Some(month)), ("to", Some(month))],
-            )
-        }
-    };
-    let words = format!(
-        "{} in {}",
-        present::counted(count as u64, "capture", "captures"),
-        newest.month_and_year()
-    );
+/// The captures of a span of time as one link.
+fn cell(address: &str, captures: &[Taken<'_>], when: &str, is_shown: bool) -> Markup {
+    let count = captures.len();
+    let words = format!("{} in {when}", counted(captures));
     html! {
-        a class=(format!("many-{}", level(count))) href=(address) title=(words) aria-current=[is_shown.then_some("date")] {
+        a class=(class(captures)) href=(address) title=(words) aria-current=[is_shown.then_some("date")] {
             span.wide[count > SHORT_MAX] aria-hidden="true" { (short(count)) } span.hidden { (words) }
         }
     }
+}
+
+/// `3 captures, 1 change`
+fn counted(captures: &[Taken<'_>]) -> String {
+    let captures_counted = present::counted(captures.len() as u64, "capture", "captures");
+    match captures.iter().filter(|taken| taken.is_changed).count() {
+        0 => captures_counted,
+        changes => format!(
+            "{captures_counted}, {}",
+            present::counted(changes as u64, "change", "changes")
+        ),
+    }
+}
+
+/// How dark a cell is, and whether something changed then.
+fn class(captures: &[Taken<'_>]) -> String {
+    let changed = match captures.iter().any(|taken| taken.is_changed) {
+        true => " changed",
+        false => "",
+    };
+    format!("many-{}{changed}", level(captures.len()))
 }
 
 /// How dark a month is: 1 to 3.
@@ -97,11 +140,34 @@ fn short(count: usize) -> String {
     }
 }
 
-fn years(captures: &[CdxRow]) -> BTreeMap<u32, [Month; 12]> {
-    let mut years: BTreeMap<u32, [Month; 12]> = BTreeMap::new();
-    for moment in captures.iter().filter_map(|row| Moment::parse(&row.fetch_time)) {
-        let months = years.entry(moment.year).or_default();
-        months[moment.month as usize - 1].push(moment);
+/// The captures whose time can be read, oldest first.
+fn taken(captures: &[CdxRow]) -> Vec<Taken<'_>> {
+    let mut taken: Vec<Taken<'_>> = captures
+        .iter()
+        .filter_map(|row| {
+            let moment = Moment::parse(&row.fetch_time)?;
+            Some(Taken {
+                row,
+                moment,
+                is_changed: false,
+            })
+        })
+        .collect();
+    taken.sort_by(|a, b| (a.moment.seconds(), &a.row.timestamp).cmp(&(b.moment.seconds(), &b.row.timestamp)));
+    let mut before: Option<&str> = None;
+    for taken in &mut taken {
+        let digest = taken.row.digest.as_str();
+        taken.is_changed = before.is_some_and(|before| before != digest);
+        before = Some(digest);
+    }
+    taken
+}
+
+fn years<'c>(taken: &[Taken<'c>]) -> BTreeMap<u32, Months<'c>> {
+    let mut years: BTreeMap<u32, Months<'c>> = BTreeMap::new();
+    for taken in taken {
+        let months = years.entry(taken.moment.year).or_default();
+        months[taken.moment.month as usize - 1].push(*taken);
     }
     if let (Some((&first, _)), Some((&last, _))) = (years.first_key_value(), years.last_key_value())
         && last - first < YEARS_MAX
@@ -110,9 +176,6 @@ fn years(captures: &[CdxRow]) -> BTreeMap<u32, [Month; 12]> {
         for year in first..last {
             years.entry(year).or_default();
         }
-    }
-    for month in years.values_mut().flatten() {
-        month.sort_by_key(|moment| std::cmp::Reverse(moment.seconds()));
     }
     years
 }
@@ -124,6 +187,7 @@ mod tests {
     fn strip_of(times: &[&str], shown: Option<&str>) -> String {
         let row = |time: &&str| CdxRow {
             fetch_time: (*time).to_owned(),
+            timestamp: (*time).to_owned(),
             ..CdxRow::default()
         };
         strip("http://a/", &times.iter().map(row).collect::<Vec<_>>(), shown).into_string()
@@ -156,5 +220,26 @@ mod tests {
         assert_eq!(strip_of(&["20140126"], None), "");
         let html = strip_of(&["00010101", "20140126", "99990101"], None);
         assert_eq!(html.matches("scope=\"row\"").count(), 3, "{html}");
+    }
+
+    #[test]
+    fn a_month_says_how_often_its_content_changed() {
+        let row = |time: &str, digest: &str| CdxRow {
+            fetch_time: time.to_owned(),
+            timestamp: time.to_owned(),
+            digest: digest.to_owned(),
+            ..CdxRow::default()
+        };
+        let rows = [
+            row("20120305000000", "B"),
+            row("20120304000000", "B"),
+            row("20120301000000", "A"),
+            row("20120201000000", "A"),
+        ];
+        let html = strip("http://a/", &rows, None).into_string();
+        assert!(html.contains("3 captures, 1 change in March 2012"), "{html}");
+        assert!(html.contains("many-2 changed"), "{html}");
+        // The oldest one changed nothing that is known.
+        assert!(html.contains("\"1 capture in February 2012\""), "{html}");
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn directing_text(text: &str) -> Markup {
 }
 
 /// A URL as a link to what the archive knows about it.
-pub(super) fn url_link(url: &str) -> Markup {
+pub(crate) fn url_link(url: &str) -> Markup {
     page_link(url, "")
 }
 

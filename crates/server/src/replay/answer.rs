@@ -24,7 +24,7 @@ use crate::stream::{self, Wanted};
 const ORIGINAL: &str = "x-archive-orig-";
 
 /// The rule by which a capture of another URL stands in for the one that was asked for.
-const FUZZY: HeaderName = HeaderName::from_static("weft-fuzzy");
+pub(crate) const FUZZY: HeaderName = HeaderName::from_static("weft-fuzzy");
 
 /// Headers that the answer takes over as they were.
 const KEPT: [&str; 2] = ["content-language", "content-disposition"];

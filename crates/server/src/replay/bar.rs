@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use replay::{Address, Modifier};
 use url::Url;
 
-use super::{find, frame, port};
+use super::{find, frame, port, whole};
 use crate::failure::Failure;
 use crate::link::{self, At};
 use crate::pages::{Html, PageFailure, calendar, parts};
@@ -19,9 +19,7 @@ use crate::state::{Context, State};
 
 /// Shows the page of a capture, or what is near where there is none.
 pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Response, PageFailure> {
-    let place = state.replay_place().ok_or_else(|| {
-        Failure::not_found("this server shows no archived pages: it was started with --no-replay")
-    })?;
+    let place = state.replay_place().ok_or_else(no_replay)?;
     let address =
         Address::parse(port::path(request.uri())).map_err(|error| Failure::bad_request(error.to_string()))?;
     let page = match state
@@ -68,6 +66,11 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
             .insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     Ok(response)
+}
+
+/// The failure where there is no replay origin.
+pub(super) fn no_replay() -> Failure {
+    Failure::not_found("this server shows no archived pages: it was started with --no-replay")
 }
 
 /// Leads on to the capture that stands in for a URL which was not captured, or says what is near.
@@ -132,8 +135,9 @@ fn bar(page: &PageBody, capture: &CdxRow, shown: &Address) -> Markup {
             details {
                 summary { (parts::time(&capture.fetch_time)) " \u{b7} " (parts::url_text(&capture.url)) }
                 (parts::facts(&facts(page, capture)))
-                (calendar::strip(&page.url, &page.captures, Some(&capture.fetch_time)))
+                (calendar::strip_and_days(&page.url, &page.captures, capture, |row| address(&shown.url, &row.timestamp)))
                 p.actions {
+                    a.button.quiet data-in-place=".whole" href=(whole::address(&capture.url, &capture.timestamp)) { "Is it whole?" }
                     a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
                     a.button.quiet href=(link::page(&page.url)) { "Text and links" }
                     a.button.quiet href=(link::record(&capture.url, Some(&at))) download { "Record" }

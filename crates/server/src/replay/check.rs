@@ -93,11 +93,12 @@ impl CheckedPage {
     }
 }
 
-/// Checks the capture of `url` nearest to `at` (digits), or the current one. `goes_on` is asked before each look-up, and told how many
-/// there were.
+/// Checks the capture of `url` nearest to `at` (digits), or the current one. `goes_on` is asked before each look-up and each piece of a
+/// document that is read, and told how many look-ups there were; where it says no, the rest is left out
+/// ([`is_cut`](CheckedPage::is_cut)).
 ///
 /// # Errors
-/// [`AskError`] if there is no such capture, its content cannot be read, or `goes_on` says no.
+/// [`AskError`] if there is no such capture, or its content cannot be read.
 pub fn check_page(
     source: &dyn Answers,
     url: &str,
@@ -117,6 +118,7 @@ pub fn check_page(
         alternatives: (0, 0),
         is_cut: false,
         captures: Vec::new(),
+        is_stopped: false,
         goes_on,
     };
     let references = check
@@ -164,6 +166,7 @@ struct Check<'a> {
     alternatives: (usize, usize),
     is_cut: bool,
     captures: Vec<CdxRow>,
+    is_stopped: bool,
     goes_on: &'a mut dyn FnMut(usize) -> bool,
 }
 
@@ -184,14 +187,11 @@ impl Check<'_> {
             if role == Role::Link || self.seen.contains(&url) {
                 continue;
             }
-            if self.seen.len() > PARTS_MAX {
+            if self.seen.len() > PARTS_MAX || !self.goes_on() {
                 self.is_cut = true;
                 return Ok(());
             }
             self.seen.insert(url.clone());
-            if !(self.goes_on)(self.seen.len()) {
-                return Err(AskError::unavailable("stopped".to_owned()));
-            }
             let found = self.find(&url)?;
             if role == Role::Alternative {
                 match found {
@@ -211,6 +211,13 @@ impl Check<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether to go on; not asked again after a no.
+    fn goes_on(&mut self) -> bool {
+        let looked_up = self.seen.len() - 1;
+        self.is_stopped = self.is_stopped || !(self.goes_on)(looked_up);
+        !self.is_stopped
     }
 
     /// Walks on through a part that is a document.
@@ -296,7 +303,8 @@ impl Check<'_> {
         match Shown::of(modifier, payload.fields(), &content.capture) {
             Shown::Markup(markup) => {
                 let (mut page, _) = PageBody::open(payload, scope, markup, Scripts::On, None)?;
-                while page.next()?.is_some() {}
+                while self.goes_on() && page.next()?.is_some() {}
+                self.is_cut |= self.is_stopped;
             }
             Shown::Style => drop(body::style(payload, &scope)?),
             Shown::Plain => {}

@@ -18,11 +18,14 @@ mod find;
 mod frame;
 mod policy;
 mod port;
+mod whole;
 
+pub(crate) use answer::FUZZY;
 pub(crate) use bar::{address, lead_on, show as bar};
 pub use check::{CheckedPage, CheckedPart, FoundPart, check_page};
 pub(crate) use find::{can_replay, content_of, nearest};
 pub(crate) use port::router;
+pub(crate) use whole::show as check;
 
 use std::net::SocketAddr;
 

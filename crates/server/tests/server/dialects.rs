@@ -288,6 +288,12 @@ const CASES: &[(&str, Server, &str, Answer)] = &[
         Holds(" 4\n"),
     ),
     (
+        "showUniqCount",
+        Wayback,
+        "&collapse=urlkey&showUniqCount=true&lastSkipTimestamp=true&fl=groupcount,uniqcount",
+        Is("6 4\n"),
+    ),
+    (
         "lastSkipTimestamp",
         Wayback,
         "&collapse=timestamp:4&lastSkipTimestamp=true&fl=endtimestamp",
@@ -343,6 +349,30 @@ const CASES: &[(&str, Server, &str, Answer)] = &[
         Are("p"),
     ),
     ("allowFuzzy", Pywb, "&allowFuzzy=true", Plain),
+    (
+        "allowFuzzy",
+        Pywb,
+        "?url=a.example/next%3Futm_source%3Dx",
+        Are(""),
+    ),
+    (
+        "allowFuzzy",
+        Pywb,
+        "?url=a.example/next%3Futm_source%3Dx&allowFuzzy=true",
+        Are("n"),
+    ),
+    (
+        "allowFuzzy",
+        Pywb,
+        "?url=a.example/next%3Futm_source%3Dx&allowFuzzy=true&closest=2014&limit=1",
+        Are("n"),
+    ),
+    (
+        "allowFuzzy",
+        Pywb,
+        "?url=a.example/none%3Fx%3Dy&allowFuzzy=true",
+        Are(""),
+    ),
     ("omitSelfRedirects", Outback, "&omitSelfRedirects=true", Plain),
     ("collection", Pywb, "&collection=old", Are("o")),
     ("collection", Wayback, "&collection=old", Are("o")),

@@ -1,5 +1,8 @@
 //! Archived pages as they were: over the port that shows them, and in a real browser before a trap.
 
+mod bar;
+mod crawls;
+
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,8 +22,8 @@ const FIRST_MS: i64 = 1_390_766_784_000;
 /// A server over a few captures, with a replay origin.
 struct Scene {
     server: Running,
-    _loaded: Loaded,
-    _folder: tempfile::TempDir,
+    loaded: Loaded,
+    _folder: Option<tempfile::TempDir>,
 }
 
 impl Scene {
@@ -31,7 +34,13 @@ impl Scene {
     fn with(captures: &[(&str, i64, &str)], scripts: bool) -> Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let file = write(folder.path(), captures);
-        let loaded = load(&[file], None);
+        Scene {
+            _folder: Some(folder),
+            ..Scene::over(load(&[file], None), scripts)
+        }
+    }
+
+    fn over(loaded: Loaded, scripts: bool) -> Scene {
         let settings = ServerSettings {
             replay: Some(ReplaySettings {
                 listen: "127.0.0.1:0".parse().expect("an address"),
@@ -43,8 +52,8 @@ impl Scene {
         };
         Scene {
             server: Running::start_over(Served::from(loaded.archive.clone()), settings),
-            _loaded: loaded,
-            _folder: folder,
+            loaded,
+            _folder: None,
         }
     }
 

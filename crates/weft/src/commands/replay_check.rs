@@ -43,6 +43,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
     let page = check_page(&archive, &args.url, args.at.as_deref(), &mut |_| !stop.asked())?;
+    anyhow::ensure!(!stop.asked(), "stopped before all parts were looked up");
     match context.json {
         true => context.out.json(&page)?,
         false => print(&page, args.all, context)?,

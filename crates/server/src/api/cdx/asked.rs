@@ -55,6 +55,8 @@ pub(super) struct Asked {
     pub(super) paged_index: bool,
     pub(super) show_resume_key: bool,
     pub(super) compress: bool,
+    /// Whether captures of another URL are returned where this one was not captured, if they differ only in what does not matter.
+    pub(super) allow_fuzzy: bool,
 }
 
 impl Asked {
@@ -70,6 +72,7 @@ impl Asked {
         let mut question = question(arguments, dialect)?;
         question.collection = collection;
         question.count_skipped = has_any(&added, &COUNTS);
+        question.count_digests = has_any(&added, &[Field::UniqCount]);
         question.revisits = has_any(&added, &Field::ORIGINAL).then_some(match dialect {
             Dialect::Pywb => ResolveRevisits::BeforeFilters,
             Dialect::WaybackMachine | Dialect::OutbackCdx => ResolveRevisits::AfterFilters,
@@ -103,13 +106,21 @@ impl Asked {
             collapse_to_last: collapse_to_last(arguments, dialect)?,
             columns,
             added,
+            allow_fuzzy: dialect == Dialect::Pywb
+                && arguments.flag("allowFuzzy")
+                && question.match_type == MatchType::Exact,
             question,
         })
     }
 }
 
 /// Columns that say what was left out.
-const COUNTS: [Field; 3] = [Field::SkipCount, Field::GroupCount, Field::EndTimestamp];
+const COUNTS: [Field; 4] = [
+    Field::SkipCount,
+    Field::GroupCount,
+    Field::EndTimestamp,
+    Field::UniqCount,
+];
 
 fn has_any(fields: &[Field], wanted: &[Field]) -> bool {
     fields.iter().any(|field| wanted.contains(field))
@@ -122,14 +133,17 @@ fn added(arguments: &Arguments, columns: &[Column]) -> Vec<Field> {
         ("showSkipCount", Field::SkipCount),
         ("showGroupCount", Field::GroupCount),
         ("lastSkipTimestamp", Field::EndTimestamp),
+        ("showUniqCount", Field::UniqCount),
         ("resolveRevisits", Field::OriginalLength),
         ("resolveRevisits", Field::OriginalOffset),
         ("resolveRevisits", Field::OriginalFilename),
         ("showDupeCount", Field::DupeCount),
     ];
-    let wanted = flagged
-        .into_iter()
-        .filter(|(flag, field)| arguments.flag(flag) || chosen(*field));
+    let wanted = flagged.into_iter().filter(|(flag, field)| {
+        // As there, the one comes with the other.
+        let comes_along = *field == Field::GroupCount && arguments.flag("showUniqCount");
+        arguments.flag(flag) || comes_along || chosen(*field)
+    });
     wanted.map(|(_, field)| field).collect()
 }
 

@@ -21,7 +21,8 @@ mod send;
 mod stage;
 mod xml;
 
-use archive::cdx::Dialect;
+use archive::cdx::{Dialect, Order};
+use archive::question::{CdxQuestion, Record};
 use axum::Json;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -30,8 +31,9 @@ use serde_json::json;
 
 use super::table::Endpoint;
 use crate::arguments::Arguments;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::pages::PageFailure;
+use crate::replay::FUZZY;
 use crate::state::State;
 use asked::Asked;
 pub(super) use asked::{LAST_MAX, RANGE};
@@ -100,6 +102,10 @@ pub(super) async fn lines(
         return xml::answer(&state.asker, &arguments, collection).await;
     }
     let mut asked = Asked::of(&arguments, server.dialect(), collection)?;
+    let stands_in = match asked.allow_fuzzy {
+        true => stand_in(state, &mut asked.question).await?,
+        false => None,
+    };
     let compress = asked.compress;
     let mut response = if asked.page_count {
         page_count(state, &asked).await?
@@ -116,12 +122,39 @@ pub(super) async fn lines(
     } else {
         after_the_last(server.dialect())
     };
+    if let Some(rule) = stands_in {
+        response.headers_mut().insert(FUZZY, rule);
+    }
     if !compress {
         // The encoding is named here, so that no other layer encodes the answer again.
         let identity = HeaderValue::from_static("identity");
         response.headers_mut().insert(header::CONTENT_ENCODING, identity);
     }
     Ok(response)
+}
+
+/// Puts the URL whose capture replay shows in the place of the one that was not captured, and returns the rule by which.
+async fn stand_in(state: &State, question: &mut CdxQuestion) -> Result<Option<HeaderValue>, Failure> {
+    let at = match &question.order {
+        Order::Closest(time) => Some(time.clone()),
+        _ => None,
+    };
+    let record = Record {
+        url: question.url.clone(),
+        at,
+        capture: None,
+        fuzzy: true,
+    };
+    let found = match state.asker.ask(record).await {
+        Ok(found) => found.body,
+        // What is wrong with the question is said where it is answered.
+        Err(failure) if matches!(failure.code, Code::NotFound | Code::BadRequest) => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    let Some(rule) = found.fuzzy else { return Ok(None) };
+    question.url = found.capture.url_key;
+    question.as_key = true;
+    Ok(HeaderValue::from_str(&rule).ok())
 }
 
 /// As for any other address at which there is nothing.

@@ -1,0 +1,114 @@
+//! `/replay-check?url=...&at=...`: how much of an archived page is there, and what is missing. The bar fetches the figure from it when a
+//! reader asks.
+//!
+//! The work is bounded as in [`check_page`], by [`TIME_MAX`], and by the places for contents that are being read. It ends early if
+//! nobody waits for it.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use archive::Interrupt;
+use axum::Extension;
+use look::{Frame, Section};
+use maud::{Markup, html};
+
+use super::bar;
+use super::check::{CheckedPage, check_page};
+use crate::failure::Failure;
+use crate::link;
+use crate::pages::{Html, PageFailure, parts};
+use crate::present;
+use crate::query::Query;
+use crate::state::{Context, Peer};
+use crate::stream::Wanted;
+
+/// How long parts are looked up. Most pages need a hundredth of it.
+const TIME_MAX: Duration = Duration::from_secs(8);
+
+/// Most missing parts that are listed.
+const LISTED_MAX: usize = 200;
+
+/// Where the page of a capture is checked.
+pub(super) fn address(url: &str, time: &str) -> String {
+    link::with("/replay-check", &[("url", Some(url)), ("at", Some(time))])
+}
+
+/// Checks a page.
+pub(crate) async fn show(
+    Context(state): Context,
+    peer: Option<Extension<Peer>>,
+    query: Query,
+) -> Result<Html, PageFailure> {
+    let Some(url) = query.owned("url") else {
+        return Err(Failure::bad_request("which page? The address names no URL.").into());
+    };
+    if state.replay_place().is_none() {
+        return Err(bar::no_replay().into());
+    }
+    let at = query.moment("at")?;
+    let peer = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Extension(Peer(peer))| {
+        peer.ip()
+    });
+    let place = state.contents.take(peer).await;
+    let interrupt = Interrupt::after(TIME_MAX);
+    let _wanted = Wanted(interrupt.clone());
+    let checked = state
+        .asker
+        .blocking(move |source| {
+            let _place = place;
+            check_page(source, &url, at.as_deref(), &mut |_| !interrupt.is_over())
+        })
+        .await??;
+    let title = format!("Parts of {}", checked.url);
+    let frame = Frame {
+        title: &title,
+        section: Section::None,
+        parts: state.parts(),
+        viewer: state.viewer(),
+        query: "",
+        epoch: None,
+    };
+    Ok(Html::ok(frame.around(content(&checked))))
+}
+
+fn content(checked: &CheckedPage) -> Markup {
+    let alternatives = checked.alternatives_found + checked.alternatives_missing;
+    let missing = checked.missing().count();
+    html! {
+        header.page-head {
+            h1 { "Is the page whole?" }
+            p.where { a href=(bar::address(&checked.url, &checked.timestamp)) { (parts::url_text(&checked.url)) } " as captured " (parts::time(&checked.timestamp)) }
+        }
+        p { (figure(checked)) }
+        p.soft {
+            "Parts are what a browser loads to show the page: pictures, styles, scripts and frames. What scripts ask for is not seen."
+            @if alternatives > 0 {
+                " Of " (present::count(alternatives as u64)) " that a browser chooses from, " (present::count(checked.alternatives_found as u64)) " are there."
+            }
+        }
+        @if missing > 0 {
+            h2 { "Missing" span.amount { (present::count(missing as u64)) } }
+            ul.links {
+                @for part in checked.missing().take(LISTED_MAX) {
+                    li { (parts::url_link(&part.url)) " " span.soft { (part.kind) @if part.referrer != checked.url { " in " (parts::url_text(&part.referrer)) } } }
+                }
+            }
+            @if missing > LISTED_MAX { p.soft { "The rest: " code { "weft replay-check" } } }
+        }
+    }
+}
+
+/// The figure, in one line.
+fn figure(checked: &CheckedPage) -> Markup {
+    let all = checked.parts.len();
+    let missing = checked.missing().count();
+    let percent = (checked.completeness * 100.0).floor();
+    html! {
+        span.whole {
+            meter min="0" max="1" low="0.5" value=(format!("{:.3}", checked.completeness)) {}
+            " " strong { (percent) " % complete" }
+            ": " (present::count((all - missing) as u64)) " of " (present::counted(all as u64, "part", "parts")) " found"
+            @if checked.is_cut { ", and more than is looked at" }
+        }
+    }
+}

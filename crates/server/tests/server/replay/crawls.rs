@@ -1,0 +1,165 @@
+//! Pages of real crawls in a browser whose only way to the outside is a proxy that lets nothing through and writes down what it is
+//! asked for. `WEFT_REPLAY_PAGES` opens so many pages of each crawl instead of a few.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::sync::Mutex;
+
+use archive::question::{CdxQuestion, CdxRow};
+
+use super::*;
+
+/// Pages of each crawl that are opened.
+const PAGES: usize = 3;
+
+/// Whom Chromium asks by itself, whatever is shown: for its own news and the time, its default search engine, and the meaning of fields
+/// of forms. No archived page refers to these hosts.
+const OF_THE_BROWSER: [&str; 6] = [
+    "accounts.google.com",
+    "clients2.google.com",
+    "content-autofill.googleapis.com",
+    "optimizationguide-pa.googleapis.com",
+    "start.duckduckgo.com",
+    "update.googleapis.com",
+];
+
+/// The host of a request to a proxy.
+fn host_of(line: &str) -> &str {
+    let target = line.split(' ').nth(1).unwrap_or("");
+    let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
+    rest.split([':', '/']).next().unwrap_or("")
+}
+
+/// How long a page is left alone with its scripts.
+const SETTLES: Duration = Duration::from_millis(250);
+
+/// What a reader may set off: rollovers, what is loaded when it comes into sight, and a link.
+const READ: &str = "for (const element of document.querySelectorAll('a,img,area,td,li')) element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));\
+    scrollTo(0, document.documentElement.scrollHeight);\
+    return [document.URL, document.documentElement.innerHTML.length]";
+const FOLLOW: &str = "const link = [...document.querySelectorAll('a[href]')].find((link) => /^http/.test(link.href)); if (link) link.click(); return !!link";
+
+/// A proxy, and the first line of each request to it.
+struct Proxy {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Proxy {
+    fn start() -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let log = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let log = Arc::clone(&log);
+                std::thread::spawn(move || {
+                    let mut line = String::new();
+                    let mut reader = BufReader::new(&stream);
+                    if reader.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+                        log.lock().expect("a log").push(line.trim_end().to_owned());
+                    }
+                    let refusal =
+                        b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+                    // The browser may have gone.
+                    let _ = stream.write_all(refusal);
+                });
+            }
+        });
+        Proxy { port, asked }
+    }
+
+    /// The first lines of requests since the last call, but for the browser's own.
+    fn take(&self) -> Vec<String> {
+        let mut asked = std::mem::take(&mut *self.asked.lock().expect("a log"));
+        asked.retain(|line| !OF_THE_BROWSER.contains(&host_of(line)));
+        asked
+    }
+}
+
+/// The pages with the shortest URLs of each file: those that others lead on from.
+fn top_pages(archive: &archive::Archive, pages: usize) -> Vec<CdxRow> {
+    let everything = CdxQuestion {
+        everything: true,
+        limit: 100_000,
+        ..CdxQuestion::default()
+    };
+    let rows = archive.ask(everything).expect("captures").body.rows;
+    let mut by_file: BTreeMap<String, Vec<CdxRow>> = BTreeMap::new();
+    for row in rows {
+        if row.status == 200 && row.mime == "text/html" && row.url.starts_with("http") {
+            by_file.entry(row.filename.clone()).or_default().push(row);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    by_file
+        .into_values()
+        .flat_map(|mut rows| {
+            rows.sort_by_key(|row| (row.url.len(), row.url.clone()));
+            rows.retain(|row| seen.insert(row.url.clone()));
+            rows.truncate(pages);
+            rows
+        })
+        .collect()
+}
+
+#[test]
+fn no_page_of_any_crawl_asks_for_anything_outside() {
+    let Some(data) = apart::shared_data() else {
+        return;
+    };
+    let proxy = Proxy::start();
+    let flags = [
+        format!("--proxy-server=http://127.0.0.1:{}", proxy.port),
+        // What does not go through the proxy goes nowhere.
+        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1".to_owned(),
+        "--disable-features=OptimizationHints,NetworkTimeServiceQuerying,AutofillServerCommunication"
+            .to_owned(),
+    ];
+    let Some(browser) = Browser::start(&flags) else {
+        return;
+    };
+    let crawls = std::fs::read_dir(data.join("crawls")).expect("crawls");
+    let mut files: Vec<PathBuf> = crawls
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "gz"))
+        .collect();
+    files.sort();
+    let loaded = load(&files, None);
+    let scene = Scene::over(loaded, true);
+    let wanted = std::env::var("WEFT_REPLAY_PAGES")
+        .ok()
+        .and_then(|pages| pages.parse().ok());
+    let pages = top_pages(&scene.loaded.archive, wanted.unwrap_or(PAGES));
+    assert!(pages.len() >= files.len(), "{} pages", pages.len());
+    let begun = Instant::now();
+    assert_eq!(host_of("GET http://a.example:80/b HTTP/1.1"), "a.example");
+    let mut outside = Vec::new();
+    for page in &pages {
+        let (url, time) = (&page.url, &page.timestamp);
+        browser.go(&format!("http://{}/replay/{time}/{url}", scene.replay()));
+        browser.enter_frame(Some("iframe[name='weft-replay']"));
+        let shown = browser.script(READ);
+        assert!(
+            shown[1].as_u64().is_some_and(|length| length > 200),
+            "{url} at {time}: {shown}"
+        );
+        // Scripts of the page may go on after it is loaded.
+        std::thread::sleep(SETTLES);
+        let follows = browser.script(FOLLOW) == true;
+        std::thread::sleep(if follows { SETTLES } else { Duration::ZERO });
+        browser.enter_frame(None);
+        outside.extend(
+            proxy
+                .take()
+                .into_iter()
+                .map(|asked| format!("{url} at {time}: {asked}")),
+        );
+    }
+    assert!(outside.is_empty(), "{}", outside.join("\n"));
+    // The proxy would have seen it.
+    browser.go("http://outside.example/");
+    assert_eq!(proxy.take(), ["GET http://outside.example/ HTTP/1.1"]);
+    eprintln!("{} pages in {:.1} s", pages.len(), begun.elapsed().as_secs_f64());
+}
