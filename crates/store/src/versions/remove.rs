@@ -5,6 +5,7 @@ use contract::{Condition, Key, Meta, Protect, Protection};
 use super::TRIES;
 use super::entry::Entry;
 use super::id::{Place, VersionId};
+use super::write::Versioning;
 use crate::client::{Put, Store, StoreError};
 
 /// A version to be removed, as it was found.
@@ -55,7 +56,14 @@ impl Store {
             match removed {
                 Err(StoreError::Condition { .. }) if tries < TRIES => tries += 1,
                 Err(error) => return Err(error),
-                Ok(()) => return Ok(Some(meta)),
+                Ok(()) => {
+                    if id == VersionId::NULL {
+                        // A write that was broken off may have left what it replaced.
+                        let left = self.null_entries(key, Versioning::Suspended).await?;
+                        self.remove_replaced(&left).await?;
+                    }
+                    return Ok(Some(meta));
+                }
             }
         }
     }
@@ -106,11 +114,25 @@ impl Store {
             let key = key.to_string();
             return Err(StoreError::Protected { key, protection });
         }
-        let below = self.newest_entry(key, Some(newest.place)).await?;
-        if let Some(below) = below.filter(|entry| !entry.is_marker()) {
+        if let Some(below) = self.version_below(key, newest.place, newest.id()).await? {
             self.bring_back(key, &below, None).await?;
         }
         self.remove_entry(newest, None).await
+    }
+
+    /// The newest version below a place, unless that is a marker. What has the same id as the version above it was
+    /// replaced by that.
+    async fn version_below(
+        &self,
+        key: &Key,
+        place: Place,
+        above: VersionId,
+    ) -> Result<Option<Entry>, StoreError> {
+        let mut below = self.newest_entry(key, Some(place)).await?;
+        while let Some(entry) = below.take_if(|entry| entry.id() == above) {
+            below = self.newest_entry(key, Some(entry.place)).await?;
+        }
+        Ok(below.filter(|entry| !entry.is_marker()))
     }
 
     /// Makes an older version the current one, in place of `current`.

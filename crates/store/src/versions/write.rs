@@ -301,7 +301,11 @@ impl Store {
 
     /// What a version with the id `null` is about to replace: the older version or marker with that id. Asked for
     /// before the write, so that nothing newer is among it.
-    pub(crate) async fn null_entries(&self, key: &Key, versioning: Versioning) -> Result<Vec<Meta>, StoreError> {
+    pub(crate) async fn null_entries(
+        &self,
+        key: &Key,
+        versioning: Versioning,
+    ) -> Result<Vec<Meta>, StoreError> {
         if versioning != Versioning::Suspended {
             return Ok(Vec::new());
         }
