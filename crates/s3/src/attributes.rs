@@ -37,6 +37,9 @@ pub(crate) const OWNER: &str = "weft-owner";
 /// attributes changed.
 pub(crate) const MADE: &str = "weft-made";
 
+/// The id of a version, which the store writes.
+pub(crate) const VERSION: &str = "weft-version-id";
+
 /// Headers stored with an object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Headers {

@@ -35,8 +35,11 @@ pub(crate) struct Need {
 
 /// The need of an operation with these headers: a writer that sets a list or tags along with an object needs
 /// those actions not to be denied.
-pub(crate) fn need_of(operation: &str, headers: &HeaderMap) -> Need {
+pub(crate) fn need_of(operation: &str, headers: &HeaderMap, names_version: bool) -> Need {
     let mut need = need(operation);
+    if names_version {
+        need.of_version();
+    }
     if need.action == "s3:PutObject" {
         let mut names = headers.keys().map(http::HeaderName::as_str);
         if names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-")) {
@@ -47,6 +50,29 @@ pub(crate) fn need_of(operation: &str, headers: &HeaderMap) -> Need {
         }
     }
     need
+}
+
+impl Need {
+    /// Asks for the actions on versions instead: who names a version needs these.
+    pub(crate) fn of_version(&mut self) {
+        let of_version = |action: &str| match action {
+            "s3:GetObject" => Some("s3:GetObjectVersion"),
+            "s3:GetObjectAcl" => Some("s3:GetObjectVersionAcl"),
+            "s3:GetObjectAttributes" => Some("s3:GetObjectVersionAttributes"),
+            "s3:GetObjectTagging" => Some("s3:GetObjectVersionTagging"),
+            "s3:PutObjectAcl" => Some("s3:PutObjectVersionAcl"),
+            "s3:PutObjectTagging" => Some("s3:PutObjectVersionTagging"),
+            "s3:DeleteObject" => Some("s3:DeleteObjectVersion"),
+            "s3:DeleteObjectTagging" => Some("s3:DeleteObjectVersionTagging"),
+            _ => None,
+        };
+        if let Some(action) = of_version(&self.action) {
+            action.clone_into(&mut self.action);
+        }
+        for action in &mut self.also {
+            *action = of_version(action).unwrap_or(action);
+        }
+    }
 }
 
 /// The need of an operation, by its S3 name.

@@ -6,9 +6,8 @@ use http::HeaderMap;
 use s3s::auth::Credentials;
 use s3s::dto::{
     Bucket, BucketLocationConstraint, CreateBucketInput, CreateBucketOutput, DeleteBucketInput,
-    DeleteBucketOutput, GetBucketLocationInput, GetBucketLocationOutput, GetBucketVersioningInput,
-    GetBucketVersioningOutput, HeadBucketInput, HeadBucketOutput, ListBucketsInput, ListBucketsOutput,
-    ObjectOwnership,
+    DeleteBucketOutput, GetBucketLocationInput, GetBucketLocationOutput, HeadBucketInput, HeadBucketOutput,
+    ListBucketsInput, ListBucketsOutput, ObjectOwnership,
 };
 use s3s::{S3Request, S3Result};
 use store::bucket;
@@ -141,15 +140,6 @@ impl Face {
         Ok(GetBucketLocationOutput {
             location_constraint: location,
         })
-    }
-
-    /// Reports that versioning is off, as for every bucket.
-    pub(super) async fn get_bucket_versioning(
-        &self,
-        request: S3Request<GetBucketVersioningInput>,
-    ) -> S3Result<GetBucketVersioningOutput> {
-        self.bucket(&request.input.bucket).await?;
-        Ok(GetBucketVersioningOutput::default())
     }
 
     /// The settings of a new bucket.

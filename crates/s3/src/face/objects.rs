@@ -6,9 +6,11 @@ use s3s::dto::{
     ETagCondition, Error, ObjectIdentifier, PutObjectInput, PutObjectOutput, Timestamp,
 };
 use s3s::{S3Request, S3Result};
-use store::{Condition, Key, StoreError};
+use store::bucket::Bucket;
+use store::{Condition, Key, Meta, StoreError, VersionId};
 
-use super::{Face, check_version, etag, signed};
+use super::versions::{asked_version, refuse_marker, written_id};
+use super::{Face, etag, signed};
 use crate::access::{admit_deletion, refuse_pending};
 use crate::acl::asked_of;
 use crate::attributes::{self, headers_of};
@@ -58,6 +60,7 @@ impl Face {
         let (stream, mut put, explain) = content.into_parts();
         put.attributes = attributes;
         put.condition = condition.clone();
+        put.versioning = record.versioning();
         let written = self.store.put(&key, stream, put).await;
         let meta = written.map_err(|error| match error {
             StoreError::Condition { .. } => preconditions::refused(&condition, error),
@@ -66,6 +69,7 @@ impl Face {
         let mut output = PutObjectOutput {
             e_tag: etag(&meta),
             checksum_type: checksum::kept(&meta.attributes).checksum_type,
+            version_id: written_id(&meta, record.versioning()),
             ..PutObjectOutput::default()
         };
         set_sums!(output, checksum::kept(&meta.attributes));
@@ -78,15 +82,20 @@ impl Face {
         request: S3Request<DeleteObjectInput>,
     ) -> S3Result<DeleteObjectOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
+        let id = asked_version(input.version_id.as_deref())?;
         let key = names::object(&input.bucket, &input.key)?;
+        let record = self.bucket(&input.bucket).await?;
         let asked = Asked {
             etag: input.if_match,
             modified: input.if_match_last_modified_time,
             size: input.if_match_size,
         };
-        self.delete_if(&input.bucket, &key, asked).await?;
-        Ok(DeleteObjectOutput::default())
+        let deleted = self.delete_if(&record, &key, id, asked).await?;
+        Ok(DeleteObjectOutput {
+            delete_marker: deleted.is_marker.then_some(true),
+            version_id: deleted.id.map(|id| id.to_string()),
+            ..DeleteObjectOutput::default()
+        })
     }
 
     /// Deletes up to a thousand objects and reports the result for each.
@@ -101,15 +110,14 @@ impl Face {
                 format!("more than {DELETE_MAX} keys to delete"),
             ));
         }
-        self.bucket(&input.bucket).await?;
-        let bucket = input.bucket.as_str();
+        let record = &self.bucket(&input.bucket).await?;
         let extensions = &request.extensions;
         let deletions = input.delete.objects.into_iter().map(|object| async move {
             let name = object.key.clone();
             let version = object.version_id.clone();
-            let outcome = match admit_deletion(extensions, &self.store, &name).await {
-                Ok(()) => self.delete_one(bucket, object).await,
-                refused => refused,
+            let outcome = match admit_deletion(extensions, &self.store, &name, version.as_deref()).await {
+                Ok(()) => self.delete_one(record, object).await,
+                Err(refused) => Err(refused),
             };
             (name, version, outcome)
         });
@@ -118,11 +126,12 @@ impl Face {
         let (mut deleted, mut errors) = (Vec::new(), Vec::new());
         for (key, version_id, outcome) in outcomes {
             match outcome {
-                Ok(()) if quiet => {}
-                Ok(()) => deleted.push(DeletedObject {
+                Ok(_) if quiet => {}
+                Ok(done) => deleted.push(DeletedObject {
+                    delete_marker: done.is_marker.then_some(true),
+                    delete_marker_version_id: done.id.filter(|_| done.is_marker).map(|id| id.to_string()),
                     key: Some(key),
                     version_id,
-                    ..DeletedObject::default()
                 }),
                 Err(error) => errors.push(Error {
                     code: Some(error.code().as_str().to_owned()),
@@ -139,26 +148,52 @@ impl Face {
         })
     }
 
-    async fn delete_one(&self, bucket: &str, object: ObjectIdentifier) -> S3Result<()> {
-        check_version(object.version_id.as_deref())?;
-        let key = names::object(bucket, &object.key)?;
+    async fn delete_one(&self, record: &Bucket, object: ObjectIdentifier) -> S3Result<Deleted> {
+        let id = asked_version(object.version_id.as_deref())?;
+        let key = names::object(&record.name, &object.key)?;
         let asked = Asked {
             etag: object.e_tag.map(ETagCondition::ETag),
             modified: object.last_modified_time,
             size: object.size,
         };
-        self.delete_if(bucket, &key, asked).await
+        self.delete_if(record, &key, id, asked).await
     }
 
-    async fn delete_if(&self, bucket: &str, key: &Key, asked: Asked) -> S3Result<()> {
-        let condition = asked.resolve(self, key).await?;
-        match self.store.delete(key, condition.clone()).await {
-            Ok(Some(_)) => Ok(()),
-            // Nothing was there. That is success, unless the bucket is missing too.
-            Ok(None) => self.bucket(bucket).await.map(drop),
-            Err(error) => Err(preconditions::refused(&condition, error)),
+    /// Deletes an object, or removes a version for good; what is not there counts as deleted.
+    async fn delete_if(
+        &self,
+        record: &Bucket,
+        key: &Key,
+        id: Option<VersionId>,
+        asked: Asked,
+    ) -> S3Result<Deleted> {
+        if let Some(id) = id {
+            let removed = self.store.remove_version(key, id, |meta| asked.fits(meta)).await;
+            let removed = removed.map_err(from_store)?;
+            return Ok(Deleted {
+                is_marker: removed.is_some_and(|meta| refuse_marker(meta).is_err()),
+                id: Some(id),
+            });
         }
+        let condition = asked.resolve(self, key).await?;
+        let deletion = self
+            .store
+            .delete_versioned(key, condition.clone(), record.versioning())
+            .await;
+        let deletion = deletion.map_err(|error| preconditions::refused(&condition, error))?;
+        Ok(Deleted {
+            is_marker: deletion.marker.is_some(),
+            id: deletion.marker,
+        })
     }
+}
+
+/// What a deletion has done.
+struct Deleted {
+    /// A delete marker was put, or removed.
+    is_marker: bool,
+    /// Its id, or that of the version that was removed.
+    id: Option<VersionId>,
 }
 
 /// The conditions for deleting an object.
@@ -180,15 +215,19 @@ impl Asked {
             Err(StoreError::NotFound(_)) => return Ok(Condition::Absent),
             Err(error) => return Err(from_store(error)),
         };
-        let etag = self.etag.as_ref();
-        let as_asked = etag.is_none_or(|etag| preconditions::holds(etag, &meta.etag))
-            && self.size.is_none_or(|size| size == signed(meta.size))
-            && self.modified.as_ref().is_none_or(|time| {
-                preconditions::seconds(time) == preconditions::seconds(&attributes::modified(&meta))
-            });
-        match as_asked {
+        match self.fits(&meta) {
             true => Ok(Condition::Etag(meta.etag)),
             false => Err(preconditions::failed()),
         }
+    }
+
+    /// Whether a version meets the conditions.
+    fn fits(&self, meta: &Meta) -> bool {
+        let etag = self.etag.as_ref();
+        etag.is_none_or(|etag| preconditions::holds(etag, &meta.etag))
+            && self.size.is_none_or(|size| size == signed(meta.size))
+            && self.modified.as_ref().is_none_or(|time| {
+                preconditions::seconds(time) == preconditions::seconds(&attributes::modified(meta))
+            })
     }
 }

@@ -14,6 +14,7 @@ use super::planned::{Planned, join};
 use crate::attributes::{PARTS, UPLOAD};
 use crate::checksum::{self, Algorithm, set_sums, sums_of};
 use crate::error::{fault, from_store};
+use crate::face::versions::read_id;
 use crate::face::{Face, etag, signed};
 use crate::preconditions::{self, Writing};
 use crate::{names, part_sizes};
@@ -76,6 +77,7 @@ impl Face {
             if_none_match: input.if_none_match,
         };
         let condition = writing.resolve(&self.store, key).await?;
+        let versioning = self.bucket(&input.bucket).await?.versioning();
         let complete = Complete {
             parts: chosen
                 .iter()
@@ -83,7 +85,8 @@ impl Face {
                 .collect(),
             attributes,
             condition: condition.clone(),
-            finisher: None,
+            versioning,
+            ..Complete::default()
         };
         finish(self.store.clone(), upload, complete, condition).await
     }
@@ -152,6 +155,7 @@ fn outcome(meta: &Meta) -> CompleteMultipartUploadOutput {
         e_tag: etag(meta),
         location: Some(format!("/{}", meta.key)),
         checksum_type: sums.checksum_type.clone(),
+        version_id: read_id(meta, None),
         ..CompleteMultipartUploadOutput::default()
     };
     set_sums!(output, sums);
