@@ -114,6 +114,15 @@ impl Admission {
         &self.settings.owner
     }
 
+    /// Whether the sender may end retentions of mode `governance` before their time: the bucket's owner, and whom
+    /// the policy allows it.
+    pub(crate) fn may_bypass(&self) -> bool {
+        let mut bypass = self.clone();
+        needs::BYPASS.clone_into(&mut bypass.asking.operation);
+        bypass.asking.need = needs::need(needs::BYPASS);
+        bypass.allows(None)
+    }
+
     /// Whether a policy applies.
     pub(crate) fn has_policy(&self) -> bool {
         self.policy.is_some()

@@ -276,6 +276,16 @@ pub(crate) async fn admit_deletion(
     }
 }
 
+/// Whether the sender may end retentions of mode `governance` before their time. Where the keys file alone decides,
+/// nobody may over S3.
+pub(crate) fn may_bypass(extensions: &Extensions) -> bool {
+    let one = extensions.get::<Admission>();
+    let each = extensions
+        .get::<EachAdmission>()
+        .map(|EachAdmission(admission)| admission);
+    one.or(each).is_some_and(Admission::may_bypass)
+}
+
 /// Decides again about an object that was opened, if it is not the version that the request was admitted for.
 ///
 /// # Errors

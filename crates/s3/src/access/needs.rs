@@ -45,6 +45,14 @@ pub(crate) fn need_of(operation: &str, headers: &HeaderMap, names_version: bool)
         if names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-")) {
             need.also.push("s3:PutObjectAcl");
         }
+        for (header, action) in [
+            ("x-amz-object-lock-mode", "s3:PutObjectRetention"),
+            ("x-amz-object-lock-legal-hold", "s3:PutObjectLegalHold"),
+        ] {
+            if headers.contains_key(header) {
+                need.also.push(action);
+            }
+        }
         if headers.contains_key("x-amz-tagging") {
             need.also.push("s3:PutObjectTagging");
         }
@@ -132,7 +140,18 @@ pub(crate) fn need(operation: &str) -> Need {
     }
 }
 
-/// Operations that change who may do what. In the keys file only `own` is sufficient for them.
+/// Operations that change what protects objects.
+fn is_about_locks(operation: &str) -> bool {
+    matches!(
+        operation,
+        "PutObjectRetention" | "PutObjectLegalHold" | "PutObjectLockConfiguration" | BYPASS
+    )
+}
+
+/// Not an operation, but a header of some: it ends retentions of mode `governance`.
+pub(crate) const BYPASS: &str = "BypassGovernanceRetention";
+
+/// Operations that change who may do what, or what protects objects. In the keys file only `own` is sufficient for them.
 fn is_about_rights(operation: &str) -> bool {
     matches!(
         operation,
@@ -145,7 +164,7 @@ fn is_about_rights(operation: &str) -> bool {
             | "DeletePublicAccessBlock"
             | "PutBucketOwnershipControls"
             | "DeleteBucketOwnershipControls"
-    )
+    ) || is_about_locks(operation)
 }
 
 fn right(operation: &str) -> Option<Right> {
@@ -159,6 +178,7 @@ pub(crate) fn plain_right(operation: &str) -> Right {
             Right::List
         }
         "DeleteObject" | "DeleteObjects" | "DeleteBucket" => Right::Delete,
+        _ if is_about_locks(operation) => Right::Own,
         // An uploader may list and abort its own parts.
         "ListParts" | "AbortMultipartUpload" => Right::Write,
         "GetObjectLockConfiguration" => Right::List,

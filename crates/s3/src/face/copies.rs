@@ -6,7 +6,7 @@ use s3s::dto::{CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource};
 use s3s::{S3Request, S3Result};
 use store::{Key, Meta, StoreError, VersionId};
 
-use super::versions::{asked_version, read_id, written_id};
+use super::versions::{asked_version, shown_id};
 use super::{Face, etag};
 use crate::access::confirm_source;
 use crate::acl::{ACL, asked_of};
@@ -14,6 +14,7 @@ use crate::attributes::{self, MADE, OWNER, PART_SUMS, PARTS, TAGGING, UPLOAD, VE
 use crate::checksum::{self, Algorithm, set_sums};
 use crate::content::Content;
 use crate::error::{fault, not_implemented};
+use crate::lock::lock_of;
 use crate::names;
 use crate::preconditions::{self, Reading, Writing};
 
@@ -32,6 +33,7 @@ impl Face {
         let to = names::object(&input.bucket, &input.key)?;
         let record = self.bucket(&input.bucket).await?;
         let writer = self.writer(request.credentials.as_ref());
+        let protect = lock_of!(input)?.resolve(&record)?;
         let asked = asked_of!(input, request.headers);
         let belonging = self.belonging(&record, &input.bucket, writer, &asked)?;
         let replaced = Replaced::of(&input)?;
@@ -49,7 +51,7 @@ impl Face {
             Some(algorithm) => Some(Algorithm::by_name(algorithm.as_str())?),
             None => Algorithm::of(&opened.meta.attributes).map(|kept| kept.0),
         };
-        let source_id = read_id(&opened.meta, id);
+        let source_id = shown_id(&opened.meta, id);
         let mut attributes = replaced.attributes(opened.meta.attributes, given);
         // Checked before the owner is set: the limits apply to what clients send.
         super::tags::check(&attributes)?;
@@ -59,6 +61,7 @@ impl Face {
         put.attributes = attributes;
         put.condition = condition.clone();
         put.versioning = record.versioning();
+        put.protect = protect;
         let written = self.store.put(&to, stream, put).await;
         let meta = written.map_err(|error| match error {
             StoreError::Condition { .. } => preconditions::refused(&condition, error),
@@ -67,7 +70,7 @@ impl Face {
         Ok(CopyObjectOutput {
             copy_object_result: Some(result(&meta)),
             copy_source_version_id: source_id,
-            version_id: written_id(&meta, record.versioning()),
+            version_id: shown_id(&meta, None),
             ..CopyObjectOutput::default()
         })
     }

@@ -20,6 +20,7 @@ mod buckets;
 mod copies;
 mod cors;
 mod lists;
+mod locks;
 mod objects;
 mod ownership;
 mod policy;

@@ -1,6 +1,7 @@
 //! Objects written and deleted.
 
 use futures_util::{StreamExt, stream};
+use http::Extensions;
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput, DeletedObject,
     ETagCondition, Error, ObjectIdentifier, PutObjectInput, PutObjectOutput, Timestamp,
@@ -9,14 +10,15 @@ use s3s::{S3Request, S3Result};
 use store::bucket::Bucket;
 use store::{Condition, Key, Meta, StoreError, VersionId};
 
-use super::versions::{asked_version, refuse_marker, written_id};
+use super::versions::{asked_version, refuse_marker, shown_id};
 use super::{Face, etag, signed};
-use crate::access::{admit_deletion, refuse_pending};
+use crate::access::{admit_deletion, may_bypass, refuse_pending};
 use crate::acl::asked_of;
 use crate::attributes::{self, headers_of};
 use crate::checksum::{self, set_sums, sums_of};
 use crate::content::{Carried, Content};
 use crate::error::{fault, from_store, not_implemented};
+use crate::lock::lock_of;
 use crate::names;
 use crate::preconditions::{self, Writing};
 
@@ -40,6 +42,7 @@ impl Face {
         crate::face::tags::check(&attributes)?;
         let record = self.bucket(&input.bucket).await?;
         let writer = self.writer(request.credentials.as_ref());
+        let protect = lock_of!(input)?.resolve(&record)?;
         let asked = asked_of!(input, request.headers);
         attributes.extend(self.belonging(&record, &input.bucket, writer, &asked)?);
         let carried = Carried {
@@ -61,6 +64,7 @@ impl Face {
         put.attributes = attributes;
         put.condition = condition.clone();
         put.versioning = record.versioning();
+        put.protect = protect;
         let written = self.store.put(&key, stream, put).await;
         let meta = written.map_err(|error| match error {
             StoreError::Condition { .. } => preconditions::refused(&condition, error),
@@ -69,7 +73,7 @@ impl Face {
         let mut output = PutObjectOutput {
             e_tag: etag(&meta),
             checksum_type: checksum::kept(&meta.attributes).checksum_type,
-            version_id: written_id(&meta, record.versioning()),
+            version_id: shown_id(&meta, None),
             ..PutObjectOutput::default()
         };
         set_sums!(output, checksum::kept(&meta.attributes));
@@ -90,6 +94,12 @@ impl Face {
             modified: input.if_match_last_modified_time,
             size: input.if_match_size,
         };
+        if let Some(id) = id
+            && input.bypass_governance_retention == Some(true)
+            && may_bypass(&request.extensions)
+        {
+            self.lift(&key, id, &request.extensions).await?;
+        }
         let deleted = self.delete_if(&record, &key, id, asked).await?;
         Ok(DeleteObjectOutput {
             delete_marker: deleted.is_marker.then_some(true),
@@ -112,11 +122,15 @@ impl Face {
         }
         let record = &self.bucket(&input.bucket).await?;
         let extensions = &request.extensions;
+        let bypass = input.bypass_governance_retention == Some(true) && may_bypass(extensions);
         let deletions = input.delete.objects.into_iter().map(|object| async move {
             let name = object.key.clone();
             let version = object.version_id.clone();
             let outcome = match admit_deletion(extensions, &self.store, &name, version.as_deref()).await {
-                Ok(()) => self.delete_one(record, object).await,
+                Ok(()) => {
+                    self.delete_one(record, object, bypass.then_some(extensions))
+                        .await
+                }
                 Err(refused) => Err(refused),
             };
             (name, version, outcome)
@@ -148,9 +162,18 @@ impl Face {
         })
     }
 
-    async fn delete_one(&self, record: &Bucket, object: ObjectIdentifier) -> S3Result<Deleted> {
+    /// Deletes one object of many. `bypass` is given if retentions of mode `governance` may be bypassed.
+    async fn delete_one(
+        &self,
+        record: &Bucket,
+        object: ObjectIdentifier,
+        bypass: Option<&Extensions>,
+    ) -> S3Result<Deleted> {
         let id = asked_version(object.version_id.as_deref())?;
         let key = names::object(&record.name, &object.key)?;
+        if let (Some(id), Some(extensions)) = (id, bypass) {
+            self.lift(&key, id, extensions).await?;
+        }
         let asked = Asked {
             etag: object.e_tag.map(ETagCondition::ETag),
             modified: object.last_modified_time,
@@ -175,7 +198,13 @@ impl Face {
                 id: Some(id),
             });
         }
-        let condition = asked.resolve(self, key).await?;
+        let Some(condition) = asked.resolve(self, key).await? else {
+            // There is nothing that the conditions could be about, and that counts as deleted.
+            return Ok(Deleted {
+                is_marker: false,
+                id: None,
+            });
+        };
         let deletion = self
             .store
             .delete_versioned(key, condition.clone(), record.versioning())
@@ -204,19 +233,26 @@ struct Asked {
 }
 
 impl Asked {
-    /// The condition for the store: on the version that was found to meet the client's conditions.
-    async fn resolve(&self, face: &Face, key: &Key) -> S3Result<Condition> {
+    /// The condition for the store: on the version that was found to meet the client's conditions. `None` if there
+    /// are conditions and nothing to compare.
+    async fn resolve(&self, face: &Face, key: &Key) -> S3Result<Option<Condition>> {
         if self.etag.is_none() && self.modified.is_none() && self.size.is_none() {
-            return Ok(Condition::Always);
+            return Ok(Some(Condition::Always));
         }
         let meta = match face.store.head(key).await {
             Ok(meta) => meta,
-            // A missing object counts as deleted.
-            Err(StoreError::NotFound(_)) => return Ok(Condition::Absent),
+            Err(StoreError::NotFound(_)) => {
+                let marker = face.store.hiding_marker(key).await.map_err(from_store)?;
+                return match marker {
+                    None => Ok(None),
+                    Some(marker) if self.fits(&marker.meta) => Ok(Some(Condition::Absent)),
+                    Some(_) => Err(preconditions::failed()),
+                };
+            }
             Err(error) => return Err(from_store(error)),
         };
         match self.fits(&meta) {
-            true => Ok(Condition::Etag(meta.etag)),
+            true => Ok(Some(Condition::Etag(meta.etag))),
             false => Err(preconditions::failed()),
         }
     }

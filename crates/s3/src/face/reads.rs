@@ -7,7 +7,8 @@ use s3s::dto::{self, *};
 use s3s::{S3Error, S3Request, S3Response, S3Result};
 use store::{Key, Meta, Object as Opened, Store, StoreError, VersionId};
 
-use super::versions::{asked_version, read_id, refuse_marker};
+use super::locks::set_lock;
+use super::versions::{asked_version, refuse_marker, shown_id};
 use super::{Face, etag, signed};
 use crate::access::confirm;
 use crate::attributes::{self, Headers};
@@ -83,9 +84,10 @@ impl Face {
             website_redirect_location: headers.website_redirect_location,
             tag_count: super::tags::count(headers.tagging.as_deref()),
             metadata: headers.metadata,
-            version_id: read_id(&meta, id),
+            version_id: shown_id(&meta, id),
             ..GetObjectOutput::default()
         };
+        set_lock!(output, meta);
         if wants_checksum(input.checksum_mode.as_ref())
             && let Some(sums) = sums(piece, &found, &meta)
         {
@@ -133,9 +135,10 @@ impl Face {
             expires: input.response_expires.or(headers.expires),
             website_redirect_location: headers.website_redirect_location,
             metadata: headers.metadata,
-            version_id: read_id(&meta, id),
+            version_id: shown_id(&meta, id),
             ..HeadObjectOutput::default()
         };
+        set_lock!(output, meta);
         if wants_checksum(input.checksum_mode.as_ref())
             && let Some(sums) = sums(piece, &found, &meta)
         {
@@ -185,7 +188,7 @@ impl Face {
             object_size: wanted(ObjectAttributes::OBJECT_SIZE).then(|| signed(meta.size)),
             storage_class: wanted(ObjectAttributes::STORAGE_CLASS)
                 .then(|| StorageClass::from_static(StorageClass::STANDARD)),
-            version_id: read_id(&meta, id),
+            version_id: shown_id(&meta, id),
             ..GetObjectAttributesOutput::default()
         })
     }

@@ -13,7 +13,7 @@ use store::{Key, Meta, VersionId};
 use url::form_urlencoded;
 
 use super::Face;
-use super::versions::{asked_version, read_id};
+use super::versions::{asked_version, shown_id};
 use crate::access::{confirm, refuse_pending};
 use crate::attributes::TAGGING;
 use crate::error::fault;
@@ -49,7 +49,7 @@ impl Face {
         let tag_set = shown(text.unwrap_or_default());
         Ok(GetObjectTaggingOutput {
             tag_set,
-            version_id: read_id(&meta, id),
+            version_id: shown_id(&meta, id),
         })
     }
 
@@ -67,7 +67,7 @@ impl Face {
             .retag((&input.bucket, &key, id), &request.extensions, Some(tags))
             .await?;
         Ok(PutObjectTaggingOutput {
-            version_id: read_id(&meta, id),
+            version_id: shown_id(&meta, id),
         })
     }
 
@@ -83,7 +83,7 @@ impl Face {
             .retag((&input.bucket, &key, id), &request.extensions, None)
             .await?;
         Ok(DeleteObjectTaggingOutput {
-            version_id: read_id(&meta, id),
+            version_id: shown_id(&meta, id),
         })
     }
 

@@ -10,9 +10,11 @@ use s3s::{S3Error, S3Request, S3Result};
 use store::{Key, Meta, ObjectVersion, Store, StoreError, VersionId, Versioning, is_delete_marker};
 
 use super::lists::Spelling;
+use super::locks::invalid_state;
 use super::{Face, etag, owner_named, signed};
 use crate::attributes;
 use crate::error::{fault, not_implemented};
+use crate::lock::ObjectLock;
 use crate::settings::BucketSettings;
 
 /// Header that says that a delete marker was met.
@@ -60,7 +62,12 @@ impl Face {
                 return Err(fault("IllegalVersioningConfigurationException", detail));
             }
         };
-        self.change_bucket(&input.bucket, |_, attributes| {
+        self.change_bucket(&input.bucket, |record, attributes| {
+            if versioning != Versioning::Enabled && ObjectLock::of(record)?.is_some() {
+                return Err(invalid_state(
+                    "the bucket has object lock: its versioning stays enabled",
+                ));
+            }
             let (name, value) = versioning.attribute();
             attributes.insert(name, value);
             Ok(())
@@ -139,14 +146,9 @@ pub(crate) fn asked_version(text: Option<&str>) -> S3Result<Option<VersionId>> {
     }
 }
 
-/// The id of a version that was written, as outputs have it: none in a bucket that keeps no versions.
-pub(super) fn written_id(meta: &Meta, versioning: Versioning) -> Option<String> {
-    (versioning != Versioning::Unversioned).then(|| VersionId::of(meta).to_string())
-}
-
-/// The id of a version that was read, as outputs have it: of an object that was written while its bucket kept no
-/// versions only where it was asked for.
-pub(super) fn read_id(meta: &Meta, asked: Option<VersionId>) -> Option<String> {
+/// The id of a version as outputs have it: that of an object that was written while its bucket kept no versions
+/// is told only where it was asked for.
+pub(super) fn shown_id(meta: &Meta, asked: Option<VersionId>) -> Option<String> {
     let id = VersionId::of(meta);
     (asked.is_some() || id != VersionId::NULL).then(|| id.to_string())
 }

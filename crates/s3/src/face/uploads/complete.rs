@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use s3s::dto::{CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CompletedPart, ETag};
 use s3s::{S3Request, S3Result};
-use store::{Complete, Condition, Key, Meta, Multipart, Part as Received, Store};
+use store::{Complete, Condition, Key, Meta, Multipart, Part as Received, Protection, Store};
 
 use super::planned::{Planned, join};
 use crate::attributes::{PARTS, UPLOAD};
 use crate::checksum::{self, Algorithm, set_sums, sums_of};
 use crate::error::{fault, from_store};
-use crate::face::versions::read_id;
+use crate::face::versions::shown_id;
 use crate::face::{Face, etag, signed};
+use crate::lock::AskedLock;
 use crate::preconditions::{self, Writing};
 use crate::{names, part_sizes};
 
@@ -77,7 +78,8 @@ impl Face {
             if_none_match: input.if_none_match,
         };
         let condition = writing.resolve(&self.store, key).await?;
-        let versioning = self.bucket(&input.bucket).await?.versioning();
+        let record = self.bucket(&input.bucket).await?;
+        let lock = AskedLock::of_upload(Protection::of(&upload.attributes));
         let complete = Complete {
             parts: chosen
                 .iter()
@@ -85,7 +87,8 @@ impl Face {
                 .collect(),
             attributes,
             condition: condition.clone(),
-            versioning,
+            versioning: record.versioning(),
+            protect: lock.resolve(&record)?,
             ..Complete::default()
         };
         finish(self.store.clone(), upload, complete, condition).await
@@ -155,7 +158,7 @@ fn outcome(meta: &Meta) -> CompleteMultipartUploadOutput {
         e_tag: etag(meta),
         location: Some(format!("/{}", meta.key)),
         checksum_type: sums.checksum_type.clone(),
-        version_id: read_id(meta, None),
+        version_id: shown_id(meta, None),
         ..CompleteMultipartUploadOutput::default()
     };
     set_sums!(output, sums);

@@ -10,7 +10,7 @@ use crate::attributes;
 use crate::checksum::{self, set_sums, sums_of};
 use crate::content::{Carried, Content};
 use crate::error::{fault, not_implemented};
-use crate::face::versions::read_id;
+use crate::face::versions::shown_id;
 use crate::face::{Face, copies, etag};
 use crate::names;
 use crate::preconditions::Reading;
@@ -80,7 +80,7 @@ impl Face {
         }
         let algorithm = Planned::of_upload(&upload).map(|planned| planned.algorithm);
         let size = opened.range.end - opened.range.start;
-        let source_id = read_id(&opened.meta, id);
+        let source_id = shown_id(&opened.meta, id);
         let content = Content::of_store(opened.body, size, algorithm);
         let meta = self.put_part(&key, &upload.id, number, content).await?;
         let mut result = CopyPartResult {
