@@ -89,6 +89,36 @@ impl Store {
         attributes: Option<BTreeMap<String, String>>,
         condition: Condition,
     ) -> Result<Meta, StoreError> {
+        let put = Put {
+            condition,
+            ..Put::default()
+        };
+        self.copy_as(from, to, attributes, put).await
+    }
+
+    /// The same with its own attributes, in a bucket that may keep what is replaced.
+    pub(crate) async fn copy_versioned(
+        &self,
+        from: &Key,
+        to: &Key,
+        condition: Condition,
+        versioning: Versioning,
+    ) -> Result<Meta, StoreError> {
+        let put = Put {
+            condition,
+            versioning,
+            ..Put::default()
+        };
+        self.copy_as(from, to, None, put).await
+    }
+
+    async fn copy_as(
+        &self,
+        from: &Key,
+        to: &Key,
+        attributes: Option<BTreeMap<String, String>>,
+        put: Put,
+    ) -> Result<Meta, StoreError> {
         let Object { meta, body, .. } = self.get(from, None).await?;
         let mut attributes = attributes.unwrap_or(meta.attributes);
         attributes.remove(VERSION_ID);
@@ -97,8 +127,7 @@ impl Store {
             md5: Some(meta.digests.md5),
             sha256: Some(meta.digests.sha256),
             attributes,
-            condition,
-            ..Put::default()
+            ..put
         };
         self.put(to, body, put).await
     }
