@@ -80,6 +80,16 @@ pub enum Condition {
     Absent,
     /// The current version must have this entity tag, without quotes (`If-Match`).
     Etag(String),
+    /// The current version must be this one. Entity tags come back when the same content is written again; the
+    /// number of a version never does. Nodes of before this condition refuse it.
+    Version {
+        /// Its number.
+        version: Version,
+        /// Where a copy of that version lies, if it is protected. If the copy has the same content and is
+        /// protected as well ([`Protection::is_covered_by`](crate::Protection::is_covered_by)), the protection
+        /// of the current version does not refuse the write: nothing that is protected is lost by it.
+        kept: Option<Key>,
+    },
 }
 
 /// A new version that has no number yet.
@@ -106,6 +116,26 @@ impl Change {
         }
     }
 
+    /// What must hold of the current version; `None` for a change without a condition.
+    pub fn condition(&self) -> Option<&Condition> {
+        match self {
+            Self::Put { condition, .. } | Self::Protect { condition, .. } | Self::Delete { condition } => {
+                Some(condition)
+            }
+            Self::Settle => None,
+        }
+    }
+
+    /// The condition, to change it.
+    pub fn condition_mut(&mut self) -> Option<&mut Condition> {
+        match self {
+            Self::Put { condition, .. } | Self::Protect { condition, .. } | Self::Delete { condition } => {
+                Some(condition)
+            }
+            Self::Settle => None,
+        }
+    }
+
     /// The uploads of the content, if there is content.
     pub fn uploads_mut(&mut self) -> Option<&mut Vec<(VolumeId, UploadId)>> {
         match self {
@@ -122,7 +152,18 @@ impl Condition {
             Self::Always => true,
             Self::Absent => current.is_none(),
             Self::Etag(etag) => current.is_some_and(|meta| meta.etag == *etag),
+            Self::Version { version, .. } => current.is_some_and(|meta| meta.version == *version),
         }
+    }
+}
+
+impl Condition {
+    /// The condition that `current` is still the current version, or that there is still none.
+    pub fn still(current: Option<&Meta>) -> Self {
+        current.map_or(Self::Absent, |meta| Self::Version {
+            version: meta.version,
+            kept: None,
+        })
     }
 }
 

@@ -122,6 +122,18 @@ impl Protection {
         (in_force != Self::default()).then_some(in_force)
     }
 
+    /// Whether a copy keeps what is protected of an object at a moment: it has the same content, and is
+    /// protected at least as long and as strictly.
+    pub fn is_covered_by(object: &Meta, copy: &Meta, now_ms: u64) -> bool {
+        let (needed, has) = (Self::of(&object.attributes), Self::of(&copy.attributes));
+        let is_same =
+            !copy.deleted && copy.size == object.size && copy.digests.blake3 == object.digests.blake3;
+        let needed_retention = needed.retention.filter(|retention| retention.until_ms > now_ms);
+        let is_retained =
+            needed_retention.is_none_or(|needed| has.retention.is_some_and(|has| has.and(needed) == has));
+        is_same && is_retained && (has.hold || !needed.hold)
+    }
+
     /// The protection after a change.
     ///
     /// # Errors
@@ -175,6 +187,15 @@ impl Protection {
 }
 
 impl Protect {
+    /// A change that gives a copy the protection that its original has.
+    pub fn exactly(protection: Protection) -> Self {
+        Self {
+            retention: RetentionChange::Set(protection.retention),
+            hold: Some(protection.hold),
+            bypass_governance: false,
+        }
+    }
+
     /// A change that only makes a retention longer or stricter.
     pub fn extend(to: Retention) -> Self {
         Self {

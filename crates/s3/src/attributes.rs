@@ -37,6 +37,9 @@ pub(crate) const OWNER: &str = "weft-owner";
 /// attributes changed.
 pub(crate) const MADE: &str = "weft-made";
 
+/// The id of a version, which the store writes.
+pub(crate) const VERSION: &str = "weft-version-id";
+
 /// Headers stored with an object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Headers {
@@ -51,7 +54,7 @@ pub(crate) struct Headers {
     pub(crate) metadata: Option<Metadata>,
 }
 
-/// The stored headers from any s3s input that has them. Encryption, locks and storage classes that this store
+/// The stored headers from any s3s input that has them. Encryption and storage classes that this store
 /// lacks are refused, so that no client relies on them.
 macro_rules! headers_of {
     ($input:expr) => {{
@@ -61,11 +64,8 @@ macro_rules! headers_of {
             || input.sse_customer_algorithm.is_some()
             || input.sse_customer_key.is_some()
             || input.sse_customer_key_md5.is_some();
-        let locked = input.object_lock_mode.is_some()
-            || input.object_lock_legal_hold_status.is_some()
-            || input.object_lock_retain_until_date.is_some();
         let class = input.storage_class.as_ref().map(|class| class.as_str());
-        $crate::attributes::refuse(encrypted, locked, class).map(|()| $crate::attributes::Headers {
+        $crate::attributes::refuse(encrypted, class).map(|()| $crate::attributes::Headers {
             content_type: input.content_type.clone(),
             cache_control: input.cache_control.clone(),
             content_disposition: input.content_disposition.clone(),
@@ -81,13 +81,10 @@ macro_rules! headers_of {
 
 pub(crate) use headers_of;
 
-/// Refuses encryption, locks and storage classes that this store does not have.
-pub(crate) fn refuse(encrypted: bool, locked: bool, class: Option<&str>) -> S3Result<()> {
+/// Refuses encryption and storage classes that this store does not have.
+pub(crate) fn refuse(encrypted: bool, class: Option<&str>) -> S3Result<()> {
     if encrypted {
         return Err(not_implemented("server-side encryption"));
-    }
-    if locked {
-        return Err(not_implemented("object lock"));
     }
     match class {
         None | Some("" | "STANDARD") => Ok(()),
@@ -217,13 +214,9 @@ mod tests {
 
     #[test]
     fn what_is_not_done_is_refused() {
-        assert!(refuse(false, false, Some("STANDARD")).is_ok());
-        for (encrypted, locked, class) in [
-            (true, false, None),
-            (false, true, None),
-            (false, false, Some("GLACIER")),
-        ] {
-            assert!(refuse(encrypted, locked, class).is_err());
+        assert!(refuse(false, Some("STANDARD")).is_ok());
+        for (encrypted, class) in [(true, None), (false, Some("GLACIER"))] {
+            assert!(refuse(encrypted, class).is_err());
         }
         let metadata = [("a".to_owned(), "b".repeat(USER_BYTES_MAX))]
             .into_iter()

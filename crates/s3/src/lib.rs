@@ -9,7 +9,7 @@
 //!  - no request makes the process hold an object in memory: content passes in pieces, in both directions;
 //!  - every operation needs a right: from the keys file, or from an ACL or policy of an owner whom the file
 //!    lets own;
-//!  - requests for what is not implemented (encryption, locks, versions) are refused, never ignored;
+//!  - requests for what is not implemented (encryption) are refused, never ignored;
 //!  - what a signature does not cover is not obeyed.
 //!
 //! Modules: `face` has the operations; `access`, `keys`, `acl`, `policy` the rights; `serve`, `answer`,
@@ -35,6 +35,7 @@ mod gate;
 mod gateway;
 mod glob;
 mod keys;
+mod lock;
 mod log;
 mod mend;
 mod names;

@@ -24,6 +24,7 @@ mod bucket_records;
 mod client;
 mod cluster;
 mod union;
+mod versions;
 
 pub use client::{
     Complete, Damage, Finisher, List, Listing, MULTIPART_AGE_MAX, Multipart, Multiparts, Object,
@@ -37,3 +38,6 @@ pub use contract::{
     WorkerState, WorkerStatus,
 };
 pub use placement::{NodeRole, VolumeRole};
+pub use versions::{
+    Deletion, ListVersions, ObjectVersion, VersionId, VersionListing, Versioning, is_delete_marker,
+};

@@ -3,7 +3,8 @@
 //!
 //! A path is a name in one bucket, or, for all buckets, the bucket and then the name. Buckets beginning with
 //! a dot are hidden; a write makes its bucket if it does not exist. Entity tags are those of the store,
-//! without quotes. Only the newest version of an object is kept, so results name no version.
+//! without quotes. Only current versions are read, so results name no version; in a bucket that keeps versions, what
+//! is written over or deleted stays as an older one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,6 +27,7 @@ use parking_lot::Mutex;
 
 use crate::bucket::is_hidden;
 use crate::client::{Complete, List, Multipart, Object, Put, Store, StoreError};
+use crate::versions::Versioning;
 
 /// The name in errors.
 const STORE: &str = "weft";
@@ -99,6 +101,12 @@ impl StoreObjects {
             store: STORE,
             source: Box::new(error),
         })
+    }
+
+    /// What the bucket of a key does with what is replaced.
+    async fn versioning(&self, key: &Key) -> Result<Versioning> {
+        let versioning = self.store.versioning(key.bucket()).await;
+        versioning.map_err(|error| failed(error, false))
     }
 
     /// The path of a key or a rolled-up prefix.
@@ -202,7 +210,11 @@ impl ObjectStore for StoreObjects {
             ..Put::default()
         };
         let key = self.key_to_write(location).await?;
-        let meta = self.store.put(&key, body(payload), put).await;
+        let versioning = self.versioning(&key).await?;
+        let meta = self
+            .store
+            .put(&key, body(payload), Put { versioning, ..put })
+            .await;
         meta.map(|meta| put_result(&meta))
             .map_err(|error| failed(error, creates))
     }
@@ -242,7 +254,7 @@ impl ObjectStore for StoreObjects {
         {
             return Err(Error::NotFound {
                 path: location.to_string(),
-                source: format!("version {wanted} is not the newest, and only that is kept").into(),
+                source: format!("version {wanted} is not the current one, and only that is read here").into(),
             });
         }
         let meta = self.meta(&object.meta)?;
@@ -278,9 +290,11 @@ impl ObjectStore for StoreObjects {
             let objects = objects.clone();
             async move {
                 let location = location?;
+                let key = objects.key(&location)?;
+                let versioning = objects.versioning(&key).await?;
                 let deleted = objects
                     .store
-                    .delete(&objects.key(&location)?, Condition::Always)
+                    .delete_versioned(&key, Condition::Always, versioning)
                     .await;
                 deleted.map_err(|error| failed(error, false))?;
                 Ok(location)
@@ -359,7 +373,11 @@ impl ObjectStore for StoreObjects {
             Condition::Always
         };
         let to = self.key_to_write(to).await?;
-        let copied = self.store.copy(&self.key(from)?, &to, None, condition).await;
+        let versioning = self.versioning(&to).await?;
+        let copied = self
+            .store
+            .copy_versioned(&self.key(from)?, &to, condition, versioning)
+            .await;
         copied.map(|_| ()).map_err(|error| failed(error, creates))
     }
 }
@@ -401,8 +419,10 @@ impl MultipartUpload for PartsUpload {
                 source: format!("{} of {} parts were received", received.len(), self.parts).into(),
             });
         }
+        let versioning = self.store.versioning(self.upload.key.bucket()).await;
         let complete = Complete {
             parts: received.into_iter().collect(),
+            versioning: versioning.map_err(|error| failed(error, false))?,
             ..Complete::default()
         };
         let meta = self

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use s3s::S3Result;
-use store::{Meta, Store, StoreError, Version};
+use store::{Meta, Store, StoreError, Version, VersionId};
 use url::form_urlencoded;
 
 use super::needs::{self, Listed, Need};
@@ -53,6 +53,8 @@ pub(crate) struct Asking {
     pub(crate) bucket: String,
     /// The object's name, if the operation is about one.
     pub(crate) key: Option<String>,
+    /// The version that the request names.
+    pub(crate) version: Option<VersionId>,
 }
 
 /// A request with everything that decides about it.
@@ -112,6 +114,15 @@ impl Admission {
         &self.settings.owner
     }
 
+    /// Whether the sender may end retentions of mode `governance` before their time: the bucket's owner, and whom
+    /// the policy allows it.
+    pub(crate) fn may_bypass(&self) -> bool {
+        let mut bypass = self.clone();
+        needs::BYPASS.clone_into(&mut bypass.asking.operation);
+        bypass.asking.need = needs::need(needs::BYPASS);
+        bypass.allows(None)
+    }
+
     /// Whether a policy applies.
     pub(crate) fn has_policy(&self) -> bool {
         self.policy.is_some()
@@ -133,6 +144,13 @@ impl Admission {
         self.facts.extend(facts);
     }
 
+    /// The request is about a version.
+    pub(crate) fn name_version(&mut self, id: VersionId) {
+        if self.asking.version.replace(id).is_none() {
+            self.asking.need.of_version();
+        }
+    }
+
     /// Admits the request, or refuses it.
     ///
     /// # Errors
@@ -147,7 +165,12 @@ impl Admission {
         let Some(name) = self.asking.key.as_ref().filter(|_| by_object || asks_tags) else {
             return self.allows(None).then_some(()).ok_or_else(denied);
         };
-        let (version, allowed) = match store.head(&names::object(&self.asking.bucket, name)?).await {
+        let key = names::object(&self.asking.bucket, name)?;
+        let found = match self.asking.version {
+            None => store.head(&key).await,
+            Some(id) => store.head_version(&key, id).await,
+        };
+        let (version, allowed) = match found {
             Ok(meta) => (Some(meta.version), self.allows(Some(&meta.attributes))),
             // A user who may list may learn that the object does not exist.
             Err(StoreError::NotFound(_)) => (None, self.allows(None) || (by_object && self.may_list())),
@@ -310,6 +333,7 @@ impl Admission {
         let mut listing = self.clone();
         "ListObjects".clone_into(&mut listing.asking.operation);
         listing.asking.need = needs::need("ListObjects");
+        listing.asking.version = None;
         let key = listing.asking.key.take().unwrap_or_default();
         // A policy may allow listings below some prefix only: this is the narrowest one that shows the
         // object.

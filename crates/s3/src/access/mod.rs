@@ -23,7 +23,7 @@ use s3s::auth::{S3Auth, SecretKey};
 use s3s::dto::{CopySource, PostObjectInput, PutObjectTaggingInput};
 use s3s::path::S3Path;
 use s3s::{S3Request, S3Result};
-use store::{Meta, Store, StoreError};
+use store::{Meta, Store, StoreError, VersionId};
 use url::form_urlencoded;
 
 use crate::digests::Digests;
@@ -90,7 +90,8 @@ impl S3Access for Access {
         };
         let peer = cx.extensions_mut().get::<Peer>().copied();
         let named = bucket.clone();
-        if let Some(mut admission) = self.begin(cx, peer, &who, &operation, bucket, key).await? {
+        let asked = (bucket, key, named_version(cx.uri()));
+        if let Some(mut admission) = self.begin(cx, peer, &who, &operation, asked).await? {
             if let Some(exchange) = &exchange {
                 exchange.note(|entry| entry.bucket_owner = Some(admission.owner().to_owned()));
             }
@@ -107,9 +108,10 @@ impl S3Access for Access {
         if operation != "CreateBucket" {
             expected_owner::check(&self.store, cx, expected_owner::HEADER, &named).await?;
         }
-        if let Some((bucket, key)) = copy_source(cx, &operation)? {
+        if let Some((bucket, key, version)) = copy_source(cx, &operation)? {
             let named = bucket.clone();
-            if let Some(mut source) = self.begin(cx, peer, &who, "GetObject", bucket, Some(key)).await? {
+            let asked = (bucket, Some(key), version);
+            if let Some(mut source) = self.begin(cx, peer, &who, "GetObject", asked).await? {
                 source.settle(&self.store).await?;
                 cx.extensions_mut().insert(SourceAdmission(source));
             }
@@ -179,8 +181,7 @@ impl Access {
         peer: Option<Peer>,
         who: &Who,
         operation: &str,
-        bucket: String,
-        key: Option<String>,
+        (bucket, key, version): (String, Option<String>, Option<VersionId>),
     ) -> S3Result<Option<Admission>> {
         let may = |right| self.keys.may(who.id.as_deref(), &bucket, right);
         if operation == "CreateBucket" {
@@ -208,15 +209,23 @@ impl Access {
         let asking = Asking {
             who: who.clone(),
             operation: operation.to_owned(),
-            need: needs::need_of(operation, cx.headers()),
+            need: needs::need_of(operation, cx.headers(), version.is_some()),
             bucket,
             key,
+            version,
         };
         let admission = Admission::new(self.keys.clone(), asking, BucketSettings::of(&record)?, || {
             of_request(cx.headers(), cx.uri(), who.user.as_deref(), peer)
         })?;
         Ok(Some(admission))
     }
+}
+
+/// The version that an address names. An operation refuses what is no id.
+fn named_version(uri: &Uri) -> Option<VersionId> {
+    let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let (_, text) = query.find(|(name, _)| name == "versionId")?;
+    VersionId::parse(&text)
 }
 
 /// Reports the operation and the sender to the metrics, the log and the connection.
@@ -248,15 +257,33 @@ pub(crate) fn refuse_pending(extensions: &Extensions) -> S3Result<()> {
 ///
 /// # Errors
 /// `AccessDenied`, or the store's error if the object cannot be read.
-pub(crate) async fn admit_deletion(extensions: &Extensions, store: &Store, key: &str) -> S3Result<()> {
+pub(crate) async fn admit_deletion(
+    extensions: &Extensions,
+    store: &Store,
+    key: &str,
+    version: Option<&str>,
+) -> S3Result<()> {
     match extensions.get::<EachAdmission>() {
         None => Ok(()),
         Some(EachAdmission(admission)) => {
             let mut admission = admission.clone();
             admission.learn(Some(key.to_owned()), Facts::new());
+            if let Some(id) = version.and_then(VersionId::parse) {
+                admission.name_version(id);
+            }
             admission.settle(store).await
         }
     }
+}
+
+/// Whether the sender may end retentions of mode `governance` before their time. Where the keys file alone decides,
+/// nobody may over S3.
+pub(crate) fn may_bypass(extensions: &Extensions) -> bool {
+    let one = extensions.get::<Admission>();
+    let each = extensions
+        .get::<EachAdmission>()
+        .map(|EachAdmission(admission)| admission);
+    one.or(each).is_some_and(Admission::may_bypass)
 }
 
 /// Decides again about an object that was opened, if it is not the version that the request was admitted for.
@@ -288,8 +315,11 @@ pub(crate) fn check_lifetime(uri: &Uri) -> S3Result<()> {
     }
 }
 
-/// The bucket and object that a copy reads from.
-fn copy_source(cx: &S3AccessContext<'_>, operation: &str) -> S3Result<Option<(String, String)>> {
+/// The bucket, the object and the version that a copy reads from.
+fn copy_source(
+    cx: &S3AccessContext<'_>,
+    operation: &str,
+) -> S3Result<Option<(String, String, Option<VersionId>)>> {
     if !matches!(operation, "CopyObject" | "UploadPartCopy") {
         return Ok(None);
     }
@@ -297,7 +327,14 @@ fn copy_source(cx: &S3AccessContext<'_>, operation: &str) -> S3Result<Option<(St
     let header = cx.headers().get("x-amz-copy-source").ok_or_else(wrong)?;
     let header = header.to_str().map_err(|_| wrong())?;
     match CopySource::parse(header).map_err(|_| wrong())? {
-        CopySource::Bucket { bucket, key, .. } => Ok(Some((bucket.into(), key.into()))),
+        CopySource::Bucket {
+            bucket,
+            key,
+            version_id,
+        } => {
+            let version = version_id.as_deref().and_then(VersionId::parse);
+            Ok(Some((bucket.into(), key.into(), version)))
+        }
         CopySource::AccessPoint { .. } | CopySource::Outpost { .. } => Err(wrong()),
     }
 }

@@ -35,18 +35,52 @@ pub(crate) struct Need {
 
 /// The need of an operation with these headers: a writer that sets a list or tags along with an object needs
 /// those actions not to be denied.
-pub(crate) fn need_of(operation: &str, headers: &HeaderMap) -> Need {
+pub(crate) fn need_of(operation: &str, headers: &HeaderMap, names_version: bool) -> Need {
     let mut need = need(operation);
+    if names_version {
+        need.of_version();
+    }
     if need.action == "s3:PutObject" {
         let mut names = headers.keys().map(http::HeaderName::as_str);
         if names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-")) {
             need.also.push("s3:PutObjectAcl");
+        }
+        for (header, action) in [
+            ("x-amz-object-lock-mode", "s3:PutObjectRetention"),
+            ("x-amz-object-lock-legal-hold", "s3:PutObjectLegalHold"),
+        ] {
+            if headers.contains_key(header) {
+                need.also.push(action);
+            }
         }
         if headers.contains_key("x-amz-tagging") {
             need.also.push("s3:PutObjectTagging");
         }
     }
     need
+}
+
+impl Need {
+    /// Asks for the actions on versions instead: who names a version needs these.
+    pub(crate) fn of_version(&mut self) {
+        let of_version = |action: &str| match action {
+            "s3:GetObject" => Some("s3:GetObjectVersion"),
+            "s3:GetObjectAcl" => Some("s3:GetObjectVersionAcl"),
+            "s3:GetObjectAttributes" => Some("s3:GetObjectVersionAttributes"),
+            "s3:GetObjectTagging" => Some("s3:GetObjectVersionTagging"),
+            "s3:PutObjectAcl" => Some("s3:PutObjectVersionAcl"),
+            "s3:PutObjectTagging" => Some("s3:PutObjectVersionTagging"),
+            "s3:DeleteObject" => Some("s3:DeleteObjectVersion"),
+            "s3:DeleteObjectTagging" => Some("s3:DeleteObjectVersionTagging"),
+            _ => None,
+        };
+        if let Some(action) = of_version(&self.action) {
+            action.clone_into(&mut self.action);
+        }
+        for action in &mut self.also {
+            *action = of_version(action).unwrap_or(action);
+        }
+    }
 }
 
 /// The need of an operation, by its S3 name.
@@ -106,7 +140,18 @@ pub(crate) fn need(operation: &str) -> Need {
     }
 }
 
-/// Operations that change who may do what. In the keys file only `own` is sufficient for them.
+/// Operations that change what protects objects.
+fn is_about_locks(operation: &str) -> bool {
+    matches!(
+        operation,
+        "PutObjectRetention" | "PutObjectLegalHold" | "PutObjectLockConfiguration" | BYPASS
+    )
+}
+
+/// Not an operation, but a header of some: it ends retentions of mode `governance`.
+pub(crate) const BYPASS: &str = "BypassGovernanceRetention";
+
+/// Operations that change who may do what, or what protects objects. In the keys file only `own` is sufficient for them.
 fn is_about_rights(operation: &str) -> bool {
     matches!(
         operation,
@@ -119,7 +164,7 @@ fn is_about_rights(operation: &str) -> bool {
             | "DeletePublicAccessBlock"
             | "PutBucketOwnershipControls"
             | "DeleteBucketOwnershipControls"
-    )
+    ) || is_about_locks(operation)
 }
 
 fn right(operation: &str) -> Option<Right> {
@@ -133,6 +178,7 @@ pub(crate) fn plain_right(operation: &str) -> Right {
             Right::List
         }
         "DeleteObject" | "DeleteObjects" | "DeleteBucket" => Right::Delete,
+        _ if is_about_locks(operation) => Right::Own,
         // An uploader may list and abort its own parts.
         "ListParts" | "AbortMultipartUpload" => Right::Write,
         "GetObjectLockConfiguration" => Right::List,

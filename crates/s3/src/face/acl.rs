@@ -7,7 +7,8 @@ use s3s::dto::{
 use s3s::{S3Request, S3Result};
 use store::bucket::Bucket;
 
-use super::{Face, check_version, owner_named};
+use super::versions::asked_version;
+use super::{Face, owner_named};
 use crate::access::{block, confirm};
 use crate::acl::{ACL, Acl, Asked, asked_of};
 use crate::attributes::OWNER;
@@ -55,10 +56,10 @@ impl Face {
         request: S3Request<GetObjectAclInput>,
     ) -> S3Result<GetObjectAclOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
+        let id = asked_version(input.version_id.as_deref())?;
         let settings = self.settings(&input.bucket).await?;
         let key = names::object(&input.bucket, &input.key)?;
-        let meta = self.head(&input.bucket, &key).await?;
+        let meta = self.head_of(&self.store, &input.bucket, &key, id).await?;
         confirm(&request.extensions, &meta)?;
         Ok(GetObjectAclOutput {
             grants: Some(settings.acl_of(&meta.attributes).show()),
@@ -73,13 +74,14 @@ impl Face {
         request: S3Request<PutObjectAclInput>,
     ) -> S3Result<PutObjectAclOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
+        let id = asked_version(input.version_id.as_deref())?;
         let mut asked = asked_of!(input, request.headers);
         asked.document = input.access_control_policy;
         let settings = self.settings(&input.bucket).await?;
         refuse_if_enforced(&settings)?;
         let bucket = input.bucket.as_str();
-        self.rewrite(bucket, &input.key, &request.extensions, |meta, attributes| {
+        let key = names::object(bucket, &input.key)?;
+        self.rewrite((bucket, &key, id), &request.extensions, |meta, attributes| {
             let owner = settings.owner_of(&meta.attributes).to_owned();
             let acl = asked.resolve(&owner, &settings.owner, &self.keys)?;
             self.check_list(&acl, &owner, bucket, &settings)?;

@@ -6,18 +6,18 @@ use http::HeaderMap;
 use s3s::auth::Credentials;
 use s3s::dto::{
     Bucket, BucketLocationConstraint, CreateBucketInput, CreateBucketOutput, DeleteBucketInput,
-    DeleteBucketOutput, GetBucketLocationInput, GetBucketLocationOutput, GetBucketVersioningInput,
-    GetBucketVersioningOutput, HeadBucketInput, HeadBucketOutput, ListBucketsInput, ListBucketsOutput,
-    ObjectOwnership,
+    DeleteBucketOutput, GetBucketLocationInput, GetBucketLocationOutput, HeadBucketInput, HeadBucketOutput,
+    ListBucketsInput, ListBucketsOutput, ObjectOwnership,
 };
 use s3s::{S3Request, S3Result};
-use store::bucket;
+use store::{Versioning, bucket};
 
 use super::ownership::check_enforceable;
 use super::{Face, owner_named};
 use crate::acl::asked_of;
 use crate::attributes::{self, OWNER};
-use crate::error::{fault, from_bucket, from_store, not_implemented};
+use crate::error::{fault, from_bucket, from_store};
+use crate::lock::ObjectLock;
 use crate::settings::{BucketSettings, Ownership};
 
 /// Attribute of a bucket: the region requested when it was made.
@@ -81,10 +81,12 @@ impl Face {
     ) -> S3Result<CreateBucketOutput> {
         let user = self.user(request.credentials.as_ref());
         let input = request.input;
-        refuse_options(&input)?;
         let settings = self.new_settings(user.clone(), &input, &request.headers)?;
         let mut attributes = BTreeMap::new();
         settings.write(&mut attributes);
+        if input.object_lock_enabled_for_bucket == Some(true) {
+            attributes.extend([Versioning::Enabled.attribute(), ObjectLock::default().attribute()]);
+        }
         let location = input
             .create_bucket_configuration
             .and_then(|set| set.location_constraint);
@@ -143,15 +145,6 @@ impl Face {
         })
     }
 
-    /// Reports that versioning is off, as for every bucket.
-    pub(super) async fn get_bucket_versioning(
-        &self,
-        request: S3Request<GetBucketVersioningInput>,
-    ) -> S3Result<GetBucketVersioningOutput> {
-        self.bucket(&request.input.bucket).await?;
-        Ok(GetBucketVersioningOutput::default())
-    }
-
     /// The settings of a new bucket.
     fn new_settings(
         &self,
@@ -186,11 +179,4 @@ fn page_limit(asked: Option<i32>) -> S3Result<usize> {
     limit
         .map(|limit| limit.min(PAGE_MAX))
         .ok_or_else(|| fault("InvalidArgument", "max-buckets is not 1 to 1000"))
-}
-
-fn refuse_options(input: &CreateBucketInput) -> S3Result<()> {
-    if input.object_lock_enabled_for_bucket == Some(true) {
-        return Err(not_implemented("object lock"));
-    }
-    Ok(())
 }

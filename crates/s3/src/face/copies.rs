@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use s3s::dto::{CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource};
 use s3s::{S3Request, S3Result};
-use store::{Key, Meta, StoreError};
+use store::{Key, Meta, StoreError, VersionId};
 
-use super::{Face, check_version, etag};
+use super::versions::{asked_version, shown_id};
+use super::{Face, etag};
 use crate::access::confirm_source;
 use crate::acl::{ACL, asked_of};
-use crate::attributes::{self, MADE, OWNER, PART_SUMS, PARTS, TAGGING, UPLOAD, headers_of};
+use crate::attributes::{self, MADE, OWNER, PART_SUMS, PARTS, TAGGING, UPLOAD, VERSION, headers_of};
 use crate::checksum::{self, Algorithm, set_sums};
 use crate::content::Content;
 use crate::error::{fault, not_implemented};
+use crate::lock::lock_of;
 use crate::names;
 use crate::preconditions::{self, Reading, Writing};
 
@@ -27,20 +29,21 @@ impl Face {
     ) -> S3Result<CopyObjectOutput> {
         let input = request.input;
         refuse_options(&input)?;
-        let (bucket, from) = source(&input.copy_source)?;
+        let (bucket, from, id) = source(&input.copy_source)?;
         let to = names::object(&input.bucket, &input.key)?;
         let record = self.bucket(&input.bucket).await?;
         let writer = self.writer(request.credentials.as_ref());
+        let protect = lock_of!(input)?.resolve(&record)?;
         let asked = asked_of!(input, request.headers);
         let belonging = self.belonging(&record, &input.bucket, writer, &asked)?;
         let replaced = Replaced::of(&input)?;
-        if from == to && !replaced.anything && input.website_redirect_location.is_none() {
+        if from == to && id.is_none() && !replaced.anything && input.website_redirect_location.is_none() {
             let detail = "a copy onto itself must change the object's metadata";
             return Err(fault("InvalidRequest", detail));
         }
         let condition = Writing::of_headers(&request.headers)?;
         let condition = condition.resolve(&self.store, &to).await?;
-        let opened = self.open_source(&bucket, &from, None).await?;
+        let opened = self.open_source(&bucket, &from, id, None).await?;
         confirm_source(&request.extensions, &opened.meta)?;
         source_conditions(&input).check_source(&opened.meta)?;
         let given = headers_of!(input)?.into_attributes()?;
@@ -48,6 +51,7 @@ impl Face {
             Some(algorithm) => Some(Algorithm::by_name(algorithm.as_str())?),
             None => Algorithm::of(&opened.meta.attributes).map(|kept| kept.0),
         };
+        let source_id = shown_id(&opened.meta, id);
         let mut attributes = replaced.attributes(opened.meta.attributes, given);
         // Checked before the owner is set: the limits apply to what clients send.
         super::tags::check(&attributes)?;
@@ -56,6 +60,8 @@ impl Face {
         let (stream, mut put, explain) = content.into_parts();
         put.attributes = attributes;
         put.condition = condition.clone();
+        put.versioning = record.versioning();
+        put.protect = protect;
         let written = self.store.put(&to, stream, put).await;
         let meta = written.map_err(|error| match error {
             StoreError::Condition { .. } => preconditions::refused(&condition, error),
@@ -63,6 +69,8 @@ impl Face {
         })?;
         Ok(CopyObjectOutput {
             copy_object_result: Some(result(&meta)),
+            copy_source_version_id: source_id,
+            version_id: shown_id(&meta, None),
             ..CopyObjectOutput::default()
         })
     }
@@ -123,8 +131,8 @@ fn result(meta: &Meta) -> CopyObjectResult {
     result
 }
 
-/// The bucket and key that a copy reads from.
-pub(super) fn source(source: &CopySource) -> S3Result<(String, Key)> {
+/// The bucket, the key and the version that a copy reads from.
+pub(super) fn source(source: &CopySource) -> S3Result<(String, Key, Option<VersionId>)> {
     let CopySource::Bucket {
         bucket,
         key,
@@ -133,13 +141,14 @@ pub(super) fn source(source: &CopySource) -> S3Result<(String, Key)> {
     else {
         return Err(fault("InvalidArgument", "x-amz-copy-source is not bucket/key"));
     };
-    check_version(version_id.as_deref())?;
-    Ok((bucket.to_string(), names::object(bucket, key)?))
+    let id = asked_version(version_id.as_deref())?;
+    Ok((bucket.to_string(), names::object(bucket, key)?, id))
 }
 
 /// Attributes that describe how an object was written and who owns it. A copy does not take them along.
 fn is_of_the_writing(name: &str) -> bool {
-    [UPLOAD, PARTS, PART_SUMS, OWNER, ACL, MADE].contains(&name) || name.starts_with("x-amz-checksum-")
+    [UPLOAD, PARTS, PART_SUMS, OWNER, ACL, MADE, VERSION].contains(&name)
+        || name.starts_with("x-amz-checksum-")
 }
 
 /// Whether a directive says `REPLACE`.

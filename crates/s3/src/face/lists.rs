@@ -1,16 +1,15 @@
-//! Object listings: versions 1 and 2 of S3's listing, and the listing of versions, in which each object has
-//! one.
+//! Object listings: versions 1 and 2 of S3's listing, and the listing of versions of objects.
 
 use data_encoding::BASE64URL_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::dto::{
     ChecksumAlgorithm, CommonPrefix, EncodingType, ListObjectVersionsInput, ListObjectVersionsOutput,
     ListObjectsInput, ListObjectsOutput, ListObjectsV2Input, ListObjectsV2Output, Object, ObjectStorageClass,
-    ObjectVersion, ObjectVersionStorageClass,
 };
 use s3s::{S3Request, S3Result};
-use store::{List, Meta};
+use store::{List, ListVersions, Meta};
 
+use super::versions::{asked_version, marker, version};
 use super::{Face, etag, owner_named, signed};
 use crate::attributes;
 use crate::checksum::Algorithm;
@@ -129,7 +128,7 @@ impl Face {
         Ok(output)
     }
 
-    /// Lists every object with its only version, `null`.
+    /// Lists versions and delete markers.
     pub(super) async fn list_object_versions(
         &self,
         request: S3Request<ListObjectVersionsInput>,
@@ -137,17 +136,52 @@ impl Face {
         let input = request.input;
         let mut ask = ask!(input, input.key_marker.clone());
         let settings = self.settings(&input.bucket).await?;
-        let page = self.page(&mut ask).await?;
-        let versions = page.objects.iter().map(|meta| version(meta, &ask, &settings));
+        let id = asked_version(input.version_id_marker.as_deref())?;
+        if id.is_some() && ask.after.is_none() {
+            let detail = "a version-id-marker needs a key-marker";
+            return Err(fault("InvalidArgument", detail));
+        }
+        let list = ListVersions {
+            bucket: ask.bucket.clone(),
+            prefix: ask.prefix.clone(),
+            delimiter: ask.delimiter.clone(),
+            after: ask.after.clone().map(|name| (name, id)),
+            limit: ask.limit,
+        };
+        let listing = self.store.list_versions(&list).await.map_err(from_store)?;
+        let names = listing.versions.iter().map(|version| version.meta.key.name());
+        let asked = [Some(&ask.prefix), ask.delimiter.as_ref(), ask.after.as_ref()];
+        let texts = asked.into_iter().flatten().chain(&listing.prefixes);
+        let spelling = names
+            .chain(texts.map(String::as_str))
+            .fold(ask.spelling, Spelling::carrying);
+        ask.spelling = spelling;
+        let (markers, versions): (Vec<_>, Vec<_>) = listing
+            .versions
+            .iter()
+            .partition(|version| version.is_delete_marker());
+        let (next_name, next_id) = listing.next.unzip();
+        let page = Page {
+            objects: Vec::new(),
+            prefixes: listing.prefixes,
+            next: next_name,
+        };
+        let versions = versions
+            .into_iter()
+            .map(|found| version(found, spelling, &settings));
+        let markers = markers
+            .into_iter()
+            .map(|found| marker(found, spelling, &settings));
         let mut output = ListObjectVersionsOutput {
             versions: Some(versions.collect()),
+            delete_markers: Some(markers.collect()),
             key_marker: ask.spelling.write(Some(input.key_marker.unwrap_or_default())),
             version_id_marker: input.version_id_marker,
             ..ListObjectVersionsOutput::default()
         };
         set_page!(output, ask, page);
         output.next_key_marker = ask.spelling.write(page.next.clone());
-        output.next_version_id_marker = page.next.map(|_| "null".to_owned());
+        output.next_version_id_marker = next_id.flatten().map(|id| id.to_string());
         Ok(output)
     }
 
@@ -250,21 +284,6 @@ fn object(meta: &Meta, spelling: Spelling, settings: Option<&BucketSettings>) ->
         restore_status: None,
         size: Some(signed(meta.size)),
         storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
-    }
-}
-
-fn version(meta: &Meta, ask: &Ask, settings: &BucketSettings) -> ObjectVersion {
-    let class = ObjectVersionStorageClass::from_static(ObjectVersionStorageClass::STANDARD);
-    ObjectVersion {
-        e_tag: etag(meta),
-        is_latest: Some(true),
-        key: ask.spelling.write(Some(meta.key.name().to_owned())),
-        last_modified: Some(attributes::modified(meta)),
-        owner: Some(owner_named(settings.owner_of(&meta.attributes))),
-        size: Some(signed(meta.size)),
-        storage_class: Some(class),
-        version_id: Some("null".to_owned()),
-        ..ObjectVersion::default()
     }
 }
 

@@ -20,6 +20,7 @@ mod buckets;
 mod copies;
 mod cors;
 mod lists;
+mod locks;
 mod objects;
 mod ownership;
 mod policy;
@@ -28,6 +29,7 @@ mod rewrite;
 mod tags;
 mod unset;
 mod uploads;
+pub(crate) mod versions;
 
 /// The S3 server's core: a store, and who may use it.
 pub(crate) struct Face {
@@ -101,14 +103,6 @@ fn signed(size: u64) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// Objects have only one version here, which S3 calls `null`.
-fn check_version(version: Option<&str>) -> S3Result<()> {
-    match version {
-        None | Some("" | "null") => Ok(()),
-        Some(version) => Err(fault("NoSuchVersion", format!("there is no version {version:?}"))),
-    }
-}
-
 /// Delegates every operation of s3s to the method of the same name.
 macro_rules! operations {
     ($($name:ident: $input:ident -> $output:ident;)*) => {
@@ -137,6 +131,7 @@ operations! {
     delete_bucket: DeleteBucketInput -> DeleteBucketOutput;
     get_bucket_location: GetBucketLocationInput -> GetBucketLocationOutput;
     get_bucket_versioning: GetBucketVersioningInput -> GetBucketVersioningOutput;
+    put_bucket_versioning: PutBucketVersioningInput -> PutBucketVersioningOutput;
     get_bucket_tagging: GetBucketTaggingInput -> GetBucketTaggingOutput;
     put_bucket_tagging: PutBucketTaggingInput -> PutBucketTaggingOutput;
     delete_bucket_tagging: DeleteBucketTaggingInput -> DeleteBucketTaggingOutput;

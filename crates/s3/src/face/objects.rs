@@ -1,20 +1,24 @@
 //! Objects written and deleted.
 
 use futures_util::{StreamExt, stream};
+use http::Extensions;
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput, DeletedObject,
     ETagCondition, Error, ObjectIdentifier, PutObjectInput, PutObjectOutput, Timestamp,
 };
 use s3s::{S3Request, S3Result};
-use store::{Condition, Key, StoreError};
+use store::bucket::Bucket;
+use store::{Condition, Key, Meta, StoreError, VersionId};
 
-use super::{Face, check_version, etag, signed};
-use crate::access::{admit_deletion, refuse_pending};
+use super::versions::{asked_version, refuse_marker, shown_id};
+use super::{Face, etag, signed};
+use crate::access::{admit_deletion, may_bypass, refuse_pending};
 use crate::acl::asked_of;
 use crate::attributes::{self, headers_of};
 use crate::checksum::{self, set_sums, sums_of};
 use crate::content::{Carried, Content};
 use crate::error::{fault, from_store, not_implemented};
+use crate::lock::lock_of;
 use crate::names;
 use crate::preconditions::{self, Writing};
 
@@ -38,6 +42,7 @@ impl Face {
         crate::face::tags::check(&attributes)?;
         let record = self.bucket(&input.bucket).await?;
         let writer = self.writer(request.credentials.as_ref());
+        let protect = lock_of!(input)?.resolve(&record)?;
         let asked = asked_of!(input, request.headers);
         attributes.extend(self.belonging(&record, &input.bucket, writer, &asked)?);
         let carried = Carried {
@@ -58,6 +63,8 @@ impl Face {
         let (stream, mut put, explain) = content.into_parts();
         put.attributes = attributes;
         put.condition = condition.clone();
+        put.versioning = record.versioning();
+        put.protect = protect;
         let written = self.store.put(&key, stream, put).await;
         let meta = written.map_err(|error| match error {
             StoreError::Condition { .. } => preconditions::refused(&condition, error),
@@ -66,6 +73,7 @@ impl Face {
         let mut output = PutObjectOutput {
             e_tag: etag(&meta),
             checksum_type: checksum::kept(&meta.attributes).checksum_type,
+            version_id: shown_id(&meta, None),
             ..PutObjectOutput::default()
         };
         set_sums!(output, checksum::kept(&meta.attributes));
@@ -78,15 +86,26 @@ impl Face {
         request: S3Request<DeleteObjectInput>,
     ) -> S3Result<DeleteObjectOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
+        let id = asked_version(input.version_id.as_deref())?;
         let key = names::object(&input.bucket, &input.key)?;
+        let record = self.bucket(&input.bucket).await?;
         let asked = Asked {
             etag: input.if_match,
             modified: input.if_match_last_modified_time,
             size: input.if_match_size,
         };
-        self.delete_if(&input.bucket, &key, asked).await?;
-        Ok(DeleteObjectOutput::default())
+        if let Some(id) = id
+            && input.bypass_governance_retention == Some(true)
+            && may_bypass(&request.extensions)
+        {
+            self.lift(&key, id, &request.extensions).await?;
+        }
+        let deleted = self.delete_if(&record, &key, id, asked).await?;
+        Ok(DeleteObjectOutput {
+            delete_marker: deleted.is_marker.then_some(true),
+            version_id: deleted.id.map(|id| id.to_string()),
+            ..DeleteObjectOutput::default()
+        })
     }
 
     /// Deletes up to a thousand objects and reports the result for each.
@@ -101,15 +120,18 @@ impl Face {
                 format!("more than {DELETE_MAX} keys to delete"),
             ));
         }
-        self.bucket(&input.bucket).await?;
-        let bucket = input.bucket.as_str();
+        let record = &self.bucket(&input.bucket).await?;
         let extensions = &request.extensions;
+        let bypass = input.bypass_governance_retention == Some(true) && may_bypass(extensions);
         let deletions = input.delete.objects.into_iter().map(|object| async move {
             let name = object.key.clone();
             let version = object.version_id.clone();
-            let outcome = match admit_deletion(extensions, &self.store, &name).await {
-                Ok(()) => self.delete_one(bucket, object).await,
-                refused => refused,
+            let outcome = match admit_deletion(extensions, &self.store, &name, version.as_deref()).await {
+                Ok(()) => {
+                    self.delete_one(record, object, bypass.then_some(extensions))
+                        .await
+                }
+                Err(refused) => Err(refused),
             };
             (name, version, outcome)
         });
@@ -118,11 +140,12 @@ impl Face {
         let (mut deleted, mut errors) = (Vec::new(), Vec::new());
         for (key, version_id, outcome) in outcomes {
             match outcome {
-                Ok(()) if quiet => {}
-                Ok(()) => deleted.push(DeletedObject {
+                Ok(_) if quiet => {}
+                Ok(done) => deleted.push(DeletedObject {
+                    delete_marker: done.is_marker.then_some(true),
+                    delete_marker_version_id: done.id.filter(|_| done.is_marker).map(|id| id.to_string()),
                     key: Some(key),
                     version_id,
-                    ..DeletedObject::default()
                 }),
                 Err(error) => errors.push(Error {
                     code: Some(error.code().as_str().to_owned()),
@@ -139,26 +162,67 @@ impl Face {
         })
     }
 
-    async fn delete_one(&self, bucket: &str, object: ObjectIdentifier) -> S3Result<()> {
-        check_version(object.version_id.as_deref())?;
-        let key = names::object(bucket, &object.key)?;
+    /// Deletes one object of many. `bypass` is given if retentions of mode `governance` may be bypassed.
+    async fn delete_one(
+        &self,
+        record: &Bucket,
+        object: ObjectIdentifier,
+        bypass: Option<&Extensions>,
+    ) -> S3Result<Deleted> {
+        let id = asked_version(object.version_id.as_deref())?;
+        let key = names::object(&record.name, &object.key)?;
+        if let (Some(id), Some(extensions)) = (id, bypass) {
+            self.lift(&key, id, extensions).await?;
+        }
         let asked = Asked {
             etag: object.e_tag.map(ETagCondition::ETag),
             modified: object.last_modified_time,
             size: object.size,
         };
-        self.delete_if(bucket, &key, asked).await
+        self.delete_if(record, &key, id, asked).await
     }
 
-    async fn delete_if(&self, bucket: &str, key: &Key, asked: Asked) -> S3Result<()> {
-        let condition = asked.resolve(self, key).await?;
-        match self.store.delete(key, condition.clone()).await {
-            Ok(Some(_)) => Ok(()),
-            // Nothing was there. That is success, unless the bucket is missing too.
-            Ok(None) => self.bucket(bucket).await.map(drop),
-            Err(error) => Err(preconditions::refused(&condition, error)),
+    /// Deletes an object, or removes a version for good; what is not there counts as deleted.
+    async fn delete_if(
+        &self,
+        record: &Bucket,
+        key: &Key,
+        id: Option<VersionId>,
+        asked: Asked,
+    ) -> S3Result<Deleted> {
+        if let Some(id) = id {
+            let removed = self.store.remove_version(key, id, |meta| asked.fits(meta)).await;
+            let removed = removed.map_err(from_store)?;
+            return Ok(Deleted {
+                is_marker: removed.is_some_and(|meta| refuse_marker(meta).is_err()),
+                id: Some(id),
+            });
         }
+        let Some(condition) = asked.resolve(self, key).await? else {
+            // There is nothing that the conditions could be about, and that counts as deleted.
+            return Ok(Deleted {
+                is_marker: false,
+                id: None,
+            });
+        };
+        let deletion = self
+            .store
+            .delete_versioned(key, condition.clone(), record.versioning())
+            .await;
+        let deletion = deletion.map_err(|error| preconditions::refused(&condition, error))?;
+        Ok(Deleted {
+            is_marker: deletion.marker.is_some(),
+            id: deletion.marker,
+        })
     }
+}
+
+/// What a deletion has done.
+struct Deleted {
+    /// A delete marker was put, or removed.
+    is_marker: bool,
+    /// Its id, or that of the version that was removed.
+    id: Option<VersionId>,
 }
 
 /// The conditions for deleting an object.
@@ -169,26 +233,37 @@ struct Asked {
 }
 
 impl Asked {
-    /// The condition for the store: on the version that was found to meet the client's conditions.
-    async fn resolve(&self, face: &Face, key: &Key) -> S3Result<Condition> {
+    /// The condition for the store: on the version that was found to meet the client's conditions. `None` if there
+    /// are conditions and nothing to compare.
+    async fn resolve(&self, face: &Face, key: &Key) -> S3Result<Option<Condition>> {
         if self.etag.is_none() && self.modified.is_none() && self.size.is_none() {
-            return Ok(Condition::Always);
+            return Ok(Some(Condition::Always));
         }
         let meta = match face.store.head(key).await {
             Ok(meta) => meta,
-            // A missing object counts as deleted.
-            Err(StoreError::NotFound(_)) => return Ok(Condition::Absent),
+            Err(StoreError::NotFound(_)) => {
+                let marker = face.store.hiding_marker(key).await.map_err(from_store)?;
+                return match marker {
+                    None => Ok(None),
+                    Some(marker) if self.fits(&marker.meta) => Ok(Some(Condition::Absent)),
+                    Some(_) => Err(preconditions::failed()),
+                };
+            }
             Err(error) => return Err(from_store(error)),
         };
-        let etag = self.etag.as_ref();
-        let as_asked = etag.is_none_or(|etag| preconditions::holds(etag, &meta.etag))
-            && self.size.is_none_or(|size| size == signed(meta.size))
-            && self.modified.as_ref().is_none_or(|time| {
-                preconditions::seconds(time) == preconditions::seconds(&attributes::modified(&meta))
-            });
-        match as_asked {
-            true => Ok(Condition::Etag(meta.etag)),
+        match self.fits(&meta) {
+            true => Ok(Some(Condition::Etag(meta.etag))),
             false => Err(preconditions::failed()),
         }
+    }
+
+    /// Whether a version meets the conditions.
+    fn fits(&self, meta: &Meta) -> bool {
+        let etag = self.etag.as_ref();
+        etag.is_none_or(|etag| preconditions::holds(etag, &meta.etag))
+            && self.size.is_none_or(|size| size == signed(meta.size))
+            && self.modified.as_ref().is_none_or(|time| {
+                preconditions::seconds(time) == preconditions::seconds(&attributes::modified(meta))
+            })
     }
 }

@@ -5,9 +5,11 @@ use std::ops::Range;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::dto::{self, *};
 use s3s::{S3Error, S3Request, S3Response, S3Result};
-use store::{Key, Meta, Object as Opened, Store, StoreError};
+use store::{Key, Meta, Object as Opened, Store, StoreError, VersionId};
 
-use super::{Face, check_version, etag, signed};
+use super::locks::set_lock;
+use super::versions::{asked_version, refuse_marker, shown_id};
+use super::{Face, etag, signed};
 use crate::access::confirm;
 use crate::attributes::{self, Headers};
 use crate::body;
@@ -47,7 +49,7 @@ impl Face {
     /// Reads an object.
     pub(super) async fn get_object(&self, request: S3Request<GetObjectInput>) -> S3Result<GetObjectOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
+        let id = asked_version(input.version_id.as_deref())?;
         refuse_encryption(input.sse_customer_algorithm.as_deref())?;
         let key = names::object(&input.bucket, &input.key)?;
         let reading = Reading {
@@ -58,7 +60,9 @@ impl Face {
         };
         let piece = piece(input.range, input.part_number)?;
         let store = self.store.reading_as(asked_reading(&request.headers)?);
-        let (opened, found) = self.open(&store, &input.bucket, &key, piece, &reading).await?;
+        let (opened, found) = self
+            .open(&store, (&input.bucket, &key, id), piece, &reading)
+            .await?;
         let meta = opened.meta;
         confirm(&request.extensions, &meta)?;
         let length = opened.range.end - opened.range.start;
@@ -80,8 +84,10 @@ impl Face {
             website_redirect_location: headers.website_redirect_location,
             tag_count: super::tags::count(headers.tagging.as_deref()),
             metadata: headers.metadata,
+            version_id: shown_id(&meta, id),
             ..GetObjectOutput::default()
         };
+        set_lock!(output, meta);
         if wants_checksum(input.checksum_mode.as_ref())
             && let Some(sums) = sums(piece, &found, &meta)
         {
@@ -97,11 +103,11 @@ impl Face {
         request: S3Request<HeadObjectInput>,
     ) -> S3Result<S3Response<HeadObjectOutput>> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
+        let id = asked_version(input.version_id.as_deref())?;
         refuse_encryption(input.sse_customer_algorithm.as_deref())?;
         let key = names::object(&input.bucket, &input.key)?;
         let store = self.store.reading_as(asked_reading(&request.headers)?);
-        let meta = self.head_in(&store, &input.bucket, &key).await?;
+        let meta = self.head_of(&store, &input.bucket, &key, id).await?;
         confirm(&request.extensions, &meta)?;
         let reading = Reading {
             if_match: input.if_match.as_ref(),
@@ -129,8 +135,10 @@ impl Face {
             expires: input.response_expires.or(headers.expires),
             website_redirect_location: headers.website_redirect_location,
             metadata: headers.metadata,
+            version_id: shown_id(&meta, id),
             ..HeadObjectOutput::default()
         };
+        set_lock!(output, meta);
         if wants_checksum(input.checksum_mode.as_ref())
             && let Some(sums) = sums(piece, &found, &meta)
         {
@@ -150,11 +158,10 @@ impl Face {
         request: S3Request<GetObjectAttributesInput>,
     ) -> S3Result<GetObjectAttributesOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
+        let id = asked_version(input.version_id.as_deref())?;
         refuse_encryption(input.sse_customer_algorithm.as_deref())?;
-        let meta = self
-            .head(&input.bucket, &names::object(&input.bucket, &input.key)?)
-            .await?;
+        let key = names::object(&input.bucket, &input.key)?;
+        let meta = self.head_of(&self.store, &input.bucket, &key, id).await?;
         confirm(&request.extensions, &meta)?;
         // Clients send one header with commas, or several headers.
         let wanted = |name| {
@@ -181,20 +188,9 @@ impl Face {
             object_size: wanted(ObjectAttributes::OBJECT_SIZE).then(|| signed(meta.size)),
             storage_class: wanted(ObjectAttributes::STORAGE_CLASS)
                 .then(|| StorageClass::from_static(StorageClass::STANDARD)),
+            version_id: shown_id(&meta, id),
             ..GetObjectAttributesOutput::default()
         })
-    }
-
-    /// The newest version of an object, without its content.
-    pub(super) async fn head(&self, bucket: &str, key: &Key) -> S3Result<Meta> {
-        self.head_in(&self.store, bucket, key).await
-    }
-
-    async fn head_in(&self, store: &Store, bucket: &str, key: &Key) -> S3Result<Meta> {
-        match store.head(key).await {
-            Ok(meta) => Ok(meta),
-            Err(error) => Err(self.explain(bucket, error).await),
-        }
     }
 
     /// Opens a piece of an object. If the piece depends on the object's size or parts, these are read first;
@@ -202,8 +198,7 @@ impl Face {
     async fn open(
         &self,
         store: &Store,
-        bucket: &str,
-        key: &Key,
+        (bucket, key, id): (&str, &Key, Option<VersionId>),
         piece: Piece,
         reading: &Reading<'_>,
     ) -> S3Result<(Opened, Found)> {
@@ -216,7 +211,7 @@ impl Face {
                     None,
                 ),
                 Piece::Bytes(dto::Range::Suffix { .. }) | Piece::Part(_) => {
-                    let meta = self.head_in(store, bucket, key).await?;
+                    let meta = self.head_of(store, bucket, key, id).await?;
                     reading.check(&meta)?;
                     let found = find(piece, &meta)?;
                     // An empty object or part has no valid range.
@@ -226,15 +221,16 @@ impl Face {
                     )
                 }
             };
-            let opened = match store.get(key, range).await {
+            let opened = match get(store, key, id, range).await {
                 Ok(opened) => opened,
                 // Conditions come before the range (RFC 9110, section 14.2): 304 and 412 replace 416.
                 Err(StoreError::Range { size, .. }) if looked.is_none() => {
-                    reading.check(&self.head_in(store, bucket, key).await?)?;
+                    reading.check(&self.head_of(store, bucket, key, id).await?)?;
                     return Err(unsatisfiable(size));
                 }
-                Err(error) => return Err(self.explain(bucket, error).await),
+                Err(error) => return Err(self.explain_version(bucket, key, id, error).await),
             };
+            refuse_marker(opened.meta.clone())?;
             if looked.is_none_or(|version| version == opened.meta.version) {
                 // What was opened is compared, not what was looked at before: condition and content belong to
                 // one version.
@@ -254,12 +250,25 @@ impl Face {
         &self,
         bucket: &str,
         key: &Key,
+        id: Option<VersionId>,
         range: Option<Range<u64>>,
     ) -> S3Result<Opened> {
-        match self.store.get(key, range).await {
-            Ok(opened) => Ok(opened),
-            Err(error) => Err(self.explain(bucket, error).await),
+        match get(&self.store, key, id, range).await {
+            Ok(opened) => refuse_marker(opened.meta.clone()).map(|_| opened),
+            Err(error) => Err(self.explain_version(bucket, key, id, error).await),
         }
+    }
+}
+
+async fn get(
+    store: &Store,
+    key: &Key,
+    id: Option<VersionId>,
+    range: Option<Range<u64>>,
+) -> Result<Opened, StoreError> {
+    match id {
+        None => store.get(key, range).await,
+        Some(id) => store.get_version(key, id, range).await,
     }
 }
 

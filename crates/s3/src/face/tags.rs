@@ -9,9 +9,11 @@ use s3s::dto::{
     PutBucketTaggingInput, PutBucketTaggingOutput, PutObjectTaggingInput, PutObjectTaggingOutput, Tag,
 };
 use s3s::{S3Request, S3Result};
+use store::{Key, Meta, VersionId};
 use url::form_urlencoded;
 
-use super::{Face, check_version};
+use super::Face;
+use super::versions::{asked_version, shown_id};
 use crate::access::{confirm, refuse_pending};
 use crate::attributes::TAGGING;
 use crate::error::fault;
@@ -39,16 +41,15 @@ impl Face {
         request: S3Request<GetObjectTaggingInput>,
     ) -> S3Result<GetObjectTaggingOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
-        let meta = self
-            .head(&input.bucket, &names::object(&input.bucket, &input.key)?)
-            .await?;
+        let id = asked_version(input.version_id.as_deref())?;
+        let key = names::object(&input.bucket, &input.key)?;
+        let meta = self.head_of(&self.store, &input.bucket, &key, id).await?;
         confirm(&request.extensions, &meta)?;
         let text = meta.attributes.get(TAGGING).map(String::as_str);
         let tag_set = shown(text.unwrap_or_default());
         Ok(GetObjectTaggingOutput {
             tag_set,
-            version_id: None,
+            version_id: shown_id(&meta, id),
         })
     }
 
@@ -58,12 +59,16 @@ impl Face {
         request: S3Request<PutObjectTaggingInput>,
     ) -> S3Result<PutObjectTaggingOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
+        let id = asked_version(input.version_id.as_deref())?;
         refuse_pending(&request.extensions)?;
         let tags = write(&input.tagging.tag_set);
-        self.retag(&input.bucket, &input.key, &request.extensions, Some(tags))
+        let key = names::object(&input.bucket, &input.key)?;
+        let meta = self
+            .retag((&input.bucket, &key, id), &request.extensions, Some(tags))
             .await?;
-        Ok(PutObjectTaggingOutput::default())
+        Ok(PutObjectTaggingOutput {
+            version_id: shown_id(&meta, id),
+        })
     }
 
     /// Removes an object's tags.
@@ -72,10 +77,14 @@ impl Face {
         request: S3Request<DeleteObjectTaggingInput>,
     ) -> S3Result<DeleteObjectTaggingOutput> {
         let input = request.input;
-        check_version(input.version_id.as_deref())?;
-        self.retag(&input.bucket, &input.key, &request.extensions, None)
+        let id = asked_version(input.version_id.as_deref())?;
+        let key = names::object(&input.bucket, &input.key)?;
+        let meta = self
+            .retag((&input.bucket, &key, id), &request.extensions, None)
             .await?;
-        Ok(DeleteObjectTaggingOutput::default())
+        Ok(DeleteObjectTaggingOutput {
+            version_id: shown_id(&meta, id),
+        })
     }
 
     /// Returns the tags of a bucket.
@@ -120,14 +129,14 @@ impl Face {
 
     async fn retag(
         &self,
-        bucket: &str,
-        name: &str,
+        target: (&str, &Key, Option<VersionId>),
         extensions: &Extensions,
         tags: Option<String>,
-    ) -> S3Result<()> {
-        self.rewrite(bucket, name, extensions, |_, attributes| {
+    ) -> S3Result<Meta> {
+        let tags = tags.filter(|tags| !tags.is_empty());
+        self.rewrite(target, extensions, |_, attributes| {
             attributes.remove(TAGGING);
-            let tags = tags.filter(|tags| !tags.is_empty());
+            let tags = tags.clone();
             attributes.extend(tags.map(|tags| (TAGGING.to_owned(), tags)));
             check(attributes)
         })

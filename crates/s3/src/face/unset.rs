@@ -2,13 +2,9 @@
 //! without one, because clients that manage buckets (Terraform, `mc`) read all of them and stop at any other
 //! error.
 //!
-//! Setting one is refused, with its name. Lock operations are refused as S3 does in a bucket made without
-//! locks.
+//! Setting one is refused, with its name.
 
-use s3s::dto::{
-    self, GetBucketRequestPaymentInput, GetBucketRequestPaymentOutput, Payer,
-    PutObjectLockConfigurationInput, PutObjectLockConfigurationOutput,
-};
+use s3s::dto::{self, GetBucketRequestPaymentInput, GetBucketRequestPaymentOutput, Payer};
 use s3s::{S3Error, S3Request, S3Result};
 
 use super::Face;
@@ -71,8 +67,6 @@ absent! {
         "ReplicationConfigurationNotFoundError", "the bucket has no replication configuration";
     get_bucket_website: GetBucketWebsiteInput -> GetBucketWebsiteOutput,
         "NoSuchWebsiteConfiguration", "the bucket has no website configuration";
-    get_object_lock_configuration: GetObjectLockConfigurationInput -> GetObjectLockConfigurationOutput,
-        "ObjectLockConfigurationNotFoundError", "the bucket has no object lock configuration";
 }
 
 empty! {
@@ -88,43 +82,7 @@ no_list! {
     list_bucket_metrics_configurations: ListBucketMetricsConfigurationsInput -> ListBucketMetricsConfigurationsOutput;
 }
 
-/// Operations that need a bucket with locks.
-macro_rules! lockless {
-    ($($name:ident: $input:ident -> $output:ident;)*) => {
-        impl Face {
-            $(
-                /// Reports that the bucket has no locks.
-                pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
-                    self.bucket(&request.input.bucket).await?;
-                    Err(fault("InvalidRequest", "the bucket is missing an object lock configuration"))
-                }
-            )*
-        }
-    };
-}
-
-lockless! {
-    get_object_legal_hold: GetObjectLegalHoldInput -> GetObjectLegalHoldOutput;
-    get_object_retention: GetObjectRetentionInput -> GetObjectRetentionOutput;
-    put_object_legal_hold: PutObjectLegalHoldInput -> PutObjectLegalHoldOutput;
-    put_object_retention: PutObjectRetentionInput -> PutObjectRetentionOutput;
-}
-
 impl Face {
-    /// Refuses locks: the bucket was made without.
-    pub(super) async fn put_object_lock_configuration(
-        &self,
-        request: S3Request<PutObjectLockConfigurationInput>,
-    ) -> S3Result<PutObjectLockConfigurationOutput> {
-        self.bucket(&request.input.bucket).await?;
-        let mut error = fault(
-            "InvalidBucketState",
-            "object lock cannot be enabled on a bucket that was made without it",
-        );
-        error.set_status_code(http::StatusCode::CONFLICT);
-        Err(error)
-    }
-
     /// Reports who pays: always the owner.
     pub(super) async fn get_bucket_request_payment(
         &self,

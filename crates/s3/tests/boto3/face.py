@@ -480,8 +480,9 @@ def test_refusals():
     name = bucket("refusals")
     not_done = lambda call, **kwargs: refused("NotImplemented", 501, call, Bucket=name, **kwargs)
     not_done(S3.put_object, Key="x", ServerSideEncryption="AES256")
-    not_done(S3.put_object, Key="x", ObjectLockMode="GOVERNANCE", ObjectLockRetainUntilDate="2030-01-01T00:00:00Z")
-    not_done(S3.put_bucket_versioning, VersioningConfiguration={"Status": "Enabled"})
+    not_done(S3.put_bucket_versioning, VersioningConfiguration={"Status": "Enabled", "MFADelete": "Enabled"})
+    until = "2100-01-01T00:00:00Z"
+    refused("InvalidRequest", 400, S3.put_object, Bucket=name, Key="x", ObjectLockMode="GOVERNANCE", ObjectLockRetainUntilDate=until)
     refused("InvalidStorageClass", 400, S3.put_object, Bucket=name, Key="x", StorageClass="GLACIER")
     S3.put_object(Bucket=name, Key="x", ACL="private")
     S3.put_bucket_acl(Bucket=name, ACL="private")

@@ -1,4 +1,5 @@
-//! boto3, the client that most people have: `tests/boto3/face.py`, and `owners.py` for who may do what.
+//! boto3, the client that most people have: `tests/boto3/face.py`, `owners.py` for who may do
+//! what, and `versions.py` for versions and object lock.
 
 use apart::python;
 
@@ -26,6 +27,16 @@ async fn boto3() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn owners() {
+    with_owners("owners.py").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn versions() {
+    with_owners("versions.py").await;
+}
+
+/// Runs a script against a server whose users own what they make.
+async fn with_owners(script: &str) {
     let Some(python) = python(&["boto3"]) else {
         say("skipped: there is no python3 with boto3 (make need-clients)");
         return;
@@ -33,7 +44,7 @@ async fn owners() {
     let rig = Rig::start_with_keys(OWNERS).await;
     let mut command = rig.command(python);
     command
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/owners.py"))
+        .arg(format!("{}/tests/boto3/{script}", env!("CARGO_MANIFEST_DIR")))
         .arg(rig.endpoint());
     let (passed, text) = run(command).await;
     assert!(passed, "{text}");

@@ -18,6 +18,7 @@ use contract::{BUCKET_BYTES_MAX, Condition, Key, Meta};
 use futures_util::stream;
 
 use crate::client::{List, Put, Store, StoreError};
+use crate::versions::Versioning;
 
 /// Shortest bucket name in bytes, as in S3.
 const NAME_BYTES_MIN: usize = 3;
@@ -29,6 +30,9 @@ const RECORDS: &str = ".s3/buckets/";
 /// Attribute: when the bucket was made, in milliseconds since 1970. It is set when the record is changed,
 /// because the record's own time changes then.
 pub(crate) const MADE: &str = "weft-made";
+
+/// Attribute: what the bucket does with objects that are written again; absent if it keeps no versions.
+pub(crate) const VERSIONING: &str = "weft-versioning";
 
 /// How often a change is retried after another process changed the bucket in between. Fewer would refuse some
 /// of many settings that are changed at once; each try is a write, and without an end a request could try for
@@ -70,12 +74,19 @@ pub enum BucketError {
     /// The bucket does not exist.
     #[error("there is no bucket {0}")]
     Missing(String),
-    /// The bucket contains objects.
-    #[error("bucket {0} is not empty: delete what is in it first")]
+    /// The bucket contains objects, older versions of some, or delete markers.
+    #[error("bucket {0} is not empty: delete what is in it first, older versions and delete markers too")]
     NotEmpty(String),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Bucket {
+    /// What it does with objects that are written or deleted again.
+    pub fn versioning(&self) -> Versioning {
+        Versioning::of(&self.attributes)
+    }
 }
 
 /// Checks a bucket name against S3's rules. [`Key::new`] allows more: it must accept the store's own hidden
@@ -304,7 +315,7 @@ impl Store {
             limit: 1,
             ..List::default()
         };
-        if !self.list(&inside).await?.objects.is_empty() {
+        if !self.list(&inside).await?.objects.is_empty() || self.has_older_versions(name).await? {
             return Err(BucketError::NotEmpty(name.to_owned()));
         }
         self.abort_multiparts(&inside.prefix).await?;

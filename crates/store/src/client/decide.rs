@@ -17,9 +17,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use contract::{
-    Cause, Change, Draft, Finish, Key, Meta, NodeError, NodeId, Protect, Protection, Seen, Term, VolumeId,
-    WriteId,
+    Cause, Change, Condition, Draft, Finish, Key, Meta, NodeError, NodeId, Protect, Protection, Seen, Term,
+    VolumeId, WriteId,
 };
+use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::{Instant, timeout};
 
 use super::current::Look;
@@ -27,7 +28,7 @@ use super::digest::digest_now;
 use super::error::{StoreError, unavailable};
 use super::seats::{Seat, back_off};
 use super::spread::{Content, Expected, Short, Spread, Stop};
-use super::store::Store;
+use super::store::{Reading, Store};
 use super::uploads::Uploads;
 use super::write::Write;
 
@@ -54,6 +55,8 @@ struct Deciding {
     store: Store,
     finish: Finish,
     content: Content,
+    /// The copy of the current version that the condition names, as it was before the key was locked.
+    kept: Option<Meta>,
     /// The seat must be of this term or a later one.
     least: Term,
     /// Something of it may have been prepared: from now on another decider may finish it.
@@ -94,6 +97,38 @@ impl Order {
             self.uploads.push(volume, upload);
         }
         self
+    }
+
+    /// Asks the same once more on another condition, after a refusal: for the deciders it is a new request.
+    pub(super) fn renew(&mut self, condition: Condition, current: Option<&Meta>) {
+        self.finish.write = WriteId::random();
+        // Only of a current version the number is known; of a deleted one the decider's is asked for.
+        self.finish.seen = current.map(|meta| Seen {
+            version: Some(meta.version),
+        });
+        if let Some(place) = self.finish.change.condition_mut() {
+            *place = condition;
+        }
+    }
+
+    /// The condition, which is to be replaced ([`Order::renew`]).
+    pub(super) fn take_condition(&mut self) -> Condition {
+        let condition = self.finish.change.condition_mut();
+        condition.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Whether it was asked for before, with an outcome that is not known.
+    pub(super) fn is_again(&self) -> bool {
+        self.again
+    }
+
+    /// Ends the order: discards the uploads that nobody needs.
+    pub(super) async fn close(&mut self, is_written: bool) {
+        if is_written && !self.again {
+            self.uploads.take();
+        } else {
+            self.uploads.abort().await;
+        }
     }
 
     /// The request for a decider.
@@ -138,15 +173,11 @@ impl Store {
     /// for a node that can decide.
     pub(super) async fn finish(&self, mut order: Order) -> Result<Option<Meta>, StoreError> {
         let ended = self.finish_somewhere(&mut order).await;
-        if ended.is_ok() && !order.again {
-            order.uploads.take();
-        } else {
-            order.uploads.abort().await;
-        }
+        order.close(ended.is_ok()).await;
         ended
     }
 
-    async fn finish_somewhere(&self, order: &mut Order) -> Result<Option<Meta>, StoreError> {
+    pub(super) async fn finish_somewhere(&self, order: &mut Order) -> Result<Option<Meta>, StoreError> {
         let key = order.finish.key.clone();
         let deadline = Instant::now() + self.patience().decide;
         let mut rounds = 0;
@@ -326,10 +357,12 @@ impl Store {
 
     /// Decides in this process.
     pub(super) async fn decide(&self, finish: Finish, content: Content) -> Result<Option<Meta>, NodeError> {
+        let kept = self.kept_copy(&finish.change).await?;
         let deciding = Deciding {
             store: self.clone(),
             finish,
             content,
+            kept,
             least: Term::NONE,
             begun: false,
             renewed: false,
@@ -343,6 +376,30 @@ impl Store {
         ended
             .await
             .unwrap_or_else(|error| Err(NodeError::Unknown(error.to_string())))
+    }
+}
+
+impl Store {
+    /// The copy that a change's condition says is kept. It is read before the key is locked, because reading
+    /// may decide about the copy's key, whose lock may be the same; a protected copy does not go away meanwhile.
+    fn kept_copy(&self, change: &Change) -> BoxFuture<'static, Result<Option<Meta>, NodeError>> {
+        let kept = match change.condition() {
+            Some(Condition::Version { kept, .. }) => kept.clone(),
+            _ => None,
+        };
+        let store = self.reading_as(Reading::Current);
+        async move {
+            let Some(at) = kept else { return Ok(None) };
+            match store.head(&at).await {
+                Ok(meta) => Ok(Some(meta)),
+                Err(StoreError::NotFound(_)) => Ok(None),
+                Err(error) => Err(NodeError::Undecided {
+                    detail: error.to_string(),
+                    begun: false,
+                }),
+            }
+        }
+        .boxed()
     }
 }
 
@@ -511,7 +568,17 @@ impl Deciding {
             return Turn::Done(Ok(None));
         }
         // The clock is this node's own. That of versions is no use here: others move it forward.
-        match Protection::after(current, &draft, &protect, ambient::wall_ms()) {
+        let now_ms = ambient::wall_ms();
+        let is_kept = |current: &&Meta| {
+            let copy = self.kept.as_ref();
+            copy.is_some_and(|copy| Protection::is_covered_by(current, copy, now_ms))
+        };
+        match Protection::after(
+            current.filter(|current| !is_kept(current)),
+            &draft,
+            &protect,
+            now_ms,
+        ) {
             // Whatever protection the client's attributes claim goes.
             Ok(protection) => protection.write_to(&mut draft.attributes),
             Err(protection) => return Turn::Done(Err(NodeError::Protected(protection))),

@@ -7,14 +7,14 @@ use tokio::sync::{Mutex, MutexGuard};
 const LOCKS: usize = 1024;
 
 /// One lock for each key, in effect.
-pub(super) struct KeyLocks(Vec<Mutex<()>>);
+pub(crate) struct KeyLocks(Vec<Mutex<()>>);
 
 impl KeyLocks {
     pub(super) fn new() -> Self {
         Self((0..LOCKS).map(|_| Mutex::new(())).collect())
     }
 
-    pub(super) async fn lock(&self, key: &Key) -> MutexGuard<'_, ()> {
+    pub(crate) async fn lock(&self, key: &Key) -> MutexGuard<'_, ()> {
         let hash = key.hash();
         // Bytes other than those that choose the partition, because this node may own few partitions.
         let index = usize::from(u16::from_be_bytes([hash[4], hash[5]])) % LOCKS;

@@ -20,6 +20,7 @@ mod seats;
 mod spread;
 mod store;
 mod uploads;
+mod versioned;
 mod volumes;
 mod write;
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
-use contract::{ByteStream, Condition, Key, Meta};
+use contract::{ByteStream, Condition, Key, Meta, Protect};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use sums::Md5;
@@ -22,6 +22,7 @@ use super::error::StoreError;
 use super::list::List;
 use super::put::{Finisher, Put};
 use super::store::Store;
+use crate::versions::Versioning;
 
 /// The bucket that multipart uploads live in.
 const BUCKET: &str = ".uploads";
@@ -92,6 +93,10 @@ pub struct Complete {
     pub attributes: BTreeMap<String, String>,
     /// What must hold of the current version.
     pub condition: Condition,
+    /// What the bucket does with what is replaced.
+    pub versioning: Versioning,
+    /// What becomes of the object's protection.
+    pub protect: Protect,
     /// Check of the digests of the whole content before it becomes visible.
     pub finisher: Option<Finisher>,
 }
@@ -136,7 +141,7 @@ impl Store {
     }
 
     /// Receives a part and replaces an earlier one of that number. Returns when it is as safe as an object. A
-    /// condition in `put` is ignored.
+    /// condition and versioning in `put` are ignored.
     ///
     /// # Errors
     /// `NoMultipart` if the upload is not open, `Part` for a number out of range; otherwise as [`Store::put`].
@@ -155,7 +160,7 @@ impl Store {
             ));
         }
         self.multipart(key, id).await?;
-        put.condition = Condition::Always;
+        (put.condition, put.versioning) = (Condition::Always, Versioning::Unversioned);
         let part = part_key(id, number)?;
         let meta = self.put(&part, body, put).await?;
         // The upload ended in the meantime: nobody else will remove this part.
@@ -244,6 +249,8 @@ impl Store {
             attributes,
             etag: Some(joined_etag(&parts)),
             condition: complete.condition,
+            versioning: complete.versioning,
+            protect: complete.protect,
             finisher: complete.finisher,
             ..Put::default()
         };

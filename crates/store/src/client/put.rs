@@ -20,6 +20,7 @@ use super::spread::{Content, Expected, Spread};
 use super::store::Store;
 use super::uploads::Uploads;
 use super::volumes::next_places;
+use crate::versions::{VERSION_ID, Versioning};
 
 /// Called once the whole content has arrived and before it is visible. An error cancels the write. It may add
 /// attributes (checksums from a trailer).
@@ -43,6 +44,8 @@ pub struct Put {
     pub condition: Condition,
     /// What becomes of the object's protection.
     pub protect: Protect,
+    /// What the bucket does with what is replaced ([`Store::versioning`]).
+    pub versioning: Versioning,
     /// Check of the whole content before it becomes visible.
     pub finisher: Option<Finisher>,
 }
@@ -53,7 +56,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`]. After `Unavailable` the version may be visible (complete, on fewer volumes) if a
     /// volume failed between syncing it and making it visible; any other error leaves nothing.
-    pub async fn put(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
+    pub async fn put(&self, key: &Key, body: ByteStream, mut put: Put) -> Result<Meta, StoreError> {
+        put.versioning.mark(&mut put.attributes);
         // The look tells which volumes to avoid and which version exists now. The decider looks again.
         let (opening, look) = tokio::join!(intake::open(key, body, self.intake()), self.look(key));
         // Send no content for a condition that is false already; whether a true one still holds, the decider
@@ -85,14 +89,45 @@ impl Store {
         attributes: Option<BTreeMap<String, String>>,
         condition: Condition,
     ) -> Result<Meta, StoreError> {
+        let put = Put {
+            condition,
+            ..Put::default()
+        };
+        self.copy_as(from, to, attributes, put).await
+    }
+
+    /// The same with its own attributes, in a bucket that may keep what is replaced.
+    pub(crate) async fn copy_versioned(
+        &self,
+        from: &Key,
+        to: &Key,
+        condition: Condition,
+        versioning: Versioning,
+    ) -> Result<Meta, StoreError> {
+        let put = Put {
+            condition,
+            versioning,
+            ..Put::default()
+        };
+        self.copy_as(from, to, None, put).await
+    }
+
+    async fn copy_as(
+        &self,
+        from: &Key,
+        to: &Key,
+        attributes: Option<BTreeMap<String, String>>,
+        put: Put,
+    ) -> Result<Meta, StoreError> {
         let Object { meta, body, .. } = self.get(from, None).await?;
+        let mut attributes = attributes.unwrap_or(meta.attributes);
+        attributes.remove(VERSION_ID);
         let put = Put {
             size: Some(meta.size),
             md5: Some(meta.digests.md5),
             sha256: Some(meta.digests.sha256),
-            attributes: attributes.unwrap_or(meta.attributes),
-            condition,
-            ..Put::default()
+            attributes,
+            ..put
         };
         self.put(to, body, put).await
     }
@@ -108,15 +143,22 @@ impl Store {
             .await
             .map_err(|error| unavailable(key, error))?;
         let (condition, protect) = (std::mem::take(&mut put.condition), put.protect);
+        let versioning = put.versioning;
         let draft = draft(key, digests, content.len() as u64, put)?;
         let change = changed(condition, draft, protect);
         let order = Order::new(self, key, change, Content::Whole(content), look);
-        self.written(key, order).await
+        self.written(key, order, versioning).await
     }
 
     /// Has a put decided and returns the version written.
-    async fn written(&self, key: &Key, order: Order) -> Result<Meta, StoreError> {
-        let written = self.finish(order).await?;
+    async fn written(&self, key: &Key, mut order: Order, versioning: Versioning) -> Result<Meta, StoreError> {
+        let written = match versioning {
+            Versioning::Unversioned => self.finish(order).await?,
+            Versioning::Enabled | Versioning::Suspended => {
+                let condition = order.take_condition();
+                self.finish_versioned(key, order, condition, versioning).await?
+            }
+        };
         written.ok_or_else(|| unavailable(key, "a put was answered without a version"))
     }
 
@@ -128,6 +170,7 @@ impl Store {
         look: &Look,
     ) -> Result<Meta, StoreError> {
         let (condition, protect) = (std::mem::take(&mut put.condition), put.protect);
+        let versioning = put.versioning;
         let (mut uploads, results, poured) = self.receive_long(key, body, put.size, &look.failed).await;
         if poured.is_ok()
             && let Some(error) = all_failed(key, &results)
@@ -155,7 +198,8 @@ impl Store {
         spread.fill().await.map_err(|short| short.refused(key))?;
         let change = changed(condition, draft, protect);
         let order = Order::new(self, key, change, Content::Passed, look);
-        self.written(key, order.uploaded(spread.uploads())).await
+        let order = order.uploaded(spread.uploads());
+        self.written(key, order, versioning).await
     }
 
     /// Streams a long content to volumes and digests in parallel. A volume that stalls is left out.

@@ -85,6 +85,9 @@ struct Inner {
     cluster: Arc<Cluster>,
     patience: Patience,
     locks: KeyLocks,
+    /// Held while an object of a bucket that keeps versions is changed in several steps. Never taken under one of
+    /// `locks`.
+    versions_locks: KeyLocks,
     intake: Budget,
     seats: Seats,
     buckets: Records,
@@ -103,6 +106,7 @@ impl Store {
             cluster,
             patience,
             locks: KeyLocks::new(),
+            versions_locks: KeyLocks::new(),
             intake: Budget::default(),
             seats: Seats::default(),
             buckets: Records::default(),
@@ -152,6 +156,10 @@ impl Store {
 
     pub(super) fn locks(&self) -> &KeyLocks {
         &self.inner.locks
+    }
+
+    pub(crate) fn versions_locks(&self) -> &KeyLocks {
+        &self.inner.versions_locks
     }
 
     pub(super) fn seats(&self) -> &Seats {

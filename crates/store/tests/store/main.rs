@@ -12,6 +12,7 @@ mod protection;
 mod races;
 mod reads;
 mod torn;
+mod versions;
 mod writes;
 
 use contract::Key;

@@ -234,6 +234,7 @@ impl World {
             Condition::Always => true,
             Condition::Absent => current.is_none(),
             Condition::Etag(etag) => current == Some(etag),
+            Condition::Version { .. } => unreachable!("of buckets that keep versions: see versions.rs"),
         }
     }
 

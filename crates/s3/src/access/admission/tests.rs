@@ -250,6 +250,7 @@ proptest! {
                     bucket: "b".to_owned(),
                     key: (needed.2 == "object" || needed.0.contains("Object") && !needed.0.starts_with("List"))
                         .then(|| "k".to_owned()),
+                    version: None,
                 };
                 let admission = Admission::new(keys.clone(), asking, world.settings(), Facts::new).unwrap();
                 let found = admission.allows(Some(&object));

@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use s3s::dto::{CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CompletedPart, ETag};
 use s3s::{S3Request, S3Result};
-use store::{Complete, Condition, Key, Meta, Multipart, Part as Received, Store};
+use store::{Complete, Condition, Key, Meta, Multipart, Part as Received, Protection, Store};
 
 use super::planned::{Planned, join};
 use crate::attributes::{PARTS, UPLOAD};
 use crate::checksum::{self, Algorithm, set_sums, sums_of};
 use crate::error::{fault, from_store};
+use crate::face::versions::shown_id;
 use crate::face::{Face, etag, signed};
+use crate::lock::AskedLock;
 use crate::preconditions::{self, Writing};
 use crate::{names, part_sizes};
 
@@ -76,6 +78,8 @@ impl Face {
             if_none_match: input.if_none_match,
         };
         let condition = writing.resolve(&self.store, key).await?;
+        let record = self.bucket(&input.bucket).await?;
+        let lock = AskedLock::of_upload(Protection::of(&upload.attributes));
         let complete = Complete {
             parts: chosen
                 .iter()
@@ -83,7 +87,9 @@ impl Face {
                 .collect(),
             attributes,
             condition: condition.clone(),
-            finisher: None,
+            versioning: record.versioning(),
+            protect: lock.resolve(&record)?,
+            ..Complete::default()
         };
         finish(self.store.clone(), upload, complete, condition).await
     }
@@ -152,6 +158,7 @@ fn outcome(meta: &Meta) -> CompleteMultipartUploadOutput {
         e_tag: etag(meta),
         location: Some(format!("/{}", meta.key)),
         checksum_type: sums.checksum_type.clone(),
+        version_id: shown_id(meta, None),
         ..CompleteMultipartUploadOutput::default()
     };
     set_sums!(output, sums);

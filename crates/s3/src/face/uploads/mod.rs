@@ -14,6 +14,7 @@ use super::Face;
 use crate::acl::asked_of;
 use crate::attributes::{at, headers_of};
 use crate::error::from_store;
+use crate::lock::lock_of;
 use crate::{names, preconditions};
 
 mod complete;
@@ -36,6 +37,10 @@ impl Face {
         let record = self.bucket(&input.bucket).await?;
         let asked = asked_of!(input, request.headers);
         attributes.extend(self.belonging(&record, &input.bucket, writer, &asked)?);
+        let lock = lock_of!(input)?;
+        lock.resolve(&record)?;
+        // They say what the object is to be protected by; an upload is not.
+        lock.protection().write_to(&mut attributes);
         attributes.extend(planned.map(Planned::encode));
         let upload = self
             .store

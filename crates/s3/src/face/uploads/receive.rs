@@ -10,6 +10,7 @@ use crate::attributes;
 use crate::checksum::{self, set_sums, sums_of};
 use crate::content::{Carried, Content};
 use crate::error::{fault, not_implemented};
+use crate::face::versions::shown_id;
 use crate::face::{Face, copies, etag};
 use crate::names;
 use crate::preconditions::Reading;
@@ -61,10 +62,10 @@ impl Face {
         }
         let key = names::object(&input.bucket, &input.key)?;
         let number = part_number(input.part_number)?;
-        let (bucket, from) = copies::source(&input.copy_source)?;
+        let (bucket, from, id) = copies::source(&input.copy_source)?;
         let range = input.copy_source_range.as_deref().map(copy_range).transpose()?;
         let upload = self.upload(&input.bucket, &key, &input.upload_id).await?;
-        let opened = self.open_source(&bucket, &from, range.clone()).await?;
+        let opened = self.open_source(&bucket, &from, id, range.clone()).await?;
         confirm_source(&request.extensions, &opened.meta)?;
         let reading = Reading {
             if_match: input.copy_source_if_match.as_ref(),
@@ -79,6 +80,7 @@ impl Face {
         }
         let algorithm = Planned::of_upload(&upload).map(|planned| planned.algorithm);
         let size = opened.range.end - opened.range.start;
+        let source_id = shown_id(&opened.meta, id);
         let content = Content::of_store(opened.body, size, algorithm);
         let meta = self.put_part(&key, &upload.id, number, content).await?;
         let mut result = CopyPartResult {
@@ -89,6 +91,7 @@ impl Face {
         set_sums!(result, checksum::kept(&meta.attributes));
         Ok(UploadPartCopyOutput {
             copy_part_result: Some(result),
+            copy_source_version_id: source_id,
             ..UploadPartCopyOutput::default()
         })
     }

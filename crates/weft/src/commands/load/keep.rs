@@ -178,6 +178,7 @@ async fn keep_file(
                 sha256: Some(sha256),
                 condition: Condition::Absent,
                 protect,
+                versioning: store.versioning(key.bucket()).await?,
                 ..Put::default()
             };
             (write(session, &key, path, name, put, context).await?, true)

@@ -132,6 +132,7 @@ async fn put(
         } else {
             Condition::Always
         },
+        versioning: session.store().versioning(key.bucket()).await?,
         ..Put::default()
     };
     let bar = content::bar(file, source.size, context.json);

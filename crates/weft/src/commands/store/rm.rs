@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Context as _;
 use cluster::ConnectSettings;
-use store::{Condition, Key, List, StoreError};
+use store::{Condition, Deletion, Key, List, Protection, StoreError, Versioning};
 
 use super::key;
 use super::ls::each_page;
@@ -118,16 +118,37 @@ enum Deleted {
 }
 
 async fn delete(session: &Session, key: &Key, context: &mut Context) -> anyhow::Result<Deleted> {
-    let meta = match session.store().delete(key, Condition::Always).await {
-        Ok(Some(meta)) => meta,
-        Ok(None) => return Ok(Deleted::NotThere),
+    let deletion = match delete_now(session, key).await {
+        Ok(deletion) => deletion,
         Err(error @ StoreError::Protected { .. }) => return Ok(Deleted::Protected(error)),
         Err(error) => return Err(error).with_context(|| format!("delete {key}")),
     };
+    let Some(meta) = deletion.deleted else {
+        return Ok(Deleted::NotThere);
+    };
     if context.json {
-        context
-            .out
-            .json(&serde_json::json!({ "deleted": key, "version": meta.version }))?;
+        let mut line = serde_json::json!({ "deleted": key, "version": meta.version });
+        if let Some(marker) = deletion.marker {
+            line["delete_marker"] = marker.to_string().into();
+        }
+        context.out.json(&line)?;
     }
     Ok(Deleted::Yes)
+}
+
+async fn delete_now(session: &Session, key: &Key) -> Result<Deletion, StoreError> {
+    let store = session.store();
+    let versioning = store.versioning(key.bucket()).await?;
+    if versioning != Versioning::Unversioned {
+        // It would be hidden only. But who deletes what is protected does not expect that it goes from the lists.
+        let meta = match store.head(key).await {
+            Err(StoreError::NotFound(_)) => return Ok(Deletion::default()),
+            meta => meta?,
+        };
+        if let Some(protection) = Protection::of(&meta.attributes).in_force(ambient::wall_ms()) {
+            let key = key.to_string();
+            return Err(StoreError::Protected { key, protection });
+        }
+    }
+    store.delete_versioned(key, Condition::Always, versioning).await
 }

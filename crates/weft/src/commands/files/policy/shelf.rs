@@ -85,14 +85,16 @@ impl Shelf for StoreShelf {
     fn put(&self, address: &str, file: File) -> Result<[u8; 32], String> {
         let key = key_of(address)?;
         let before = file.metadata().map_err(|error| error.to_string())?;
-        let put = Put {
-            size: Some(before.len()),
-            condition: Condition::Absent,
-            ..Put::default()
-        };
         self.runtime.block_on(async {
             let made = key::make_bucket(&self.store, key.bucket()).await;
             made.map_err(|error| format!("{error:#}"))?;
+            let versioning = self.store.versioning(key.bucket()).await;
+            let put = Put {
+                size: Some(before.len()),
+                condition: Condition::Absent,
+                versioning: versioning.map_err(|error| error.to_string())?,
+                ..Put::default()
+            };
             let meta = self.store.put(&key, body(file, before), put).await;
             Ok(meta.map_err(|error| error.to_string())?.digests.sha256)
         })

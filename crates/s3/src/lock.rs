@@ -1,0 +1,314 @@
+//! Object lock of a bucket: whether it has it, and how long what is put there is kept if nobody says.
+
+use ambient::wall_ms;
+use s3s::S3Result;
+use s3s::dto::{DefaultRetention as Asked, Timestamp};
+use serde::{Deserialize, Serialize};
+use store::bucket::Bucket;
+use store::{Protect, Protection, Retention, RetentionChange, RetentionMode};
+use time::OffsetDateTime;
+
+use crate::error::fault;
+
+/// Attribute of a bucket with object lock: [`ObjectLock`] as JSON.
+const OBJECT_LOCK: &str = "weft-object-lock";
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Longest default retention, as in S3.
+const DAYS_MAX: u32 = 36_500;
+const YEARS_MAX: u32 = 100;
+
+/// Object lock of a bucket. It is never taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct ObjectLock {
+    /// The retention of what is put without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) default: Option<DefaultRetention>,
+}
+
+/// The retention of what is put without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DefaultRetention {
+    pub(crate) mode: RetentionMode,
+    #[serde(flatten)]
+    pub(crate) span: Span,
+}
+
+/// How long, from the moment of the write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Span {
+    Days(u32),
+    /// Years of the calendar.
+    Years(u32),
+}
+
+/// The protection that a request asks for, for what it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct AskedLock {
+    pub(crate) retention: Option<Retention>,
+    pub(crate) hold: Option<bool>,
+}
+
+/// The protection that any s3s input with these headers asks for.
+macro_rules! lock_of {
+    ($input:expr) => {{
+        let input = &$input;
+        $crate::lock::AskedLock::of(
+            input.object_lock_mode.as_ref().map(|mode| mode.as_str()),
+            input.object_lock_retain_until_date.as_ref(),
+            input
+                .object_lock_legal_hold_status
+                .as_ref()
+                .map(|status| status.as_str()),
+        )
+    }};
+}
+
+pub(crate) use lock_of;
+
+impl ObjectLock {
+    /// That of a bucket, if it has any.
+    pub(crate) fn of(record: &Bucket) -> S3Result<Option<Self>> {
+        let lock = record
+            .attributes
+            .get(OBJECT_LOCK)
+            .map(|text| serde_json::from_str(text));
+        let wrong = |error| fault("InternalError", format!("the object lock kept: {error}"));
+        lock.transpose().map_err(wrong)
+    }
+
+    /// That of a bucket.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if it has none.
+    pub(crate) fn of_bucket(record: &Bucket) -> S3Result<Self> {
+        let missing = || {
+            fault(
+                "InvalidRequest",
+                "the bucket is missing an object lock configuration",
+            )
+        };
+        Self::of(record)?.ok_or_else(missing)
+    }
+
+    /// The attribute of a bucket, and its value.
+    pub(crate) fn attribute(self) -> (String, String) {
+        // A mode and a number always serialize to JSON.
+        let text = serde_json::to_string(&self).unwrap_or_default();
+        (OBJECT_LOCK.to_owned(), text)
+    }
+}
+
+impl DefaultRetention {
+    /// What a client asks for.
+    pub(crate) fn of(asked: &Asked) -> S3Result<Self> {
+        let mode = read_mode(asked.mode.as_ref().map_or("", |mode| mode.as_str()))?;
+        let positive = |number: i32, max: u32| {
+            let number = u32::try_from(number)
+                .ok()
+                .filter(|number| (1..=max).contains(number));
+            let detail = format!(
+                "a default retention is 1 to {max}, in days at most {DAYS_MAX}, in years {YEARS_MAX}"
+            );
+            number.ok_or_else(|| fault("InvalidRetentionPeriod", detail))
+        };
+        let span = match (asked.days, asked.years) {
+            (Some(days), None) => Span::Days(positive(days, DAYS_MAX)?),
+            (None, Some(years)) => Span::Years(positive(years, YEARS_MAX)?),
+            _ => {
+                let detail = "a default retention is in days or in years";
+                return Err(fault("MalformedXML", detail));
+            }
+        };
+        Ok(Self { mode, span })
+    }
+
+    /// The retention of what is written at a moment.
+    fn from(self, now_ms: u64) -> Retention {
+        let until_ms = match self.span {
+            Span::Days(days) => now_ms.saturating_add(u64::from(days) * DAY_MS),
+            Span::Years(years) => years_later(now_ms, years),
+        };
+        Retention {
+            mode: self.mode,
+            until_ms,
+        }
+    }
+}
+
+impl AskedLock {
+    /// Reads the headers.
+    pub(crate) fn of(mode: Option<&str>, until: Option<&Timestamp>, hold: Option<&str>) -> S3Result<Self> {
+        let retention = match (mode, until) {
+            (None, None) => None,
+            (Some(mode), Some(until)) => Some(retention(mode, until)?),
+            _ => {
+                let detail = "the mode of a retention and its end must both be given";
+                return Err(fault("InvalidArgument", detail));
+            }
+        };
+        Ok(Self {
+            retention,
+            hold: hold.map(read_hold).transpose()?,
+        })
+    }
+
+    /// The protection for a new object in this bucket.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if there is one asked for and the bucket has no object lock.
+    pub(crate) fn resolve(self, record: &Bucket) -> S3Result<Protect> {
+        let lock = match self == Self::default() {
+            true => ObjectLock::of(record)?,
+            false => Some(ObjectLock::of_bucket(record)?),
+        };
+        let default = lock.and_then(|lock| lock.default);
+        let retention = self
+            .retention
+            .or_else(|| default.map(|default| default.from(wall_ms())));
+        Ok(Protect {
+            retention: retention.map_or(RetentionChange::Keep, |to| RetentionChange::Set(Some(to))),
+            hold: self.hold.filter(|hold| *hold),
+            bypass_governance: false,
+        })
+    }
+
+    /// What was asked for when an upload began, from its attributes.
+    pub(crate) fn of_upload(protection: Protection) -> Self {
+        Self {
+            retention: protection.retention,
+            hold: protection.hold.then_some(true),
+        }
+    }
+
+    /// As attributes of an upload, until it is completed.
+    pub(crate) fn protection(self) -> Protection {
+        Protection {
+            retention: self.retention,
+            hold: self.hold.unwrap_or(false),
+        }
+    }
+}
+
+/// A retention that a client asks for.
+pub(crate) fn retention(mode: &str, until: &Timestamp) -> S3Result<Retention> {
+    let until = OffsetDateTime::from(until.clone()).unix_timestamp_nanos() / 1_000_000;
+    let retention = Retention {
+        mode: read_mode(mode)?,
+        until_ms: u64::try_from(until).unwrap_or(0),
+    };
+    match retention.until_ms > wall_ms() {
+        true => Ok(retention),
+        false => Err(fault("InvalidArgument", "the retention would have ended already")),
+    }
+}
+
+/// S3's spelling of a mode.
+pub(crate) fn mode_name(mode: RetentionMode) -> &'static str {
+    match mode {
+        RetentionMode::Governance => "GOVERNANCE",
+        RetentionMode::Compliance => "COMPLIANCE",
+    }
+}
+
+fn read_mode(name: &str) -> S3Result<RetentionMode> {
+    match name {
+        "GOVERNANCE" => Ok(RetentionMode::Governance),
+        "COMPLIANCE" => Ok(RetentionMode::Compliance),
+        _ => Err(fault(
+            "MalformedXML",
+            format!("{name:?} is neither GOVERNANCE nor COMPLIANCE"),
+        )),
+    }
+}
+
+/// Reads the status of a legal hold.
+pub(crate) fn read_hold(status: &str) -> S3Result<bool> {
+    match status {
+        "ON" => Ok(true),
+        "OFF" => Ok(false),
+        _ => Err(fault("MalformedXML", format!("{status:?} is neither ON nor OFF"))),
+    }
+}
+
+/// The same day and time so many years later; the 28th of February for the 29th where there is none.
+fn years_later(from_ms: u64, years: u32) -> u64 {
+    let later = || {
+        let from = OffsetDateTime::from_unix_timestamp_nanos(i128::from(from_ms) * 1_000_000).ok()?;
+        let year = from.year().checked_add(i32::try_from(years).ok()?)?;
+        let to = from
+            .replace_year(year)
+            .or_else(|_| from.replace_day(28)?.replace_year(year))
+            .ok()?;
+        u64::try_from(to.unix_timestamp_nanos() / 1_000_000).ok()
+    };
+    // No clock is so late that this is no date; if one is, the retention does not end.
+    later().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(text: &str) -> u64 {
+        let format = &time::format_description::well_known::Rfc3339;
+        let time = OffsetDateTime::parse(text, format).unwrap();
+        u64::try_from(time.unix_timestamp_nanos() / 1_000_000).unwrap()
+    }
+
+    #[test]
+    fn spans_are_of_the_calendar() {
+        for (from, span, expected) in [
+            ("2024-02-29T12:00:00Z", Span::Years(1), "2025-02-28T12:00:00Z"),
+            ("2024-02-29T12:00:00Z", Span::Years(4), "2028-02-29T12:00:00Z"),
+            ("2024-02-28T00:00:00Z", Span::Days(2), "2024-03-01T00:00:00Z"),
+        ] {
+            let mode = RetentionMode::Governance;
+            let retention = DefaultRetention { mode, span }.from(ms(from));
+            assert_eq!(retention.until_ms, ms(expected), "{from} and {span:?}");
+        }
+    }
+
+    #[test]
+    fn kept_with_the_bucket() {
+        let span = Span::Years(3);
+        let default = DefaultRetention {
+            mode: RetentionMode::Compliance,
+            span,
+        };
+        for lock in [
+            ObjectLock::default(),
+            ObjectLock {
+                default: Some(default),
+            },
+        ] {
+            let record = Bucket {
+                name: "b".to_owned(),
+                created_ms: 0,
+                attributes: [lock.attribute()].into(),
+            };
+            assert_eq!(ObjectLock::of(&record).unwrap(), Some(lock));
+        }
+    }
+
+    #[test]
+    fn half_a_retention_is_none() {
+        let until = crate::attributes::at(wall_ms() + DAY_MS);
+        assert!(AskedLock::of(Some("GOVERNANCE"), Some(&until), Some("ON")).is_ok());
+        let past = crate::attributes::at(1);
+        for (mode, until, hold) in [
+            (Some("GOVERNANCE"), None, None),
+            (None, Some(&until), None),
+            (Some("governance"), Some(&until), None),
+            (Some("COMPLIANCE"), Some(&past), None),
+            (None, None, Some("on")),
+        ] {
+            assert!(
+                AskedLock::of(mode, until, hold).is_err(),
+                "{mode:?} {until:?} {hold:?}"
+            );
+        }
+    }
+}

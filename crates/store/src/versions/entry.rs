@@ -1,0 +1,110 @@
+//! What lies in the bucket of versions.
+
+use contract::{Key, Meta};
+
+use super::id::{self, BUCKET, Place, VersionId, is_delete_marker};
+use crate::client::{List, Store, StoreError};
+
+/// An older version, or a delete marker.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// The name of its object, without the bucket.
+    pub(super) name: String,
+    pub(super) place: Place,
+    /// As it lies there: key and number are those of the copy.
+    pub(super) meta: Meta,
+}
+
+impl Entry {
+    /// Reads an entry of the listing of a bucket's versions; `None` for what this program has not written.
+    pub(super) fn read(meta: Meta) -> Option<Self> {
+        let (_, text) = meta.key.name().split_once('/')?;
+        let (name, place) = id::read(text)?;
+        Some(Self { name, place, meta })
+    }
+
+    pub(super) fn id(&self) -> VersionId {
+        VersionId::of(&self.meta)
+    }
+
+    pub(super) fn is_marker(&self) -> bool {
+        is_delete_marker(&self.meta.attributes)
+    }
+}
+
+/// The text after which the entries of a bucket are listed that begin with this escaped text.
+pub(super) fn listed(bucket: &str, escaped: &str) -> String {
+    format!("{BUCKET}/{bucket}/{escaped}")
+}
+
+impl Store {
+    /// Entries of an object below a place, the newest first; all of them if `below` is `None`.
+    pub(super) async fn entries(
+        &self,
+        object: &Key,
+        below: Option<Place>,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let prefix = format!("{BUCKET}/{}", id::name(object));
+        let mut list = List {
+            after: below.map(|place| format!("{prefix}{place}")),
+            prefix,
+            limit: limit.min(PAGE),
+            ..List::default()
+        };
+        let mut entries = Vec::new();
+        loop {
+            let page = self.list(&list).await?;
+            entries.extend(page.objects.into_iter().filter_map(Entry::read));
+            match page.next {
+                Some(next) if entries.len() < limit => list.after = Some(next),
+                _ => return Ok(entries),
+            }
+        }
+    }
+
+    /// The newest entry of an object below a place.
+    pub(super) async fn newest_entry(
+        &self,
+        object: &Key,
+        below: Option<Place>,
+    ) -> Result<Option<Entry>, StoreError> {
+        Ok(self.entries(object, below, 1).await?.into_iter().next())
+    }
+
+    /// The entry with an id.
+    pub(super) async fn entry(&self, object: &Key, id: VersionId) -> Result<Option<Entry>, StoreError> {
+        let Some(place) = id.place() else {
+            // It is looked for only in buckets whose versioning was suspended, or where somebody asks for it.
+            let entries = self.entries(object, None, usize::MAX).await?;
+            return Ok(entries.into_iter().find(|entry| entry.id() == VersionId::NULL));
+        };
+        match self.head(&place.key(object)?).await {
+            Ok(meta) if VersionId::of(&meta) == id => Ok(Entry::read(meta)),
+            Ok(_) | Err(StoreError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether there are older versions or delete markers in a bucket.
+    pub(crate) async fn has_older_versions(&self, bucket: &str) -> Result<bool, StoreError> {
+        let list = List {
+            prefix: listed(bucket, ""),
+            limit: 1,
+            ..List::default()
+        };
+        Ok(!self.list(&list).await?.objects.is_empty())
+    }
+
+    /// The current version of an object.
+    pub(crate) async fn current(&self, object: &Key) -> Result<Option<Meta>, StoreError> {
+        match self.head(object).await {
+            Ok(meta) => Ok(Some(meta)),
+            Err(StoreError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Entries of a page when all versions of an object are read.
+const PAGE: usize = 1000;

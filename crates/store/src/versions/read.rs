@@ -1,0 +1,96 @@
+//! Reading a version of an object.
+
+use std::ops::Range;
+
+use contract::{Key, Meta};
+
+use super::id::{VersionId, is_delete_marker};
+use crate::client::{Object, Store, StoreError};
+
+/// A version of an object, or a delete marker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectVersion {
+    /// Its id.
+    pub id: VersionId,
+    /// Whether it is the newest of its object.
+    pub is_latest: bool,
+    /// Its description, with the object's own key. Of an older version the number is that of its copy.
+    pub meta: Meta,
+}
+
+impl ObjectVersion {
+    /// Whether it is a delete marker.
+    pub fn is_delete_marker(&self) -> bool {
+        is_delete_marker(&self.meta.attributes)
+    }
+}
+
+impl Store {
+    /// The description of a version. It may be that of a delete marker ([`is_delete_marker`]).
+    ///
+    /// # Errors
+    /// [`StoreError`]; `NotFound` if there is no such version.
+    pub async fn head_version(&self, key: &Key, id: VersionId) -> Result<Meta, StoreError> {
+        let mut meta = self.head(&self.locate(key, id).await?).await?;
+        meta.key = key.clone();
+        Ok(meta)
+    }
+
+    /// Opens a version for reading, whole or a range of it. It may be a delete marker, which is empty.
+    ///
+    /// # Errors
+    /// As [`Store::get`]; `NotFound` if there is no such version.
+    pub async fn get_version(
+        &self,
+        key: &Key,
+        id: VersionId,
+        range: Option<Range<u64>>,
+    ) -> Result<Object, StoreError> {
+        loop {
+            let at = self.locate(key, id).await?;
+            let mut object = match self.get(&at, range.clone()).await {
+                // It has moved since it was found. If it has gone, it is not found any more.
+                Err(StoreError::NotFound(_)) => continue,
+                opened => opened?,
+            };
+            if VersionId::of(&object.meta) == id {
+                object.meta.key = key.clone();
+                return Ok(object);
+            }
+        }
+    }
+
+    /// The delete marker that hides an object, if the newest that there is of it is one.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the versions cannot be listed.
+    pub async fn hiding_marker(&self, key: &Key) -> Result<Option<ObjectVersion>, StoreError> {
+        let newest = self.newest_entry(key, None).await?;
+        Ok(newest
+            .filter(super::entry::Entry::is_marker)
+            .map(|entry| ObjectVersion {
+                id: entry.id(),
+                is_latest: true,
+                meta: Meta {
+                    key: key.clone(),
+                    ..entry.meta
+                },
+            }))
+    }
+
+    /// The key at which a version lies now.
+    pub(super) async fn locate(&self, key: &Key, id: VersionId) -> Result<Key, StoreError> {
+        let is_current = |current: Option<Meta>| current.is_some_and(|current| VersionId::of(&current) == id);
+        if is_current(self.current(key).await?) {
+            return Ok(key.clone());
+        }
+        if let Some(entry) = self.entry(key, id).await? {
+            return Ok(entry.meta.key);
+        }
+        // It may have become the current one in between.
+        match is_current(self.current(key).await?) {
+            true => Ok(key.clone()),
+            false => Err(StoreError::NotFound(format!("{key}, version {id}"))),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Removing a version for good. The newest of those below it becomes the current one.
+
+use contract::{Condition, Key, Meta, Protect, Protection};
+
+use super::TRIES;
+use super::entry::Entry;
+use super::id::{Place, VersionId};
+use super::write::Versioning;
+use crate::client::{Put, Store, StoreError};
+
+/// A version to be removed, as it was found.
+enum Found {
+    /// The current one.
+    Current(Meta),
+    /// One that is not, and whether nothing is above it.
+    Entry { entry: Entry, is_newest: bool },
+}
+
+impl Store {
+    /// Removes a version or a delete marker for good. If it was the newest, the one below becomes the current
+    /// version, unless that is a marker. `condition` may refuse what is there. Returns what was removed, `None`
+    /// if there is no such version.
+    ///
+    /// # Errors
+    /// [`StoreError`]; `Protected` if the version is, `Condition` if `condition` says no.
+    pub async fn remove_version(
+        &self,
+        key: &Key,
+        id: VersionId,
+        condition: impl Fn(&Meta) -> bool + Send,
+    ) -> Result<Option<Meta>, StoreError> {
+        let _alone = self.versions_locks().lock(key).await;
+        let mut tries = 1;
+        loop {
+            let Some(found) = self.find(key, id).await? else {
+                return Ok(None);
+            };
+            let meta = match &found {
+                Found::Current(meta)
+                | Found::Entry {
+                    entry: Entry { meta, .. },
+                    ..
+                } => meta.clone(),
+            };
+            if !condition(&meta) {
+                return Err(super::write::refused(key, Some(&meta)));
+            }
+            let removed = match found {
+                Found::Current(current) => self.remove_current(key, &current).await,
+                Found::Entry {
+                    entry,
+                    is_newest: true,
+                } => self.remove_newest(key, &entry).await,
+                Found::Entry { entry, .. } => self.remove_entry(&entry, None).await,
+            };
+            match removed {
+                Err(StoreError::Condition { .. }) if tries < TRIES => tries += 1,
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    if id == VersionId::NULL {
+                        // A write that was broken off may have left what it replaced.
+                        let left = self.null_entries(key, Versioning::Suspended).await?;
+                        self.remove_replaced(&left).await?;
+                    }
+                    return Ok(Some(meta));
+                }
+            }
+        }
+    }
+
+    async fn find(&self, key: &Key, id: VersionId) -> Result<Option<Found>, StoreError> {
+        let current = self.current(key).await?;
+        if let Some(current) = current.as_ref().filter(|current| VersionId::of(current) == id) {
+            return Ok(Some(Found::Current(current.clone())));
+        }
+        let Some(entry) = self.entry(key, id).await? else {
+            // It may have become the current one in between.
+            let current = self.current(key).await?;
+            return Ok(current
+                .filter(|current| VersionId::of(current) == id)
+                .map(Found::Current));
+        };
+        let newest = match current {
+            Some(_) => None,
+            None => self.newest_entry(key, None).await?,
+        };
+        let is_newest = newest.is_some_and(|newest| newest.place == entry.place);
+        Ok(Some(Found::Entry { entry, is_newest }))
+    }
+
+    /// Removes the current version.
+    async fn remove_current(&self, key: &Key, current: &Meta) -> Result<(), StoreError> {
+        let place = Place::of_current(current);
+        match self
+            .newest_entry(key, Some(place))
+            .await?
+            .filter(|entry| !entry.is_marker())
+        {
+            Some(below) => self.bring_back(key, &below, Some(current)).await?,
+            None => {
+                self.delete(key, Condition::still(Some(current))).await?;
+            }
+        }
+        // A write that was broken off, or is under way, may have copied it.
+        self.delete(&place.key(key)?, Condition::Always).await?;
+        Ok(())
+    }
+
+    /// Removes what hides the versions below it.
+    async fn remove_newest(&self, key: &Key, newest: &Entry) -> Result<(), StoreError> {
+        // A protected version is no marker, and must not give way to an older one before it is refused.
+        let protection = Protection::of(&newest.meta.attributes);
+        if let Some(protection) = protection.in_force(ambient::wall_ms()) {
+            let key = key.to_string();
+            return Err(StoreError::Protected { key, protection });
+        }
+        if let Some(below) = self.version_below(key, newest.place, newest.id()).await? {
+            self.bring_back(key, &below, None).await?;
+        }
+        self.remove_entry(newest, None).await
+    }
+
+    /// The newest version below a place, unless that is a marker. What has the same id as the version above it was
+    /// replaced by that.
+    async fn version_below(
+        &self,
+        key: &Key,
+        place: Place,
+        above: VersionId,
+    ) -> Result<Option<Entry>, StoreError> {
+        let mut below = self.newest_entry(key, Some(place)).await?;
+        while let Some(entry) = below.take_if(|entry| entry.id() == above) {
+            below = self.newest_entry(key, Some(entry.place)).await?;
+        }
+        Ok(below.filter(|entry| !entry.is_marker()))
+    }
+
+    /// Makes an older version the current one, in place of `current`.
+    async fn bring_back(&self, key: &Key, older: &Entry, current: Option<&Meta>) -> Result<(), StoreError> {
+        let object = self
+            .get(&older.meta.key, None)
+            .await
+            .map_err(|error| match error {
+                // It was removed meanwhile, and another one is the newest.
+                StoreError::NotFound(_) => super::write::refused(key, current),
+                error => error,
+            })?;
+        let mut attributes = object.meta.attributes.clone();
+        older.id().write_to(&mut attributes);
+        let protection = Protection::of(&attributes);
+        let put = Put {
+            size: Some(object.meta.size),
+            sha256: Some(object.meta.digests.sha256),
+            etag: Some(object.meta.etag.clone()),
+            attributes,
+            condition: Condition::still(current),
+            protect: Protect::exactly(protection),
+            ..Put::default()
+        };
+        self.put(key, object.body, put).await?;
+        let is_protected = protection != Protection::default();
+        match self.remove_entry(older, is_protected.then(|| key.clone())).await {
+            // Somebody has changed the copy, or removed it, which now has to be done to the current version.
+            Err(StoreError::Condition { current: None, .. }) => {
+                let current = self.current(key).await?;
+                match current.filter(|current| VersionId::of(current) == older.id()) {
+                    Some(current) => Box::pin(self.remove_current(key, &current)).await,
+                    None => Ok(()),
+                }
+            }
+            Err(StoreError::Condition { .. }) => Ok(()),
+            removed => removed,
+        }
+    }
+
+    /// Removes an entry, which may be protected if a copy of it is `kept`.
+    async fn remove_entry(&self, entry: &Entry, kept: Option<Key>) -> Result<(), StoreError> {
+        let version = entry.meta.version;
+        let condition = Condition::Version { version, kept };
+        self.delete(&entry.meta.key, condition).await.map(drop)
+    }
+}

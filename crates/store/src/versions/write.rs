@@ -1,0 +1,339 @@
+//! Writing and deleting in a bucket that keeps versions: what was there is copied to its place first.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use ambient::wall_ms;
+use contract::{Condition, Key, Meta, Protect, Protection, Version};
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream;
+
+use super::TRIES;
+use super::id::{Place, VERSION_ID, VersionId, marker};
+use crate::bucket::{Bucket, MADE, VERSIONING, is_hidden};
+use crate::client::{Put, Store, StoreError};
+
+/// What a bucket does with an object that is written or deleted again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Versioning {
+    /// It is gone. No bucket goes back to this.
+    #[default]
+    Unversioned,
+    /// It stays as an older version.
+    Enabled,
+    /// It stays, unless it was written while its bucket was not [`Versioning::Enabled`]: of such versions, whose
+    /// id is `null`, there is one at most.
+    Suspended,
+}
+
+/// What a deletion has done.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Deletion {
+    /// The version that was current until now; `None` if there was none.
+    pub deleted: Option<Meta>,
+    /// The delete marker that hides it; `None` in a bucket that keeps no versions.
+    pub marker: Option<VersionId>,
+}
+
+/// A copy of the current version, at its place among the older ones.
+pub(crate) struct Kept {
+    at: Key,
+    place: Place,
+    /// The number of the copy, if it was made now; `None` if it lay there already.
+    made: Option<Version>,
+    is_protected: bool,
+}
+
+impl Versioning {
+    /// Reads the attribute of a bucket.
+    pub(crate) fn of(attributes: &BTreeMap<String, String>) -> Self {
+        let text = attributes.get(VERSIONING);
+        text.and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// The attribute of a bucket, and its value.
+    pub fn attribute(self) -> (String, String) {
+        let text = match self {
+            Self::Unversioned => "unversioned",
+            Self::Enabled => "enabled",
+            Self::Suspended => "suspended",
+        };
+        (VERSIONING.to_owned(), text.to_owned())
+    }
+
+    /// Whether a version stays when it is replaced or deleted.
+    pub(crate) fn keeps(self, current: &Meta) -> bool {
+        match self {
+            Self::Unversioned => false,
+            Self::Enabled => true,
+            Self::Suspended => VersionId::of(current) != VersionId::NULL,
+        }
+    }
+
+    /// Marks the attributes of a version that is about to be written.
+    pub(crate) fn mark(self, attributes: &mut BTreeMap<String, String>) {
+        match self {
+            // Who writes a version again sets the attribute.
+            Self::Unversioned => {}
+            Self::Enabled => {
+                attributes.insert(VERSION_ID.to_owned(), super::id::OWN.to_owned());
+            }
+            Self::Suspended => {
+                attributes.remove(VERSION_ID);
+            }
+        }
+    }
+}
+
+impl FromStr for Versioning {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "unversioned" => Ok(Self::Unversioned),
+            "enabled" => Ok(Self::Enabled),
+            "suspended" => Ok(Self::Suspended),
+            _ => Err(format!("{text:?}: expected enabled or suspended")),
+        }
+    }
+}
+
+impl Kept {
+    /// The condition on which what was kept may be replaced.
+    pub(crate) fn condition(&self, current: &Meta) -> Condition {
+        Condition::Version {
+            version: current.version,
+            kept: self.is_protected.then(|| self.at.clone()),
+        }
+    }
+}
+
+impl Store {
+    /// What the bucket of this name does with objects that are written again. A bucket without a record keeps no
+    /// versions.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the bucket's record cannot be read.
+    pub async fn versioning(&self, bucket: &str) -> Result<Versioning, StoreError> {
+        if is_hidden(bucket) {
+            return Ok(Versioning::Unversioned);
+        }
+        Ok(self
+            .bucket(bucket)
+            .await?
+            .as_ref()
+            .map(Bucket::versioning)
+            .unwrap_or_default())
+    }
+
+    /// Deletes an object as its bucket's `versioning` says: a delete marker takes its place, and what was there
+    /// stays as an older version. In a bucket that keeps no versions this is [`Store::delete`].
+    ///
+    /// # Errors
+    /// As [`Store::delete`].
+    pub async fn delete_versioned(
+        &self,
+        key: &Key,
+        condition: Condition,
+        versioning: Versioning,
+    ) -> Result<Deletion, StoreError> {
+        if versioning == Versioning::Unversioned {
+            let deleted = self.delete(key, condition).await?;
+            return Ok(Deletion {
+                deleted,
+                marker: None,
+            });
+        }
+        let _alone = self.versions_locks().lock(key).await;
+        let mut tries = 1;
+        loop {
+            let current = self.current(key).await?;
+            if !condition.holds(current.as_ref()) {
+                return Err(refused(key, current.as_ref()));
+            }
+            match self.hide(key, current, versioning).await {
+                Err(StoreError::Condition { .. }) if tries < TRIES => tries += 1,
+                hidden => return hidden,
+            }
+        }
+    }
+
+    /// Puts a delete marker above the current version, and removes that from its key.
+    async fn hide(
+        &self,
+        key: &Key,
+        current: Option<Meta>,
+        versioning: Versioning,
+    ) -> Result<Deletion, StoreError> {
+        let kept = match current.as_ref().filter(|current| versioning.keeps(current)) {
+            Some(current) => Some(self.keep(key, current).await?),
+            None => None,
+        };
+        let replaced = self.null_entries(key, versioning).await?;
+        let place = match &current {
+            Some(current) => Place::of(current.version).above(ambient::random()),
+            None => match self.newest_entry(key, None).await? {
+                Some(newest) => newest.place.above(ambient::random()),
+                None => Place::of_marker_alone(self.cluster().clock.now()),
+            },
+        };
+        let id = match versioning {
+            Versioning::Enabled => VersionId::at(place),
+            _ => VersionId::NULL,
+        };
+        let marker = self.put_marker(key, place, id).await?;
+        if let Some(current) = &current {
+            let condition = match &kept {
+                Some(kept) => kept.condition(current),
+                None => Condition::still(Some(current)),
+            };
+            match self.delete(key, condition).await {
+                Err(error @ StoreError::Condition { .. }) => {
+                    // The marker is this call's own: nobody else counts on it.
+                    self.delete(&marker.key, Condition::still(Some(&marker))).await?;
+                    self.forget_kept(key, kept).await?;
+                    return Err(error);
+                }
+                deleted => deleted?,
+            };
+        }
+        self.remove_replaced(&replaced).await?;
+        Ok(Deletion {
+            deleted: current,
+            marker: Some(id),
+        })
+    }
+
+    async fn put_marker(&self, key: &Key, place: Place, id: VersionId) -> Result<Meta, StoreError> {
+        let attributes = [
+            marker(),
+            (VERSION_ID.to_owned(), id.to_string()),
+            (MADE.to_owned(), wall_ms().to_string()),
+        ];
+        let put = Put {
+            size: Some(0),
+            attributes: attributes.into(),
+            // At a place that somebody else has taken at the same moment, another is tried.
+            condition: Condition::Absent,
+            ..Put::default()
+        };
+        self.put(&place.key(key)?, Box::pin(stream::empty()), put).await
+    }
+
+    /// Copies the current version to its place among the older ones, under the same protection.
+    ///
+    /// # Errors
+    /// [`StoreError`]; `Condition` if it is not the current version any more, or somebody else writes the copy.
+    pub(crate) fn keep<'a>(
+        &'a self,
+        key: &'a Key,
+        current: &'a Meta,
+    ) -> BoxFuture<'a, Result<Kept, StoreError>> {
+        // A put keeps what it replaces, and that is a put again: of a hidden bucket, which keeps nothing.
+        self.copy_to_its_place(key, current).boxed()
+    }
+
+    async fn copy_to_its_place(&self, key: &Key, current: &Meta) -> Result<Kept, StoreError> {
+        let place = Place::of_current(current);
+        let (id, protection) = (VersionId::of(current), Protection::of(&current.attributes));
+        let mut kept = Kept {
+            at: place.key(key)?,
+            place,
+            made: None,
+            is_protected: protection != Protection::default(),
+        };
+        let mut attributes = current.attributes.clone();
+        attributes.insert(VERSION_ID.to_owned(), id.to_string());
+        let made = attributes.entry(MADE.to_owned());
+        made.or_insert_with(|| current.version.millis.to_string());
+        let there = self.current(&kept.at).await?;
+        if let Some(there) = &there
+            && there.digests == current.digests
+            && there.attributes == attributes
+        {
+            return Ok(kept);
+        }
+        let object = self.get(key, None).await?;
+        if object.meta.version != current.version {
+            return Err(refused(key, Some(&object.meta)));
+        }
+        let put = Put {
+            size: Some(current.size),
+            sha256: Some(current.digests.sha256),
+            etag: Some(current.etag.clone()),
+            attributes,
+            condition: Condition::still(there.as_ref()),
+            protect: match kept.is_protected {
+                true => Protect::exactly(protection),
+                false => Protect::default(),
+            },
+            ..Put::default()
+        };
+        let copy = self.put(&kept.at, object.body, put).await?;
+        kept.made = there.is_none().then_some(copy.version);
+        Ok(kept)
+    }
+
+    /// Removes a copy that was made for a write that was refused, if the version that it is of has been removed
+    /// for good meanwhile. Where somebody else has replaced the version, that copy is what is left of it.
+    pub(crate) async fn forget_kept(&self, key: &Key, kept: Option<Kept>) -> Result<(), StoreError> {
+        let Some((kept, version)) = kept.and_then(|kept| kept.made.map(|version| (kept, version))) else {
+            return Ok(());
+        };
+        let is_left_over = match self.current(key).await? {
+            // The current version has become older, which only a removal does.
+            Some(current) => kept.place < Place::of_current(&current),
+            // A deletion would have put a marker above it.
+            None => self
+                .newest_entry(key, None)
+                .await?
+                .is_some_and(|newest| newest.place == kept.place),
+        };
+        if !is_left_over {
+            return Ok(());
+        }
+        let condition = Condition::Version { version, kept: None };
+        match self.delete(&kept.at, condition).await {
+            Ok(_) | Err(StoreError::Condition { .. } | StoreError::Protected { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a version with the id `null` is about to replace: the older version or marker with that id. Asked for
+    /// before the write, so that nothing newer is among it.
+    pub(crate) async fn null_entries(
+        &self,
+        key: &Key,
+        versioning: Versioning,
+    ) -> Result<Vec<Meta>, StoreError> {
+        if versioning != Versioning::Suspended {
+            return Ok(Vec::new());
+        }
+        let entries = self.entries(key, None, usize::MAX).await?.into_iter();
+        let null = entries.filter(|entry| entry.id() == VersionId::NULL);
+        Ok(null.map(|entry| entry.meta).collect())
+    }
+
+    /// Removes what was replaced.
+    pub(crate) async fn remove_replaced(&self, replaced: &[Meta]) -> Result<(), StoreError> {
+        for meta in replaced {
+            match self.delete(&meta.key, Condition::still(Some(meta))).await {
+                Ok(_) | Err(StoreError::Condition { .. }) => {}
+                // It counts no more: of those with this id the newest is listed.
+                Err(error @ StoreError::Protected { .. }) => {
+                    tracing::warn!(%error, "a version that was replaced stays");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The refusal of a write whose condition does not hold.
+pub(crate) fn refused(key: &Key, current: Option<&Meta>) -> StoreError {
+    StoreError::Condition {
+        key: key.to_string(),
+        current: current.map(|meta| meta.etag.clone()),
+    }
+}
