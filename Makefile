@@ -116,7 +116,7 @@ python: need-cargo need-python
 bench: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
 	$(CARGO) build --release -p peers
-	@for program in relevance read load search cdx store scan cache 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
+	@for program in relevance read load search cdx replay store scan cache 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
 	@echo; echo '== bench/sql'; \
@@ -126,7 +126,7 @@ bench: need-cargo need-readers
 bench-full: need-cargo need-readers
 	$(CARGO) build --release -p weft -p bench
 	$(CARGO) build --release -p peers
-	@for program in relevance read 'load --full --record docs/performance.md' 'weave --full' 'search --full' 'cdx --pages 1000000' 'scan --full' \
+	@for program in relevance read 'load --full --record docs/performance.md' 'weave --full' 'search --full' 'cdx --pages 1000000' replay 'scan --full' \
 	    'cache --blocks 10000 --open-blocks 100000'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done

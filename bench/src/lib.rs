@@ -6,3 +6,4 @@ pub mod program;
 pub mod s3;
 pub mod sql_server;
 pub mod store_server;
+pub mod weft_server;

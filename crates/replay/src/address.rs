@@ -130,17 +130,27 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let separator = match (self.time.as_str(), self.modifier) {
-            ("", Modifier::None) => "",
-            _ => "/",
-        };
-        let modifier = self.modifier.as_str();
-        write!(f, "{PREFIX}")?;
-        if !self.key.is_empty() {
-            write!(f, "{KEY_MARK}{}/", self.key)?;
-        }
-        write!(f, "{}{modifier}{separator}{}", self.time, self.url)
+        let mut address = beginning(&self.key, &self.time);
+        push_rest(&mut address, &self.time, self.modifier, &self.url);
+        f.write_str(&address)
     }
+}
+
+/// What all addresses of a key and a time begin with.
+pub(crate) fn beginning(key: &str, time: &str) -> String {
+    match key {
+        "" => format!("{PREFIX}{time}"),
+        _ => format!("{PREFIX}{KEY_MARK}{key}/{time}"),
+    }
+}
+
+/// Adds the rest of an address to its [`beginning`].
+pub(crate) fn push_rest(address: &mut String, time: &str, modifier: Modifier, url: &str) {
+    address.push_str(modifier.as_str());
+    if !time.is_empty() || modifier != Modifier::None {
+        address.push('/');
+    }
+    address.push_str(url);
 }
 
 /// `text` as a URL of the web. Proxies and browsers on the way may have made one slash of two.

@@ -22,6 +22,9 @@ const DEPTH_MAX: usize = 3;
 /// The frame that a page is shown in; links that would leave it or open a window open in it.
 const FRAME: &str = "weft-replay";
 
+/// Bytes that are handed on together.
+const PIECE_BYTES: usize = 16 << 10;
+
 /// What kind of document is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Markup {
@@ -45,27 +48,54 @@ pub enum Scripts {
 /// Rewrites one document, piece by piece.
 pub struct Rewriter {
     inner: HtmlRewriter<'static, Pieces>,
-    ready: Pieces,
+    ready: Ready,
     /// Of XHTML alone.
     empty_tags: Option<EmptyTags>,
 }
 
 /// What is rewritten and not taken yet.
 #[derive(Clone, Default)]
-struct Pieces(Arc<Mutex<Vec<u8>>>);
+struct Ready(Arc<Mutex<Vec<u8>>>);
+
+impl Ready {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Collects the small chunks that the rewriter makes, many of them for each tag.
+struct Pieces {
+    /// Less than [`PIECE_BYTES`] of them are kept back until the end.
+    chunks: Vec<u8>,
+    ready: Ready,
+}
 
 impl Pieces {
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn hand_over(&mut self) {
+        let mut ready = self.ready.lock();
+        match ready.is_empty() {
+            true => *ready = std::mem::take(&mut self.chunks),
+            false => ready.append(&mut self.chunks),
+        }
     }
 }
 
 impl OutputSink for Pieces {
     fn handle_chunk(&mut self, chunk: &[u8]) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(chunk);
+        self.chunks.extend_from_slice(chunk);
+        if self.chunks.len() >= PIECE_BYTES {
+            self.hand_over();
+        }
+    }
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        self.hand_over();
     }
 }
 
@@ -135,9 +165,13 @@ impl Rewriter {
             .with_encoding(encoding)
             .with_strict(false)
             .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(MEMORY_BYTES_MAX));
-        let ready = Pieces::default();
+        let ready = Ready::default();
+        let pieces = Pieces {
+            chunks: Vec::new(),
+            ready: ready.clone(),
+        };
         Ok(Rewriter {
-            inner: HtmlRewriter::new(settings, ready.clone()),
+            inner: HtmlRewriter::new(settings, pieces),
             ready,
             empty_tags: (markup == Markup::Xhtml).then(EmptyTags::default),
         })
@@ -219,15 +253,17 @@ impl State {
             }
             _ => Modifier::Page,
         };
-        let attributes: Vec<(String, String)> = element
+        // Of most attributes only the name is looked at.
+        let attributes: Vec<(String, Use, String)> = element
             .attributes()
             .iter()
-            .map(|attribute| (attribute.name(), attribute.value()))
+            .filter_map(|attribute| {
+                let name = attribute.name();
+                let used = elements::used(&tag, &name, link)?;
+                Some((name, used, attribute.value()))
+            })
             .collect();
-        for (name, value) in attributes {
-            let Some(used) = elements::used(&tag, &name, link) else {
-                continue;
-            };
+        for (name, used, value) in attributes {
             if used == Use::LeftOut {
                 element.remove_attribute(&name);
                 continue;
@@ -376,7 +412,10 @@ fn is_script(reference: &str) -> bool {
 fn set(element: &mut Element<'_, '_>, name: &str, value: &str) {
     // The writer escapes quotation marks; what would begin a character reference is escaped here. The name was read from the same
     // tag; one that cannot be written again stays as it is.
-    let _ = element.set_attribute(name, &value.replace('&', "&amp;"));
+    let _ = match value.contains('&') {
+        true => element.set_attribute(name, &value.replace('&', "&amp;")),
+        false => element.set_attribute(name, value),
+    };
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod address;
 mod css;
 mod elements;
 mod html;
+mod plain;
 mod references;
 mod scope;
 mod script;

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
-use crate::address::{Address, Modifier};
+use crate::address::{self, Modifier};
+use crate::plain::PlainBase;
 use crate::references::{Reference, References, Role};
 
 /// The page that references stand in. All of them lead to the captures nearest to its own time.
@@ -13,8 +14,11 @@ use crate::references::{Reference, References, Role};
 pub struct Scope {
     key: String,
     time: String,
+    /// Of all addresses here ([`address::beginning`]).
+    beginning: String,
     url: Url,
     base: Url,
+    plain: PlainBase,
     encoding: &'static Encoding,
     /// Nothing here is loaded for sure.
     is_alternative: bool,
@@ -27,6 +31,8 @@ impl Scope {
         Scope {
             key: String::new(),
             time: time.to_owned(),
+            beginning: address::beginning("", time),
+            plain: PlainBase::of(&url),
             base: url.clone(),
             url,
             encoding: UTF_8,
@@ -40,6 +46,7 @@ impl Scope {
     pub fn with_key(self, key: &str) -> Scope {
         Scope {
             key: key.to_owned(),
+            beginning: address::beginning(key, &self.time),
             ..self
         }
     }
@@ -93,6 +100,7 @@ impl Scope {
         if let Ok(base) = self.url.join(base.trim_ascii())
             && is_web(&base)
         {
+            self.plain = PlainBase::of(&base);
             self.base = base;
         }
     }
@@ -106,18 +114,23 @@ impl Scope {
             _ if target.starts_with('/') => format!("{}{target}", self.base.origin().ascii_serialization()),
             _ => target.to_owned(),
         };
-        let address = Address {
-            key: self.key.clone(),
-            time: self.time.clone(),
-            modifier,
-            url,
-        };
-        address.to_string()
+        self.address(modifier, &url, "")
+    }
+
+    /// The address of a URL, and what follows it.
+    fn address(&self, modifier: Modifier, url: &str, fragment: &str) -> String {
+        let length = self.beginning.len() + 4 + url.len() + fragment.len();
+        let mut address = String::with_capacity(length);
+        address.push_str(&self.beginning);
+        address::push_rest(&mut address, &self.time, modifier, url);
+        address.push_str(fragment);
+        address
     }
 
     /// The address that `reference` leads to; `None` if it does not lead to the web, or stays in the page.
     pub fn refer(&self, reference: &str, modifier: Modifier, role: Role) -> Option<String> {
-        let (address, url) = self.resolve(reference, modifier)?;
+        let (url, fragment) = self.resolve(reference)?;
+        let address = self.address(modifier, &url, &fragment);
         if let Some(seen) = &self.seen {
             let role = match role {
                 Role::Part if self.is_alternative => Role::Alternative,
@@ -130,14 +143,18 @@ impl Scope {
 
     /// The address of the place that references are relative to.
     pub(crate) fn base_address(&self) -> Option<String> {
-        self.resolve(".", Modifier::Page).map(|(address, _)| address)
+        let (url, _) = self.resolve(".")?;
+        Some(self.address(Modifier::Page, &url, ""))
     }
 
-    /// The address that `reference` leads to, and its URL without a fragment.
-    fn resolve(&self, reference: &str, modifier: Modifier) -> Option<(String, String)> {
+    /// The URL that `reference` leads to, and its fragment with the mark before it.
+    fn resolve(&self, reference: &str) -> Option<(String, String)> {
         let reference = reference.trim_matches(|c: char| c <= ' ');
         if reference.is_empty() || reference.starts_with('#') {
             return None;
+        }
+        if let Some(url) = self.plain.join(reference) {
+            return Some((url, String::new()));
         }
         let encode = encoder(self.encoding);
         let mut options = Url::options().base_url(Some(&self.base));
@@ -149,15 +166,10 @@ impl Scope {
             return None;
         }
         let fragment = url.fragment().map(|fragment| format!("#{fragment}"));
-        url.set_fragment(None);
-        let url = String::from(url);
-        let address = Address {
-            key: self.key.clone(),
-            time: self.time.clone(),
-            modifier,
-            url: url.clone(),
-        };
-        Some((format!("{address}{}", fragment.unwrap_or_default()), url))
+        if fragment.is_some() {
+            url.set_fragment(None);
+        }
+        Some((String::from(url), fragment.unwrap_or_default()))
     }
 }
 

@@ -4,45 +4,79 @@
 //! the archive here. Nothing else in scripts is touched.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
 
 use crate::address::Modifier;
 use crate::scope::Scope;
 
-/// An assignment to `location` or its `href`, or a call of its `replace` or `assign`, up to the end of what is surely an address:
-/// absolute, or relative to a scheme or to the root of the site. Other relative addresses already resolve to captures. A literal
-/// with an escape ends before it, and so has no quotation mark behind it.
-static LEADS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let text = r#"(?x)
-        (?P<before>
-            (?: ^ | [^.\w$] )
-            (?: (?: window | document | self ) \s* \. \s* )*
-            location \s*
-            (?: (?: \. \s* href \s* )? = | \. \s* (?: replace | assign ) \s* \( ) \s*
-        )
-        (?P<open> ["'] )
-        (?P<target> (?: https? : )? // [^"'\\<>\s]+ | / [^"'\\<>\s]* )
-        (?P<close> ["'] )"#;
-    // The expression is the same in every run, and a test uses it.
-    Regex::new(text).ok()
-});
+const LOCATION: &str = "location";
+
+/// What `location` may be a property of.
+const OWNERS: [&str; 3] = ["window", "document", "self"];
 
 /// Rewrites a script that stands in a page.
 pub(crate) fn rewrite<'a>(script: &'a str, scope: &Scope) -> Cow<'a, str> {
-    // Most scripts lead nowhere, and a plain search for the word is many times quicker.
-    let Some(leads) = LEADS.as_ref().filter(|_| script.contains("location")) else {
-        return Cow::Borrowed(script);
-    };
-    leads.replace_all(script, |found: &Captures<'_>| {
-        let (before, quote, target) = (&found["before"], &found["open"], &found["target"]);
-        match quote == &found["close"] {
-            // What a script appends to it is then part of the captured URL, so it is not written anew in any other way.
-            true => format!("{before}{quote}{}{quote}", scope.lead(target, Modifier::Page)),
-            false => found[0].to_owned(),
+    let mut rewritten = String::new();
+    let mut written = 0;
+    for (at, _) in script.match_indices(LOCATION) {
+        if at < written || !is_the_location(&script[..at]) {
+            continue;
         }
-    })
+        let Some(target) = target(&script[at + LOCATION.len()..]) else {
+            continue;
+        };
+        let begin = target.as_ptr() as usize - script.as_ptr() as usize;
+        rewritten.push_str(&script[written..begin]);
+        // What a script appends to it is then part of the captured URL, so it is not written anew in any other way.
+        rewritten.push_str(&scope.lead(target, Modifier::Page));
+        written = begin + target.len();
+    }
+    if written == 0 {
+        return Cow::Borrowed(script);
+    }
+    rewritten.push_str(&script[written..]);
+    Cow::Owned(rewritten)
+}
+
+/// Whether the word behind `before` is the `location` of the window, and not of something else, or a part of another word.
+fn is_the_location(mut before: &str) -> bool {
+    while let Some(owner) = before.trim_end().strip_suffix('.') {
+        let owner = owner.trim_end();
+        match OWNERS.iter().find_map(|known| owner.strip_suffix(known)) {
+            Some(rest) => before = rest,
+            None => return false,
+        }
+    }
+    let is_of_a_word = |last: char| last.is_alphanumeric() || matches!(last, '_' | '$');
+    !before.chars().next_back().is_some_and(is_of_a_word)
+}
+
+/// The address that is assigned to `location` or its `href`, or that its `replace` or `assign` is called with, in the text behind the
+/// word. It must surely be one: absolute, or relative to a scheme or to the root of the site. Other relative addresses already
+/// resolve to captures. A literal with an escape ends before it, and so has no quotation mark behind it.
+fn target(behind: &str) -> Option<&str> {
+    let behind = behind.trim_start();
+    let value = match behind.strip_prefix('.').map(str::trim_start) {
+        None => behind.strip_prefix('=')?,
+        Some(member) => {
+            let called = ["replace", "assign"]
+                .iter()
+                .find_map(|name| member.strip_prefix(name));
+            match called {
+                Some(rest) => rest.trim_start().strip_prefix('(')?,
+                None => member.strip_prefix("href")?.trim_start().strip_prefix('=')?,
+            }
+        }
+    };
+    let value = value.trim_start();
+    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let value = &value[1..];
+    let is_no_address = |c: char| matches!(c, '"' | '\'' | '\\' | '<' | '>') || c.is_whitespace();
+    let target = &value[..value.find(is_no_address)?];
+    let is_absolute = ["http://", "https://"]
+        .iter()
+        .any(|scheme| target.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+    let is_address = target.starts_with('/') || is_absolute;
+    (is_address && value[target.len()..].starts_with(quote)).then_some(target)
 }
 
 #[cfg(test)]
@@ -82,6 +116,11 @@ mod tests {
         );
         check("a();location='/x/'+id", "a();location='[mp]/x/'+id");
         check(
+            "\u{e4} . \nself .location\n= '/\u{e4}'",
+            "\u{e4} . \nself .location\n= '/\u{e4}'",
+        );
+        check("(location='/\u{e4}')", "(location='[mp]/\u{e4}')");
+        check(
             "location='/x';location='/y'",
             "location='[mp]/x';location='[mp]/y'",
         );
@@ -101,6 +140,10 @@ mod tests {
             "location = '/x\"",
             "location = '/x",
             "top.location = '/x'",
+            "my . location = '/x'; my.window.location = '/x'",
+            "location",
+            "location.replaced('/x')",
+            "location='http://'",
         ] {
             check_same(script);
         }

@@ -4,6 +4,7 @@
 //! away, sending fails and the maker stops. An error cuts the body off, so that the client can see that it is
 //! incomplete.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -91,6 +92,67 @@ pub(crate) fn body(asker: Asker, maker: impl Maker, wanted: Wanted, patience: Pa
         }
     });
     body
+}
+
+/// Most pieces that are made before an answer begins. What ends by then, as most content does, is sent whole: without a task, and with
+/// its length.
+const BEGUN_PIECES_MAX: usize = 4;
+
+/// The beginning of a body, and what is left to be made.
+pub(crate) struct Begun<M> {
+    pieces: Vec<Bytes>,
+    rest: Rest<M>,
+}
+
+enum Rest<M> {
+    Nothing,
+    Maker(M),
+    Failed(std::io::Error),
+}
+
+/// Makes the beginning of a body; may block.
+pub(crate) fn begin<M: Maker>(mut maker: M) -> Begun<M> {
+    let mut pieces = Vec::new();
+    let rest = loop {
+        if pieces.len() == BEGUN_PIECES_MAX {
+            break Rest::Maker(maker);
+        }
+        match maker.next() {
+            Ok(Some(piece)) => pieces.push(piece),
+            Ok(None) => break Rest::Nothing,
+            Err(error) => break Rest::Failed(error),
+        }
+    };
+    Begun { pieces, rest }
+}
+
+/// The rest of a body behind its beginning, as [`body`] makes it.
+pub(crate) fn go_on<M: Maker>(asker: Asker, begun: Begun<M>, wanted: Wanted, patience: Patience) -> Body {
+    let Begun { mut pieces, rest } = begun;
+    let maker = match rest {
+        Rest::Nothing if pieces.len() == 1 => return Body::from(pieces.remove(0)),
+        Rest::Nothing => return Body::from(pieces.concat()),
+        Rest::Maker(maker) => Ok(maker),
+        Rest::Failed(error) => Err(Some(error)),
+    };
+    let pieces = VecDeque::from(pieces);
+    body(asker, Continued { pieces, maker }, wanted, patience)
+}
+
+/// Pieces that were made, and then those of a maker, or its error.
+struct Continued<M> {
+    pieces: VecDeque<Bytes>,
+    maker: Result<M, Option<std::io::Error>>,
+}
+
+impl<M: Maker> Maker for Continued<M> {
+    fn next(&mut self) -> std::io::Result<Option<Bytes>> {
+        match (self.pieces.pop_front(), &mut self.maker) {
+            (Some(piece), _) => Ok(Some(piece)),
+            (None, Ok(maker)) => maker.next(),
+            (None, Err(error)) => error.take().map_or(Ok(None), Err),
+        }
+    }
 }
 
 async fn send_all(asker: Asker, mut maker: impl Maker, sender: &Sender) {

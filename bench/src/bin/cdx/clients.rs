@@ -7,7 +7,7 @@ use anyhow::ensure;
 use bench::http::Connection;
 
 use crate::captures::Captures;
-use crate::server::Server;
+use bench::weft_server::Server;
 
 /// What a server did.
 pub(crate) struct Measured {

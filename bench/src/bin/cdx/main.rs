@@ -18,11 +18,10 @@ use clap::Parser;
 mod captures;
 mod clients;
 mod outback;
-mod server;
 
+use bench::weft_server::{self, Server};
 use captures::Captures;
 use clients::Measured;
-use server::Server;
 
 /// Measures look-ups of captures.
 #[derive(Debug, Parser)]
@@ -53,7 +52,7 @@ fn main() -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let archive = load(&args, &weft, dir.path())?;
     let captures = Captures::of(&weft, &archive, args.seed)?;
-    server::leave_first_core()?;
+    weft_server::leave_first_core()?;
     println!(
         "{} captures, {} connections, one core for the server",
         captures.len(),
@@ -63,7 +62,7 @@ fn main() -> anyhow::Result<()> {
         "{:<28} {:>12} {:>16} {:>20}",
         "server", "look-ups/s", "us of processor", "look-ups/s of a core"
     );
-    let weft = Server::weft(&weft, &archive)?;
+    let weft = Server::weft(&weft, &archive, &["--no-replay"])?;
     for path in ["/cdx", "/cdx/search/cdx", "/outbackcdx/all"] {
         row(&format!("weft {path}"), &measure(&args, &weft, path, &captures)?);
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use bench::http::Connection;
 
 use crate::captures::Captures;
-use crate::server::{Server, on_first_core};
+use bench::weft_server::{Server, on_first_core};
 
 /// Its version, a tag of its repository.
 pub(crate) const VERSION: &str = "1.2.2";

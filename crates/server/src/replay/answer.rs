@@ -131,10 +131,13 @@ async fn content_answer(
             let scripts = asked.scripts;
             let (page, charset) = state
                 .asker
-                .blocking(move |_| PageBody::open(payload, scope, markup, scripts, Some(place)))
+                .blocking(move |_| {
+                    let (page, charset) = PageBody::open(payload, scope, markup, scripts, Some(place))?;
+                    Ok((stream::begin(page), charset))
+                })
                 .await?
                 .map_err(failed)?;
-            let mut response = Response::new(stream::body(
+            let mut response = Response::new(stream::go_on(
                 state.asker.clone(),
                 page,
                 wanted,
@@ -195,12 +198,13 @@ async fn plain(
         .and_then(|range| range.to_str().ok());
     let range = range.filter(|range| !range.contains(','));
     let mut response = match range {
-        None => Response::new(stream::body(
-            state.asker.clone(),
-            PlainBody::whole(payload, place),
-            wanted,
-            None,
-        )),
+        None => {
+            let begun = state
+                .asker
+                .blocking(move |_| stream::begin(PlainBody::whole(payload, place)))
+                .await?;
+            Response::new(stream::go_on(state.asker.clone(), begun, wanted, None))
+        }
         Some(range) => {
             let whole = state
                 .asker

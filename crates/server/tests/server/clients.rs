@@ -1,17 +1,17 @@
 //! The field's clients, unchanged, from the package index: cdx_toolkit, waybackpy, wayback, a Memento client, and pywb
 //! replaying pages over Weft's index.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use server::{ReplaySettings, ServerSettings};
+use server::ServerSettings;
 
 use crate::field::field;
 use crate::loaded::load;
-use crate::port::Running;
+use crate::port::{Running, exchange, with_replay};
 
 /// How long pywb may take to start.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
@@ -35,14 +35,20 @@ fn cdx_toolkit_waybackpy_and_wayback() {
     };
     let running = Running::start_over(field().loaded.archive.clone(), ServerSettings::default());
     let home = tempfile::tempdir().expect("a folder");
-    let output = apart::command(python, home.path())
+    let mut script = apart::command(python, home.path());
+    script
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/cdx.py"))
-        .arg(format!("http://{}", running.address))
         // It is polite to servers of others, and would wait three seconds before each request.
         .env("CDXT_DEFAULT_MIN_RETRY_INTERVAL", "0")
-        .env("CDXT_IA_MIN_RETRY_INTERVAL", "0")
-        .output()
-        .expect("python starts");
+        .env("CDXT_IA_MIN_RETRY_INTERVAL", "0");
+    check_script(&mut script, &running);
+}
+
+/// Runs the script of a client, which ends with an error if something is not as it should be.
+#[track_caller]
+fn check_script(script: &mut Command, running: &Running) {
+    let address = format!("http://{}", running.address);
+    let output = script.arg(address).output().expect("python starts");
     assert!(
         output.status.success(),
         "{}{}",
@@ -56,28 +62,11 @@ fn a_memento_client() {
     let Some(python) = python(&["memento_client"]) else {
         return;
     };
-    let settings = ServerSettings {
-        replay: Some(ReplaySettings {
-            listen: "127.0.0.1:0".parse().expect("an address"),
-            any_port: true,
-            url: None,
-            scripts: true,
-        }),
-        ..ServerSettings::default()
-    };
-    let running = Running::start_over(field().loaded.archive.clone(), settings);
+    let running = Running::start_over(field().loaded.archive.clone(), with_replay());
     let home = tempfile::tempdir().expect("a folder");
-    let output = apart::command(python, home.path())
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/memento.py"))
-        .arg(format!("http://{}", running.address))
-        .output()
-        .expect("python starts");
-    assert!(
-        output.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let mut script = apart::command(python, home.path());
+    script.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/memento.py"));
+    check_script(&mut script, &running);
 }
 
 /// pywb's server over an index of ours, until dropped.
@@ -122,19 +111,8 @@ impl Pywb {
     }
 
     fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("connect");
-        stream
-            .set_read_timeout(Some(START_TIME_MAX))
-            .expect("a time limit");
-        write!(
-            stream,
-            "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n",
-            self.port
-        )
-        .expect("sent");
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).expect("an answer");
-        String::from_utf8_lossy(&answer).into_owned()
+        let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port);
+        exchange(SocketAddr::from(([127, 0, 0, 1], self.port)), request.as_bytes())
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use archive::AskError;
 use archive::question::{Answer, Question, Stages};
-use server::{Served, Server, ServerSettings};
+use server::{ReplaySettings, Served, Server, ServerSettings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -66,20 +66,42 @@ impl Running {
     }
 
     fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).expect("connect");
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("a time limit");
-        stream
+        connected(self.address)
     }
 
     /// Sends `request` as it is, and reads until the server closes.
     pub(crate) fn raw(&self, request: &[u8]) -> String {
-        let mut stream = self.connect();
-        // A server that refuses early may close before all is written.
-        let _ = stream.write_all(request);
-        read_all(&mut stream)
+        exchange(self.address, request)
     }
+}
+
+/// The default settings, with a replay origin on a free port.
+pub(crate) fn with_replay() -> ServerSettings {
+    ServerSettings {
+        replay: Some(ReplaySettings {
+            listen: "127.0.0.1:0".parse().expect("an address"),
+            any_port: true,
+            url: None,
+            scripts: true,
+        }),
+        ..ServerSettings::default()
+    }
+}
+
+/// Sends `request` as it is to a server, and reads until that closes.
+pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> String {
+    let mut stream = connected(address);
+    // A server that refuses early may close before all is written.
+    let _ = stream.write_all(request);
+    read_all(&mut stream)
+}
+
+fn connected(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("connect");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .expect("a time limit");
+    stream
 }
 
 fn read_all(stream: &mut TcpStream) -> String {

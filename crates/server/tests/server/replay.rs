@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use server::{ReplaySettings, Served, ServerSettings};
+use server::Served;
 use warc::{Compression, Draft, Writer};
 
 use crate::driver::Browser;
 use crate::loaded::{Loaded, load};
-use crate::port::Running;
+use crate::port::{Running, exchange, with_replay};
 
 /// 2014-01-26T20:06:24Z
 const FIRST_MS: i64 = 1_390_766_784_000;
@@ -41,15 +41,10 @@ impl Scene {
     }
 
     fn over(loaded: Loaded, scripts: bool) -> Scene {
-        let settings = ServerSettings {
-            replay: Some(ReplaySettings {
-                listen: "127.0.0.1:0".parse().expect("an address"),
-                any_port: true,
-                url: None,
-                scripts,
-            }),
-            ..ServerSettings::default()
-        };
+        let mut settings = with_replay();
+        if let Some(replay) = &mut settings.replay {
+            replay.scripts = scripts;
+        }
         Scene {
             server: Running::start_over(Served::from(loaded.archive.clone()), settings),
             loaded,
@@ -82,15 +77,7 @@ impl Scene {
     }
 
     fn exchange(&self, request: &str) -> String {
-        use std::io::{Read as _, Write as _};
-        let mut stream = std::net::TcpStream::connect(self.replay()).expect("connected");
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("a time limit");
-        stream.write_all(request.as_bytes()).expect("sent");
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).expect("an answer");
-        String::from_utf8_lossy(&answer).into_owned()
+        exchange(self.replay(), request.as_bytes())
     }
 }
 

@@ -69,6 +69,11 @@ impl Place {
         std::fs::write(self.archive.rights_path(), rules).unwrap();
     }
 
+    /// Takes the rules away.
+    pub(crate) fn open_secret(&self) {
+        std::fs::remove_file(self.archive.rights_path()).unwrap();
+    }
+
     /// The one input.
     pub(crate) fn warc(&self) -> PathBuf {
         self.dir.path().join("crawl.warc")

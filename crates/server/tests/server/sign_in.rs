@@ -1,5 +1,7 @@
 //! Signing in and out, over the router and in a real browser.
 
+use std::net::SocketAddr;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -10,7 +12,7 @@ use crate::browser::govern;
 use crate::driver::Browser;
 use crate::fake::{Reply, get, send};
 use crate::loaded::load;
-use crate::port::Running;
+use crate::port::{Running, exchange, with_replay};
 use crate::rights::{Place, SECRET, WORD};
 use crate::web;
 
@@ -46,6 +48,45 @@ async fn get_with(router: &Router, path: &str, headers: &[(&str, &str)]) -> Repl
 fn kept(reply: &Reply) -> String {
     let (pair, _) = reply.header("set-cookie").split_once(';').expect("a cookie");
     pair.to_owned()
+}
+
+/// Scripts of archived pages run at the replay origin, and must not act as the reader who signed in at the archive.
+#[test]
+fn the_replay_origin_takes_no_cookie_and_no_token() {
+    let (place, token, _) = scene();
+    let settings = ServerSettings {
+        replay: with_replay().replay,
+        ..place.settings("10.0.0.0/8")
+    };
+    let running = Running::start_over(place.archive.clone(), settings);
+    let asked = |address: SocketAddr, path: &str, header: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{header}\r\n");
+        exchange(address, request.as_bytes())
+    };
+    let replay = running.replay.expect("a replay origin");
+    let page = format!("/replay/20140311100000mp_/{SECRET}");
+    let check = format!("/replay-check?url={SECRET}");
+    for header in [
+        format!("Cookie: weft_token={token}\r\n"),
+        format!("Authorization: Bearer {token}\r\n"),
+    ] {
+        // The archive itself knows whose it is.
+        let checked = asked(running.address, &check, &header);
+        assert!(checked.starts_with("HTTP/1.1 200"), "{checked}");
+        let shown = asked(replay, &page, &header);
+        assert!(
+            shown.starts_with("HTTP/1.1 404") && !shown.contains(WORD),
+            "{shown}"
+        );
+    }
+    let checked = asked(running.address, &check, "");
+    assert!(checked.starts_with("HTTP/1.1 404"), "{checked}");
+    place.open_secret();
+    let shown = asked(replay, &page, "");
+    assert!(
+        shown.starts_with("HTTP/1.1 200") && shown.contains(WORD),
+        "{shown}"
+    );
 }
 
 #[tokio::test]

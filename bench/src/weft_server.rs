@@ -1,4 +1,4 @@
-//! The servers that are asked, each on the first core.
+//! Servers that have the first core for themselves.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -9,22 +9,24 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 /// A server, until dropped.
-pub(crate) struct Server {
+pub struct Server {
     child: Child,
-    pub(crate) address: SocketAddr,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Where it shows archived pages, if it does.
+    pub replay: Option<SocketAddr>,
 }
 
 impl Server {
-    pub(crate) fn weft(weft: &Path, archive: &Path) -> anyhow::Result<Server> {
+    /// Starts `weft serve` over an archive, with `flags`.
+    ///
+    /// # Errors
+    /// Where it does not start, or `taskset` (util-linux) is missing.
+    pub fn weft(weft: &Path, archive: &Path, flags: &[&str]) -> anyhow::Result<Server> {
         let mut child = on_first_core(weft)
-            .args([
-                "serve",
-                "--json",
-                "--no-replay",
-                "--listen",
-                "127.0.0.1:0",
-                "--archive",
-            ])
+            .args(["serve", "--json", "--listen", "127.0.0.1:0"])
+            .args(flags)
+            .arg("--archive")
             .arg(archive)
             .stdout(Stdio::piped())
             .spawn()
@@ -35,14 +37,28 @@ impl Server {
         let said: Value = serde_json::from_str(&line).context("weft serve --json printed something else")?;
         let address = said["address"].as_str().context("weft serve names no address")?;
         let address = address.parse().context("read the server's address")?;
-        Ok(Server { child, address })
+        let replay = said["replay"].as_str().map(|url| {
+            let address = url.trim_start_matches("http://").trim_end_matches('/');
+            address.parse().context("read the address of archived pages")
+        });
+        Ok(Server {
+            child,
+            address,
+            replay: replay.transpose()?,
+        })
     }
 
-    pub(crate) fn of(child: Child, address: SocketAddr) -> Server {
-        Server { child, address }
+    /// A process that listens at an address.
+    pub fn of(child: Child, address: SocketAddr) -> Server {
+        Server {
+            child,
+            address,
+            replay: None,
+        }
     }
 
-    pub(crate) fn id(&self) -> u32 {
+    /// Its process.
+    pub fn id(&self) -> u32 {
         self.child.id()
     }
 }
@@ -56,7 +72,7 @@ impl Drop for Server {
 }
 
 /// A command whose process may run on the first core alone.
-pub(crate) fn on_first_core(program: &Path) -> Command {
+pub fn on_first_core(program: &Path) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", "0"]).arg(program);
     command
@@ -66,7 +82,7 @@ pub(crate) fn on_first_core(program: &Path) -> Command {
 ///
 /// # Errors
 /// Where `taskset` (util-linux) is missing.
-pub(crate) fn leave_first_core() -> anyhow::Result<()> {
+pub fn leave_first_core() -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism()?.get();
     if cores > 1 {
         let status = Command::new("taskset")
