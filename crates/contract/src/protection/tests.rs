@@ -332,3 +332,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_copy_covers_what_is_protected_no_longer_and_no_more_strictly() {
+    let object = meta(1, protection(retention(Governance, NOW + 5), true));
+    for (copy, expected) in [
+        (meta(1, protection(retention(Governance, NOW + 5), true)), true),
+        (meta(1, protection(retention(Compliance, NOW + 6), true)), true),
+        (meta(2, protection(retention(Governance, NOW + 5), true)), false),
+        (meta(1, protection(retention(Governance, NOW + 4), true)), false),
+        (meta(1, protection(retention(Governance, NOW + 5), false)), false),
+        (meta(1, protection(None, true)), false),
+    ] {
+        assert_eq!(
+            Protection::is_covered_by(&object, &copy, NOW),
+            expected,
+            "{copy:?}"
+        );
+    }
+    let strict = meta(1, protection(retention(Compliance, NOW + 5), false));
+    let weaker = meta(1, protection(retention(Governance, NOW + 9), false));
+    assert!(!Protection::is_covered_by(&strict, &weaker, NOW));
+    // What has ended needs no cover.
+    assert!(Protection::is_covered_by(
+        &strict,
+        &meta(1, Protection::default()),
+        NOW + 5
+    ));
+}

@@ -11,6 +11,7 @@ use s3s::S3Result;
 use store::{Meta, Store, StoreError, Version, VersionId};
 use url::form_urlencoded;
 
+use super::facts::{LOCK_HOLD, LOCK_MODE};
 use super::needs::{self, Listed, Need};
 use crate::acl::{Acl, Permission};
 use crate::attributes::TAGGING;
@@ -137,6 +138,14 @@ impl Admission {
             .any(|key| key == "s3:x-amz-acl" || key.starts_with("s3:x-amz-grant-"))
         {
             also.push("s3:PutObjectAcl");
+        }
+        for (fact, action) in [
+            (LOCK_MODE, "s3:PutObjectRetention"),
+            (LOCK_HOLD, "s3:PutObjectLegalHold"),
+        ] {
+            if facts.contains_key(fact) {
+                also.push(action);
+            }
         }
         if facts.keys().any(|key| key.starts_with(REQUEST_TAG)) {
             also.push("s3:PutObjectTagging");

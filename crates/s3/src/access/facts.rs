@@ -9,6 +9,12 @@ use url::form_urlencoded;
 
 use crate::policy::{Facts, MAX_KEYS, REQUEST_TAG, SECURE, SOURCE_IP, TIME, header_keys};
 
+/// The mode of the retention that a form asks for.
+pub(super) const LOCK_MODE: &str = "s3:object-lock-mode";
+
+/// The legal hold that a form asks for.
+pub(super) const LOCK_HOLD: &str = "s3:object-lock-legal-hold";
+
 /// The other end of a connection. `X-Forwarded-For` and the like are ignored, because any client can send
 /// them.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +65,20 @@ pub(super) fn of_form(input: &PostObjectInput) -> Facts {
         (
             "s3:x-amz-acl",
             input.acl.as_ref().map(|acl| acl.as_str().to_owned()),
+        ),
+        (
+            LOCK_MODE,
+            input
+                .object_lock_mode
+                .as_ref()
+                .map(|mode| mode.as_str().to_owned()),
+        ),
+        (
+            LOCK_HOLD,
+            input
+                .object_lock_legal_hold_status
+                .as_ref()
+                .map(|status| status.as_str().to_owned()),
         ),
         ("s3:x-amz-grant-full-control", input.grant_full_control.clone()),
         ("s3:x-amz-grant-read", input.grant_read.clone()),

@@ -220,6 +220,22 @@ mod tests {
     }
 
     #[test]
+    fn versions_have_actions_of_their_own() {
+        let headers = HeaderMap::new();
+        for (operation, expected) in [
+            ("HeadObject", "s3:GetObjectVersion"),
+            ("DeleteObject", "s3:DeleteObjectVersion"),
+            ("PutObjectTagging", "s3:PutObjectVersionTagging"),
+            ("GetObjectRetention", "s3:GetObjectRetention"),
+        ] {
+            assert_eq!(need_of(operation, &headers, true).action, expected);
+            assert_eq!(need_of(operation, &headers, true).right, need(operation).right);
+        }
+        let attributes = need_of("GetObjectAttributes", &headers, true);
+        assert_eq!(attributes.also, ["s3:GetObjectVersion"]);
+    }
+
+    #[test]
     fn rights_are_given_by_owners_only() {
         for operation in [
             "PutBucketPolicy",
@@ -228,6 +244,16 @@ mod tests {
         ] {
             let need = need(operation);
             assert_eq!((need.right, need.listed), (None, Listed::Owner), "{operation}");
+        }
+        for operation in [
+            "PutObjectRetention",
+            "PutObjectLegalHold",
+            "PutObjectLockConfiguration",
+            BYPASS,
+        ] {
+            let need = need(operation);
+            assert_eq!((need.right, need.listed), (None, Listed::Owner), "{operation}");
+            assert_eq!(plain_right(operation), Right::Own, "{operation}");
         }
         assert_eq!(need("PutBucketAcl").right, None);
         assert_eq!(need("GetObjectAttributes").also, ["s3:GetObject"]);

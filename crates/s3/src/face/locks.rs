@@ -98,13 +98,10 @@ impl Face {
         let id = asked_version(input.version_id.as_deref())?;
         let key = names::object(&input.bucket, &input.key)?;
         ObjectLock::of_bucket(&self.bucket(&input.bucket).await?)?;
-        let asked = input.retention.unwrap_or_else(|| ObjectLockRetention {
-            mode: None,
-            retain_until_date: None,
-        });
-        let to = match (&asked.mode, &asked.retain_until_date) {
+        let asked = input.retention.map(|asked| (asked.mode, asked.retain_until_date));
+        let to = match asked.unwrap_or_default() {
             (None, None) => None,
-            (Some(mode), Some(until)) => Some(lock::retention(mode.as_str(), until)?),
+            (Some(mode), Some(until)) => Some(lock::retention(mode.as_str(), &until)?),
             _ => return Err(fault("MalformedXML", "a retention has a mode and an end")),
         };
         let bypass_governance =

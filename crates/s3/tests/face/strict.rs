@@ -359,11 +359,11 @@ async fn configurations_never_set_are_answered_as_s3_does() {
             answer.text()
         );
     }
-    // Lock operations are refused as in a bucket made without locks.
+    // Lock operations are refused as in a bucket made without locks. None of these keys may set what protects objects.
     for (method, target, status, code) in [
         ("GET", "/data/x?retention", 400, "InvalidRequest"),
         ("GET", "/data/x?legal-hold", 400, "InvalidRequest"),
-        ("PUT", "/data?object-lock", 409, "InvalidBucketState"),
+        ("PUT", "/data?object-lock", 403, "AccessDenied"),
     ] {
         let ask = Ask {
             body: b"<ObjectLockConfiguration/>",

@@ -194,8 +194,12 @@ mod tests {
 
     fn version(parts: (u32, u64, u32, u32)) -> Version {
         let (number, millis, counter, node) = parts;
-        let text = format!("t{number:08x}00000000{millis:012x}{counter:08x}{node:08x}");
-        serde_json::from_str(&format!("\"{text}\"")).unwrap()
+        Version {
+            term: format!("{number:08x}00000000").parse().unwrap(),
+            millis,
+            counter,
+            node,
+        }
     }
 
     proptest! {

@@ -176,12 +176,12 @@ impl<'a> Merge<'a> {
                 let newest = self.store.newest_entry(&key, None).await?;
                 newest.is_some_and(|newest| newest.place <= place)
             }
-            (None, None) => true,
+            (None, None) => false,
         };
         match place {
             Some(place) => self.go_after(name, &place.to_string()),
-            // The version has gone since, and where it lay is not known: what is next is the next name.
-            None => self.go_after(name, PAST_PLACES),
+            // The version has gone since, and where it lay is not known: rather twice than never.
+            None => self.go_after(name, ""),
         }
         self.group = Some(Group {
             name: name.to_owned(),

@@ -31,9 +31,17 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; `NotFound` if there is no such version.
     pub async fn head_version(&self, key: &Key, id: VersionId) -> Result<Meta, StoreError> {
-        let mut meta = self.head(&self.locate(key, id).await?).await?;
-        meta.key = key.clone();
-        Ok(meta)
+        loop {
+            let at = self.locate(key, id).await?;
+            match self.current(&at).await? {
+                Some(meta) if VersionId::of(&meta) == id => {
+                    let key = key.clone();
+                    return Ok(Meta { key, ..meta });
+                }
+                // It has moved since it was found. If it has gone, it is not found any more.
+                _ => {}
+            }
+        }
     }
 
     /// Opens a version for reading, whole or a range of it. It may be a delete marker, which is empty.

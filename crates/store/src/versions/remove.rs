@@ -90,12 +90,9 @@ impl Store {
 
     /// Removes the current version.
     async fn remove_current(&self, key: &Key, current: &Meta) -> Result<(), StoreError> {
+        refuse_protected(key, current)?;
         let place = Place::of_current(current);
-        match self
-            .newest_entry(key, Some(place))
-            .await?
-            .filter(|entry| !entry.is_marker())
-        {
+        match self.version_below(key, place, VersionId::of(current)).await? {
             Some(below) => self.bring_back(key, &below, Some(current)).await?,
             None => {
                 self.delete(key, Condition::still(Some(current))).await?;
@@ -108,12 +105,8 @@ impl Store {
 
     /// Removes what hides the versions below it.
     async fn remove_newest(&self, key: &Key, newest: &Entry) -> Result<(), StoreError> {
-        // A protected version is no marker, and must not give way to an older one before it is refused.
-        let protection = Protection::of(&newest.meta.attributes);
-        if let Some(protection) = protection.in_force(ambient::wall_ms()) {
-            let key = key.to_string();
-            return Err(StoreError::Protected { key, protection });
-        }
+        // It must not give way to an older one before it is refused.
+        refuse_protected(key, &newest.meta)?;
         if let Some(below) = self.version_below(key, newest.place, newest.id()).await? {
             self.bring_back(key, &below, None).await?;
         }
@@ -179,4 +172,14 @@ impl Store {
         let condition = Condition::Version { version, kept };
         self.delete(&entry.meta.key, condition).await.map(drop)
     }
+}
+
+/// Refuses to remove a version that is protected. Who decides refuses it, too, but for one thing: where the version
+/// below has the same content, it would take it for the same object with another protection.
+fn refuse_protected(key: &Key, meta: &Meta) -> Result<(), StoreError> {
+    let protection = Protection::of(&meta.attributes).in_force(ambient::wall_ms());
+    protection.map_or(Ok(()), |protection| {
+        let key = key.to_string();
+        Err(StoreError::Protected { key, protection })
+    })
 }

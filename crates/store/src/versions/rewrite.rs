@@ -45,6 +45,11 @@ impl Store {
                 }
                 opened => opened?,
             };
+            if id.is_some_and(|id| VersionId::of(&object.meta) != id) && tries < TRIES {
+                // A newer version has taken its key since.
+                tries += 1;
+                continue;
+            }
             let mut attributes = object.meta.attributes.clone();
             if let Err(refused) = change(&object.meta, &mut attributes) {
                 return Ok(Err(refused));

@@ -530,6 +530,57 @@ async fn a_protected_version_is_replaced_only_where_it_is_kept() {
     assert!(!live.contains(&true), "a copy of it is left");
 }
 
+/// The version below had the same content without a hold: it took the place of the one that was held, whose
+/// removal looked like the same content written again, and the hold was gone.
+#[tokio::test]
+async fn a_held_version_does_not_give_way_to_one_of_the_same_content() {
+    let rig = Rig::new(2, 2);
+    let (store, key) = (rig.store(), key("held"));
+    put(store, &key, b"same", Versioning::Enabled).await.unwrap();
+    let held = VersionId::of(&put(store, &key, b"same", Versioning::Enabled).await.unwrap());
+    let hold = Protect {
+        hold: Some(true),
+        ..Protect::default()
+    };
+    store.protect(&key, hold).await.unwrap();
+    let refused = remove(store, &key, held).await;
+    assert!(
+        matches!(refused, Err(StoreError::Protected { .. })),
+        "{refused:?}"
+    );
+    let meta = store.head_version(&key, held).await.unwrap();
+    assert!(Protection::of(&meta.attributes).hold);
+    assert_eq!(ids_of(store, &key).await.len(), 2);
+}
+
+/// A put in a suspended bucket was broken off before it removed the version that it replaced. That came back when
+/// the new one was removed.
+#[tokio::test]
+async fn a_null_version_that_was_replaced_does_not_come_back() {
+    let rig = Rig::new(2, 2);
+    let (store, key) = (rig.store(), key("null"));
+    put(store, &key, b"replaced", Versioning::Unversioned)
+        .await
+        .unwrap();
+    let kept = VersionId::of(&put(store, &key, b"kept", Versioning::Enabled).await.unwrap());
+    let mut places = rig.keys().into_iter().filter(|key| key.bucket() == ".versions");
+    let place = places.next().unwrap();
+    let left = store.head(&place).await.unwrap();
+    put(store, &key, b"new", Versioning::Suspended).await.unwrap();
+    assert!(store.head(&place).await.is_err(), "it is removed");
+    let again = Put {
+        attributes: left.attributes,
+        ..Put::default()
+    };
+    store.put(&place, body(b"replaced"), again).await.unwrap();
+
+    assert_eq!(ids_of(store, &key).await, [VersionId::NULL, kept]);
+    remove(store, &key, VersionId::NULL).await.unwrap();
+    assert_eq!(read(store, &key, None).await.unwrap(), b"kept");
+    assert_eq!(ids_of(store, &key).await, [kept]);
+    assert!(store.head(&place).await.is_err());
+}
+
 /// A tag or a retention that is set makes no version: the id stays, wherever the version lies.
 #[tokio::test]
 async fn a_version_that_is_written_again_keeps_its_id() {

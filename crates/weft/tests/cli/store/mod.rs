@@ -6,6 +6,7 @@ mod damage;
 mod protection;
 mod served;
 mod usage;
+mod versions;
 
 use std::path::{Path, PathBuf};
 
