@@ -9,14 +9,18 @@
 
 mod aside;
 pub mod check;
+pub mod dedup;
 mod error;
+mod folder;
 mod proof;
 pub mod recompress;
 pub mod repair;
 mod source;
+pub mod split;
 
 pub use aside::{Proved, Written};
 pub use error::WriteError;
+pub use folder::{ProvedFolder, WrittenFolder};
 
 /// Is told how far a file was read, in bytes as stored. Work ends if it returns false.
 pub type Each<'a> = dyn FnMut(u64) -> bool + 'a;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use conserve::check::{Checker, Finding, rules};
 use warc::Compression;
 
-use crate::support::{data, file, record, response};
+use crate::support::{file, record, response};
 
 /// All that is found in a file, advice too.
 fn findings(bytes: &[u8]) -> Vec<Finding> {
@@ -318,7 +318,7 @@ fn damage_is_found_where_it_is() {
 /// Findings never depend on how the records are compressed, but for those of members.
 #[test]
 fn findings_do_not_depend_on_compression() {
-    let Some(data) = data() else { return };
+    let Some(data) = apart::shared_data() else { return };
     for name in [
         "edge/warcio-example.warc.gz",
         "edge/warcio-example-digest.warc",
@@ -346,7 +346,7 @@ fn findings_do_not_depend_on_compression() {
 /// No file, however broken, makes a check fail, and all that it says are rules that are listed.
 #[test]
 fn real_and_broken_files_are_checked() {
-    let Some(data) = data() else { return };
+    let Some(data) = apart::shared_data() else { return };
     let listed: BTreeSet<&str> = rules::all().map(|rule| rule.name).collect();
     let mut files = 0;
     for folder in ["edge", "regress/hostile", "regress/folder", "commoncrawl"] {

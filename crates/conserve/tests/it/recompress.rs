@@ -7,7 +7,7 @@ use conserve::{WriteError, recompress};
 use proptest::prelude::*;
 use warc::{Compression, Container, Decompressed, Entry, Lies, Reader, ReaderSettings};
 
-use crate::support::{data, file, folder_is_clean, record, response};
+use crate::support::{file, folder_is_clean, record, response};
 
 /// Recompresses, proves, and puts into place.
 fn recompressed(
@@ -211,7 +211,7 @@ fn a_file_that_came_meanwhile_is_not_replaced() {
 
 #[test]
 fn real_files_come_through() {
-    let Some(data) = data() else { return };
+    let Some(data) = apart::shared_data() else { return };
     let dir = tempfile::tempdir().expect("a folder");
     for name in [
         "crawls/hackfest.warc.gz",

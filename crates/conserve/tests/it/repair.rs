@@ -9,7 +9,7 @@ use conserve::repair::{self, Repaired, quarantine_paths};
 use proptest::prelude::*;
 use warc::{Compression, Entry, Reader, ReaderSettings, Record};
 
-use crate::support::{data, file, folder_is_clean, record, response};
+use crate::support::{file, folder_is_clean, record, response};
 
 struct Outcome {
     repaired: Repaired,
@@ -308,7 +308,7 @@ fn names_that_are_taken_are_left_alone() {
 /// Every broken file is mended so that it can be read without damage, and mending that changes nothing more.
 #[test]
 fn real_broken_files_are_mended() {
-    let Some(data) = data() else { return };
+    let Some(data) = apart::shared_data() else { return };
     for folder in ["edge", "regress/hostile", "regress/folder"] {
         for entry in fs::read_dir(data.join(folder)).expect("a folder") {
             let path = entry.expect("an entry").path();

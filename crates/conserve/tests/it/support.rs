@@ -1,20 +1,8 @@
 //! Files of records, made and found.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use warc::{Compression, Writer};
-
-/// The real files, or `None`, with one visible line, where they are missing.
-pub(crate) fn data() -> Option<PathBuf> {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let there = [dir, PathBuf::from("/work/shared/data")]
-        .into_iter()
-        .find(|dir| dir.join("crawls").is_dir());
-    if there.is_none() {
-        eprintln!("skipped: there is no ../shared/data");
-    }
-    there
-}
 
 /// A record of WARC/1.1 with these header lines and this block; length and line ends are right.
 pub(crate) fn record(lines: &str, block: &str) -> Vec<u8> {

@@ -1,9 +1,11 @@
 //! `weft warc`: tools for files of records, apart from any archive.
 
 mod check;
+mod dedup;
 mod out;
 mod recompress;
 mod repair;
+mod split;
 
 use clap::Subcommand;
 
@@ -14,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   weft warc check crawl.warc.gz
   weft warc recompress crawl.warc.gz -o crawl.warc.zst --dictionary train
+  weft warc dedup 2023.warc.gz 2024.warc.gz -o smaller/
   weft warc repair broken.warc.gz -o mended.warc.gz
 
 None of these commands needs an archive or changes its input. docs/warc.md says more.";
@@ -32,8 +35,12 @@ enum Command {
     Check(check::Args),
     /// Write a file anew, each record compressed by itself
     Recompress(recompress::Args),
+    /// Replace payloads that occur again by revisits
+    Dedup(dedup::Args),
     /// Keep what can be kept of a damaged file
     Repair(repair::Args),
+    /// Part a file into several: by size, number, host, type or day
+    Split(split::Args),
 }
 
 /// Runs `weft warc`.
@@ -41,6 +48,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     match &args.command {
         Command::Check(args) => check::run(args, context),
         Command::Recompress(args) => recompress::run(args, context),
+        Command::Dedup(args) => dedup::run(args, context),
         Command::Repair(args) => repair::run(args, context),
+        Command::Split(args) => split::run(args, context),
     }
 }
