@@ -87,6 +87,11 @@ impl Written {
             .map_or(0, |metadata| metadata.len())
     }
 
+    /// Where it will be.
+    pub(crate) fn out(&self) -> &Path {
+        &self.out
+    }
+
     /// Number of records written.
     pub fn records(&self) -> u64 {
         self.proof.records()

@@ -76,6 +76,18 @@ pub enum WriteError {
         /// What zstd says.
         source: io::Error,
     },
+    /// There is something of this name that is no empty folder.
+    #[error("{} is there already; name a folder that is not there, or an empty one", path.display())]
+    FolderExists {
+        /// The output.
+        path: PathBuf,
+    },
+    /// Two inputs have the same name, under which both would be written.
+    #[error("{}: another input has the same name, and both would be written to one file", path.display())]
+    SameName {
+        /// The second of the two.
+        path: PathBuf,
+    },
     /// The caller asked for a stop.
     #[error("stopped; nothing was written")]
     Stopped,

@@ -9,15 +9,19 @@
 
 mod aside;
 pub mod check;
+pub mod dedup;
 mod error;
 pub mod extract;
+mod folder;
 mod proof;
 pub mod recompress;
 pub mod repair;
 mod source;
+pub mod split;
 
 pub use aside::{Proved, Written};
 pub use error::WriteError;
+pub use folder::{ProvedFolder, WrittenFolder};
 
 /// Is told how far a file was read, in bytes as stored. Work ends if it returns false.
 pub type Each<'a> = dyn FnMut(u64) -> bool + 'a;

@@ -90,8 +90,19 @@ impl Proof {
 
 /// Opens a file so that all of each record is kept, large ones in `folder`.
 pub(crate) fn open(input: Box<dyn Input>, name: &str, folder: &Path) -> Result<Reader, ReadError> {
+    open_with(input, name, folder, false)
+}
+
+/// Like [`open`]; with `verify` digests that records declare are compared.
+pub(crate) fn open_with(
+    input: Box<dyn Input>,
+    name: &str,
+    folder: &Path,
+    verify: bool,
+) -> Result<Reader, ReadError> {
     let mut settings = ReaderSettings::default();
     settings.body_bytes_max = BODY_BYTES_MAX;
+    settings.verify_digests = verify;
     let mut reader = Reader::from_input(input, name, settings)?;
     reader.keep_all(folder);
     Ok(reader)

@@ -99,6 +99,15 @@ impl Source {
         })
     }
 
+    /// Like [`Source::open`], and declared digests are compared.
+    pub(crate) fn open_verifying(path: &Path, out: &Path) -> Result<Source, WriteError> {
+        let mut source = Source::open(path, out)?;
+        let original = &source.original;
+        let file = Box::new(original.file()?);
+        source.reader = proof::open_with(file, &original.name(), folder_of(out), true)?;
+        Ok(source)
+    }
+
     /// Returns the next record, which a copy must have.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Redact(redact::Args),
     /// Print all rows of a view
     Dump(dump::Args),
-    /// Files of records: check them against the standard
+    /// Files of records: check, compress anew, mend, deduplicate, split
     Warc(warc::Args),
     /// Everything known of a URL
     Page(page::Args),

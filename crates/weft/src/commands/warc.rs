@@ -1,10 +1,12 @@
 //! `weft warc`: tools for files of records, apart from any archive.
 
 mod check;
+mod dedup;
 mod extract;
 mod out;
 mod recompress;
 mod repair;
+mod split;
 
 use clap::Subcommand;
 
@@ -16,6 +18,7 @@ Examples:
   weft warc check crawl.warc.gz
   weft warc extract crawl.warc.gz --url http://www.iana.org/ --payload > page.html
   weft warc recompress crawl.warc.gz -o crawl.warc.zst --dictionary train
+  weft warc dedup 2023.warc.gz 2024.warc.gz -o smaller/
   weft warc repair broken.warc.gz -o mended.warc.gz
 
 None of these commands needs an archive or changes its input. docs/warc.md says more.";
@@ -36,8 +39,12 @@ enum Command {
     Extract(extract::Args),
     /// Write a file anew, each record compressed by itself
     Recompress(recompress::Args),
+    /// Replace payloads that occur again by revisits
+    Dedup(dedup::Args),
     /// Keep what can be kept of a damaged file
     Repair(repair::Args),
+    /// Part a file into several: by size, number, host, type or day
+    Split(split::Args),
 }
 
 /// Runs `weft warc`.
@@ -46,6 +53,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         Command::Check(args) => check::run(args, context),
         Command::Extract(args) => extract::run(args, context),
         Command::Recompress(args) => recompress::run(args, context),
+        Command::Dedup(args) => dedup::run(args, context),
         Command::Repair(args) => repair::run(args, context),
+        Command::Split(args) => split::run(args, context),
     }
 }

@@ -1,8 +1,13 @@
 //! `weft warc`: tools for files of records.
 
-use std::io::Write;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use expect_test::expect;
+use warc::{Compression, Writer};
 
 use crate::fixture;
 use crate::support::{Place, json_lines};
@@ -16,18 +21,84 @@ fn faulty() -> Vec<u8> {
         )
     };
     let records = [
-        record("<urn:test:1>", "2024-01-01T00:00:00Z"),
-        record("urn:test:2", "20240101000000"),
+        record("<urn:faulty:1>", "2024-01-01T00:00:00Z"),
+        record("urn:faulty:2", "20240101000000"),
     ];
     records.concat().into_bytes()
+}
+
+/// A small web whose records have ids of their own.
+fn web() -> Vec<u8> {
+    let all = String::from_utf8(fixture::small_web()).expect("text");
+    let mut parts = all.split("<urn:uuid:response>");
+    let mut into = parts.next().unwrap_or_default().to_owned();
+    for (number, part) in parts.enumerate() {
+        into.push_str(&format!("<urn:test:{number}>{part}"));
+    }
+    into.into_bytes()
+}
+
+/// Bytes in one gzip member.
+fn in_one_member(bytes: &[u8]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), Compression::GZIP).expect("begun");
+    writer.write_encoded(bytes).expect("written");
+    writer.finish().expect("finished")
+}
+
+/// Names of all that is in a folder.
+fn names(place: &Place) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(place.path("."))
+        .expect("a folder")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// The program `warcio`, or `None`, with one visible line, where it is missing.
+fn warcio() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from)?;
+    let program = home.join(".cache/weft/venv/bin/warcio");
+    if !program.is_file() {
+        eprintln!("skipped: there is no {}; make need-field", program.display());
+        return None;
+    }
+    Some(program)
+}
+
+/// `warcio check` finds nothing wrong with a file.
+fn warcio_agrees(place: &Place, name: &str) {
+    let Some(warcio) = warcio() else { return };
+    let output = Command::new(warcio)
+        .args(["check", "-v"])
+        .arg(place.path(name))
+        .output()
+        .expect("warcio runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{name}: {said}");
 }
 
 #[test]
 fn a_check_names_file_offset_rule_and_clause() {
     let place = Place::new();
-    place.write("good.warc", &fixture::small_web());
+    place.write("good.warc", &web());
     place.write("bad.warc", &faulty());
-    place.check(&["warc", "check", "good.warc", "bad.warc"], &expect![[r#""#]]);
+    place.check(
+        &["warc", "check", "good.warc", "bad.warc"],
+        &expect![[r#"
+        exit code 1
+        good.warc: 6 records, no findings
+        bad.warc at 150: record-id: WARC-Record-ID is "urn:faulty:2" [WARC/1.1, 5.2] urn:faulty:2
+        bad.warc at 150: date: WARC-Date is "20240101000000" [WARC/1.1, 5.4] urn:faulty:2
+        bad.warc: 2 records, 2 findings
+    "#]],
+    );
     let run = place.run(&["warc", "check", "--json", "good.warc", "bad.warc", "missing.warc"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     let rules: Vec<_> = json_lines(&run.stdout)
@@ -101,12 +172,12 @@ fn a_record_is_extracted_whole_or_in_parts() {
     for part in [&[][..], &["--stored"]] {
         let out = [&["-o", "out.warc", "--force"], part].concat();
         assert_eq!(run(&out).code, Some(0));
-        let written = std::fs::read(place.path("out.warc")).expect("it was written");
+        let written = fs::read(place.path("out.warc")).expect("it was written");
         assert_eq!(written, file, "{part:?}");
     }
     let offset = rows[1]["offset"].to_string();
     place.good(&["warc", "extract", "x.warc", "--offset", &offset, "-o", "one.warc"]);
-    let one = std::fs::read(place.path("one.warc")).expect("it was written");
+    let one = fs::read(place.path("one.warc")).expect("it was written");
     assert!(file.ends_with(&one) && one.len() < file.len());
 
     place.write("twice.warc", &[&file[..], &file].concat());
@@ -130,7 +201,7 @@ fn a_record_is_extracted_whole_or_in_parts() {
     let there = run(&["-o", "one.warc"]);
     assert_eq!(there.code, Some(2), "{there:?}");
     assert_eq!(run(&["-o", "x.warc", "--force"]).code, Some(2));
-    assert_eq!(std::fs::read(place.path("x.warc")).expect("the input"), file);
+    assert_eq!(fs::read(place.path("x.warc")).expect("the input"), file);
 
     let wrong = [
         ("WARC-Record-ID", "<urn:test:3>"),
@@ -144,4 +215,286 @@ fn a_record_is_extracted_whole_or_in_parts() {
         wrong.stderr.contains("wrong.warc at 0: block-digest-mismatch"),
         "{wrong:?}"
     );
+}
+#[test]
+fn a_file_is_recompressed_there_and_back() {
+    let place = Place::new();
+    let plain = web();
+    place.write("one.warc.gz", &in_one_member(&plain));
+    let run = place.run(&["warc", "check", "one.warc.gz"]);
+    assert!(run.stdout.contains("one-member"), "{run:?}");
+    let to = |input, out| place.json(&["warc", "recompress", input, "-o", out]);
+    assert_eq!(to("one.warc.gz", "a.warc.gz")["records"], 6);
+    place.good(&["warc", "check", "a.warc.gz"]);
+    to("a.warc.gz", "b.warc.zst");
+    place.good(&["warc", "check", "b.warc.zst"]);
+    to("b.warc.zst", "c.warc");
+    assert!(fs::read(place.path("c.warc")).expect("written") == plain);
+    warcio_agrees(&place, "a.warc.gz");
+    warcio_agrees(&place, "c.warc");
+    // What is there is replaced if that is wanted, and never the input.
+    let before = fs::read(place.path("a.warc.gz")).expect("there");
+    let run = place.run(&["warc", "recompress", "c.warc", "-o", "a.warc.gz", "--level", "1"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(fs::read(place.path("a.warc.gz")).expect("there") == before);
+    place.good(&[
+        "warc",
+        "recompress",
+        "c.warc",
+        "-o",
+        "a.warc.gz",
+        "--level",
+        "1",
+        "--force",
+    ]);
+    assert!(fs::read(place.path("a.warc.gz")).expect("there") != before);
+    let run = place.run(&["warc", "recompress", "c.warc", "-o", "./c.warc", "--force"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    for wrong in [
+        &["--level", "10"][..],
+        &["--dictionary", "train"],
+        &["--to", "none", "--level", "1"],
+        &["--to", "zstd", "--dictionary", "c.warc"],
+    ] {
+        let run = place.run(&[&["warc", "recompress", "c.warc", "-o", "d.warc.gz"], wrong].concat());
+        assert_eq!(run.code, Some(2), "{wrong:?} {run:?}");
+    }
+    assert_eq!(
+        names(&place),
+        ["a.warc.gz", "b.warc.zst", "c.warc", "one.warc.gz"]
+    );
+}
+
+#[test]
+fn damage_is_refused_and_mended() {
+    let place = Place::new();
+    let plain = web();
+    place.write("cut.warc", &plain[..plain.len() - 20]);
+    let run = place.run(&["warc", "recompress", "cut.warc", "-o", "x.warc.gz"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr.contains("truncated-record") && run.stderr.contains("weft warc repair"),
+        "{run:?}"
+    );
+    let run = place.run(&["warc", "repair", "cut.warc", "-o", "mended.warc.gz"]);
+    assert_eq!(run.code, Some(1), "a record is cut: {run:?}");
+    place.good(&["warc", "check", "mended.warc.gz"]);
+    warcio_agrees(&place, "mended.warc.gz");
+    let junk = [&plain[..], b"no record\n"].concat();
+    place.write("junk.warc", &junk);
+    place.check(
+        &["warc", "repair", "junk.warc", "-o", "clean.warc"],
+        &expect![[r#"
+            exit code 1
+            quarantine at 2295, 10 B: junk: neither a record nor a compressed member, 10 bytes
+            clean.warc: 6 records, 0 mended, 0 cut
+            2,305 bytes in: 2,295 in records, 0 carry nothing, 10 no record
+            clean.warc.quarantine: 1 piece
+        "#]],
+    );
+    assert!(fs::read(place.path("clean.warc")).expect("written") == plain);
+    assert_eq!(
+        fs::read(place.path("clean.warc.quarantine")).expect("written"),
+        b"no record\n"
+    );
+    let list = fs::read_to_string(place.path("clean.warc.quarantine.jsonl")).expect("written");
+    let piece = &json_lines(&list)[0];
+    assert_eq!(
+        (&piece["reason"], &piece["offset"]),
+        (&"junk".into(), &plain.len().into())
+    );
+    // All is well, so nothing is done and nothing is lost.
+    place.good(&["warc", "repair", "clean.warc", "-o", "same.warc"]);
+    assert!(fs::read(place.path("same.warc")).expect("written") == plain);
+    // The name of a quarantine that is taken is not written over.
+    fs::remove_file(place.path("clean.warc")).expect("removed");
+    let run = place.run(&["warc", "repair", "junk.warc", "-o", "clean.warc"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(!place.path("clean.warc").exists());
+}
+
+#[test]
+fn what_occurs_again_becomes_a_revisit() {
+    let place = Place::new();
+    let one = web();
+    let other = String::from_utf8(one.clone())
+        .expect("text")
+        .replace("<urn:test:", "<urn:other:")
+        .replace("<urn:uuid:", "<urn:other:");
+    place.write("a.warc", &one);
+    place.write("b.warc.gz", &in_one_member(other.as_bytes()));
+    let report = place.json(&["warc", "dedup", "a.warc", "b.warc.gz", "-o", "out"]);
+    assert_eq!(
+        (&report["files"], &report["revisits"]),
+        (&2.into(), &5.into()),
+        "{report}"
+    );
+    assert!(
+        fs::read(place.path("out/a.warc")).expect("written") == one,
+        "the first stay"
+    );
+    place.good(&["warc", "check", "--advice", "out/a.warc", "out/b.warc.gz"]);
+    warcio_agrees(&place, "out/b.warc.gz");
+    // Revisits have their content, as a load knows it.
+    place.good(&["load", "out/a.warc", "out/b.warc.gz"]);
+    assert_eq!(place.json(&["status"])["captures"], 10);
+    for wrong in [
+        &["-o", "out"][..],
+        &["-o", "a.warc"],
+        &["-o", "x", "--level", "30"],
+    ] {
+        let run = place.run(&[&["warc", "dedup", "b.warc.gz"], wrong].concat());
+        assert_eq!(run.code, Some(2), "{wrong:?} {run:?}");
+    }
+    let run = place.run(&["warc", "dedup", "a.warc", "out/a.warc", "-o", "x"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(!place.path("x").exists());
+}
+
+#[test]
+fn a_full_disk_or_a_folder_that_is_not_there_leaves_nothing() {
+    let place = Place::new();
+    place.write("a.warc", &web());
+    for command in ["recompress", "repair"] {
+        let run = place.run(&["warc", command, "a.warc", "-o", "none/b.warc.gz"]);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.stderr.contains("none/b.warc.gz"), "{run:?}");
+        // A limit on the size of files fails as a full disk does, in the middle of a file.
+        let program = env!("CARGO_BIN_EXE_weft");
+        let limited = format!("trap '' XFSZ; ulimit -f 1; exec {program} warc {command} big.warc -o b.warc");
+        let big: Vec<u8> = std::iter::repeat_with(web).take(20).flatten().collect();
+        place.write("big.warc", &big);
+        let output = Command::new("sh")
+            .args(["-c", &limited])
+            .current_dir(place.path("."))
+            .output()
+            .expect("a shell");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("b.warc"),
+            "{output:?}"
+        );
+        assert_eq!(names(&place), ["a.warc", "big.warc"]);
+    }
+}
+
+/// Ctrl-C in the middle of the work ends it, and no half file is left.
+#[test]
+fn a_stop_leaves_no_half_file() {
+    let place = Place::new();
+    let one = web();
+    let big: Vec<u8> = std::iter::repeat_n(one, 20_000).flatten().collect();
+    place.write("big.warc", &big);
+    let mut child = place.start(&[
+        "warc",
+        "recompress",
+        "big.warc",
+        "-o",
+        "out.warc.zst",
+        "--level",
+        "19",
+    ]);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !names(&place).iter().any(|name| name.starts_with(".weft-warc-")) {
+        assert!(Instant::now() < end, "it has not begun to write");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("signalled");
+    let status = child.wait().expect("ended");
+    assert_eq!(status.code(), Some(1));
+    assert_eq!(names(&place), ["big.warc"]);
+}
+
+/// Of two that write the same file one wins, the other says that it is there, and both leave nothing else.
+#[test]
+fn two_at_once_make_one_file() {
+    let place = Place::new();
+    let big: Vec<u8> = std::iter::repeat_with(web).take(500).flatten().collect();
+    place.write("big.warc", &big);
+    let arguments = ["warc", "recompress", "big.warc", "-o", "out.warc.gz"];
+    let children = [place.start(&arguments), place.start(&arguments)];
+    let codes: Vec<_> = children
+        .into_iter()
+        .map(|child| child.wait_with_output().expect("ended").status.code())
+        .collect();
+    assert!(codes.contains(&Some(0)), "{codes:?}");
+    assert!(codes.iter().any(|code| *code != Some(0)), "{codes:?}");
+    assert_eq!(names(&place), ["big.warc", "out.warc.gz"]);
+    assert_eq!(
+        place.json(&["warc", "recompress", "out.warc.gz", "-o", "x.warc"])["records"],
+        3000
+    );
+}
+
+/// Every record of a real crawl comes through, as another program sees it: it reads what was written, finds the digests right, and
+/// writes it anew itself.
+#[test]
+fn warcio_reads_and_rewrites_what_was_written() {
+    let (Some(data), Some(program)) = (apart::shared_data(), warcio()) else {
+        return;
+    };
+    let place = Place::new();
+    let crawl = data.join("crawls/iana.warc.gz").display().to_string();
+    let rows = |name: &str| {
+        let output = Command::new(&program)
+            .args(["index", "-f", "warc-type,warc-record-id,http:status"])
+            .arg(place.path(name))
+            .output()
+            .expect("warcio runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let before = rows(&crawl);
+    assert_eq!(before.lines().count(), 343);
+    place.good(&["warc", "recompress", &crawl, "-o", "a.warc"]);
+    place.good(&["warc", "recompress", "a.warc", "-o", "a.warc.gz"]);
+    assert_eq!(rows("a.warc.gz"), before);
+    warcio_agrees(&place, "a.warc.gz");
+    let output = Command::new(&program)
+        .arg("recompress")
+        .args([place.path("a.warc.gz"), place.path("again.warc.gz")])
+        .output()
+        .expect("warcio runs");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(rows("again.warc.gz"), before);
+    place.good(&["warc", "dedup", "a.warc.gz", "-o", "fewer"]);
+    warcio_agrees(&place, "fewer/a.warc.gz");
+    assert_eq!(rows("fewer/a.warc.gz").lines().count(), 343);
+    place.good(&["warc", "split", "a.warc.gz", "-o", "parts", "--by", "type"]);
+    for kind in ["response", "request", "revisit"] {
+        warcio_agrees(&place, &format!("parts/a-{kind}.warc.gz"));
+    }
+}
+
+#[test]
+fn a_file_is_split_into_parts() {
+    let place = Place::new();
+    place.write("a.warc", &web());
+    place.check(
+        &["warc", "split", "a.warc", "-o", "parts", "--records", "2"],
+        &expect![[r#"
+            exit code 0
+            parts/a-00001.warc: 3 records, 1.0 KiB
+            parts/a-00002.warc: 3 records, 1.1 KiB
+            parts/a-00003.warc: 2 records, 635 B
+            6 records in 3 parts, and 2 copies of warcinfo records
+        "#]],
+    );
+    place.good(&["warc", "check", "parts"]);
+    place.good(&[
+        "warc", "split", "a.warc", "-o", "hosts", "--by", "host", "--to", "gzip",
+    ]);
+    place.good(&["warc", "check", "hosts"]);
+    let report = place.json(&["warc", "split", "a.warc", "-o", "sizes", "--size", "1k"]);
+    assert_eq!(report["records"], 6, "{report}");
+    for wrong in [
+        &["-o", "x"][..],
+        &["-o", "x", "--records", "0"],
+        &["-o", "x", "--records", "2", "--by", "host"],
+        &["-o", "parts", "--records", "2"],
+    ] {
+        let run = place.run(&[&["warc", "split", "a.warc"], wrong].concat());
+        assert_eq!(run.code, Some(2), "{wrong:?} {run:?}");
+    }
 }

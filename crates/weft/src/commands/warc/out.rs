@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use conserve::{WriteError, Written};
+use conserve::{WriteError, Written, WrittenFolder};
 use indicatif::ProgressBar;
 use warc::Compression;
 
@@ -101,6 +101,18 @@ pub(super) fn check_out(out: &Path, inputs: &[&Path], force: bool) -> anyhow::Re
     Ok(())
 }
 
+/// A folder that is written must not be there, or be empty.
+pub(super) fn check_out_dir(out: &Path) -> Result<(), WrongUse> {
+    let is_empty = |mut entries: std::fs::ReadDir| entries.next().is_none();
+    match out.symlink_metadata().is_err() || out.read_dir().is_ok_and(is_empty) {
+        true => Ok(()),
+        false => Err(WrongUse(format!(
+            "{} is there already; name a folder that is not there, or an empty one",
+            out.display()
+        ))),
+    }
+}
+
 /// Shows how far work is that Ctrl-C ends.
 pub(super) struct Progress {
     stop: Stop,
@@ -136,6 +148,13 @@ impl Progress {
         let size_bytes = written.size_bytes();
         let proved = self.step("reading again", size_bytes, |each| written.prove(each))?;
         proved.put(force)
+    }
+
+    /// Reads the files that were written again, and puts their folder in its place.
+    pub(super) fn put_folder(&self, written: WrittenFolder) -> Result<(), WriteError> {
+        let size_bytes = written.size_bytes();
+        let proved = self.step("reading again", size_bytes, |each| written.prove(each))?;
+        proved.put()
     }
 }
 

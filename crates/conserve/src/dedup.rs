@@ -1,0 +1,225 @@
+//! Payloads that occur again, replaced by revisit records (WARC/1.1, 6.7.2) that refer to the first of them.
+//!
+//! Invariants:
+//! - a response becomes a revisit only if its payload as stored has the SHA-256 of an earlier one, the same transfer and content coding,
+//!   and no declared digest says otherwise;
+//! - the revisit has the payload digest of the record that it refers to, which is in the output, unchanged;
+//! - its HTTP header stays byte for byte, and so does every other record.
+//!
+//! Memory: the id, URL, date and digest of each payload that is not a repetition.
+
+mod header;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Place;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use warc::{Compression, DeclaredDigest, Kind, Record, Writer, reason};
+
+use crate::Each;
+use crate::aside::{Aside, Written};
+use crate::error::WriteError;
+use crate::folder::{Folder, WrittenFolder};
+use crate::proof::{self, Hashed, Proof};
+use crate::source::Source;
+use header::{Header, Original};
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Deduplicated {
+    /// Number of files.
+    pub files: u64,
+    /// Number of records.
+    pub records: u64,
+    /// Number of responses that became revisits.
+    pub revisits: u64,
+    /// Bytes of payloads, as stored in their records, that these no longer have.
+    pub payload_bytes: u64,
+    /// Number of responses with the payload of an earlier one that stayed, because a declared digest says otherwise.
+    pub differing: u64,
+    /// Size of the inputs.
+    pub input_bytes: u64,
+    /// Size of what was written.
+    pub output_bytes: u64,
+}
+
+/// Writes `inputs`, in their order, aside for the folder `out`, each under its own name, compressed as `compression` says for that
+/// name. `each` is told how much of all inputs was read, and ends it by returning false.
+///
+/// # Errors
+/// [`WriteError`]: damage in an input, or two inputs of the same name. Nothing is left then.
+pub fn write(
+    inputs: &[PathBuf],
+    out: &Path,
+    compression: &dyn Fn(&Path) -> Compression,
+    each: &mut Each<'_>,
+) -> Result<(WrittenFolder, Deduplicated), WriteError> {
+    let folder = Folder::new(out)?;
+    let mut known = Known::default();
+    let mut files = Vec::new();
+    for input in inputs {
+        let name = folder.name_of(input, &files)?;
+        let before = known.report.input_bytes;
+        let written = file(input, &name, compression(&name), &mut known, &mut |at| {
+            each(before + at)
+        })?;
+        known.report.records += written.records();
+        known.report.output_bytes += written.size_bytes();
+        known.report.files += 1;
+        files.push(written);
+    }
+    Ok((folder.finish(files), known.report))
+}
+
+/// The payloads that were seen.
+#[derive(Default)]
+struct Known {
+    originals: HashMap<[u8; 32], Original>,
+    report: Deduplicated,
+}
+
+fn file(
+    input: &Path,
+    out: &Path,
+    compression: Compression,
+    known: &mut Known,
+    each: &mut Each<'_>,
+) -> Result<Written, WriteError> {
+    let mut source = Source::open_verifying(input, out)?;
+    let mut aside = Aside::new(out)?;
+    let failed = aside.failed();
+    let mut proof = Proof::default();
+    let mut writer = aside.writer(compression)?;
+    while let Some(record) = source.next()? {
+        let header = source.reader.header_bytes().to_vec();
+        let written = match known.revisit(&mut source, &record, &header, out)? {
+            Some(revisit) => {
+                let block = &record.body[..revisit.block_bytes];
+                write_record(
+                    &mut writer,
+                    &revisit.header,
+                    block,
+                    revisit.block_bytes as u64,
+                    b"\r\n\r\n",
+                )
+            }
+            None => {
+                let line_ends = source.line_ends(record.format)?;
+                let block = source.reader.block(&record).map_err(proof::keep(out))?;
+                write_record(&mut writer, &header, block, record.body_length, &line_ends)
+            }
+        };
+        proof.push(written.map_err(&failed)?);
+        source.reader.recycle(record);
+        if !each(source.reader.position()) {
+            return Err(WriteError::Stopped);
+        }
+    }
+    writer.finish().map_err(&failed)?;
+    source.check_unchanged()?;
+    known.report.input_bytes += source.reader.size();
+    aside.finish(proof)
+}
+
+/// Writes a record. Returns its digest.
+fn write_record(
+    writer: &mut Writer<impl io::Write>,
+    header: &[u8],
+    block: impl Read,
+    block_bytes: u64,
+    line_ends: &[u8],
+) -> io::Result<proof::RecordDigest> {
+    let bytes = header.len() as u64 + block_bytes + line_ends.len() as u64;
+    let mut content = Hashed::new(header.chain(block.take(block_bytes)));
+    writer.write_from(content.by_ref().chain(line_ends), bytes)?;
+    Ok(content.finish())
+}
+
+/// A response that becomes a revisit.
+struct Revisit {
+    header: Vec<u8>,
+    /// Length of its HTTP header, which is all of its block.
+    block_bytes: usize,
+}
+
+impl Known {
+    /// Returns what a record becomes if its payload was seen before.
+    fn revisit(
+        &mut self,
+        source: &mut Source,
+        record: &Record,
+        header: &[u8],
+        out: &Path,
+    ) -> Result<Option<Revisit>, WriteError> {
+        let Some(http_bytes) = http_header_of_whole(record) else {
+            return Ok(None);
+        };
+        let payload_bytes = record.body_length - http_bytes as u64;
+        let http = &record.body[..http_bytes];
+        let failed = proof::keep(out);
+        let mut block = source
+            .reader
+            .block(record)
+            .map_err(&failed)?
+            .take(record.body_length);
+        io::copy(&mut block.by_ref().take(http_bytes as u64), &mut io::sink()).map_err(&failed)?;
+        // A payload means the same only in the same coding.
+        let coding = header::codings(http);
+        let mut keyed = Hashed::new(coding.as_bytes().chain(block));
+        io::copy(&mut keyed, &mut io::sink()).map_err(&failed)?;
+        let own = record.headers.get("WARC-Payload-Digest");
+        match self.originals.entry(keyed.finish()) {
+            Place::Vacant(place) => {
+                if let Some(original) = Original::of(record) {
+                    place.insert(original);
+                }
+                Ok(None)
+            }
+            Place::Occupied(place) => {
+                let original = place.get();
+                if !may_be_same(own, &original.digest) {
+                    self.report.differing += 1;
+                    return Ok(None);
+                }
+                self.report.revisits += 1;
+                self.report.payload_bytes += payload_bytes;
+                Ok(Some(Revisit {
+                    header: Header::of(header, record.format).revisit(original, http),
+                    block_bytes: http_bytes,
+                }))
+            }
+        }
+    }
+}
+
+/// The length of the HTTP header of a response that is whole, has a payload and a digest that agrees.
+fn http_header_of_whole(record: &Record) -> Option<usize> {
+    let has = |name: &str| record.headers.get(name).is_some();
+    let is_response = record.kind == Kind::Response && record.is_http();
+    let is_part = has("WARC-Segment-Number") || has("WARC-Truncated");
+    let is_wrong = record.defects.iter().any(|defect| {
+        [reason::PAYLOAD_DIGEST_MISMATCH, reason::BLOCK_DIGEST_MISMATCH].contains(&defect.reason)
+    });
+    if !is_response || is_part || is_wrong {
+        return None;
+    }
+    let length = warc::http_header_length(&record.body)?;
+    (record.body_length > length as u64).then_some(length)
+}
+
+/// Whether two declared digests may be of the same payload. Digests of different algorithms tell nothing.
+fn may_be_same(own: Option<&str>, original: &str) -> bool {
+    let Some(own) = own else { return true };
+    let algorithm = |digest: &str| {
+        digest
+            .split(':')
+            .next()
+            .map(|label| label.trim().to_ascii_lowercase())
+    };
+    match (DeclaredDigest::parse(own), DeclaredDigest::parse(original)) {
+        (Some(own_digest), Some(digest)) => own_digest == digest || algorithm(own) != algorithm(original),
+        _ => own == original,
+    }
+}

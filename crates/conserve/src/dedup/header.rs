@@ -1,0 +1,119 @@
+//! The header of a revisit, made of that of the response that it replaces: its id, date, URL and all other fields stay.
+
+use data_encoding::BASE32;
+use sha1::{Digest as _, Sha1};
+use warc::{Format, Record};
+
+/// The record that revisits refer to.
+#[derive(Debug)]
+pub(super) struct Original {
+    id: String,
+    target: String,
+    date: String,
+    /// Its payload digest as declared, or computed if it declares none.
+    pub(super) digest: String,
+}
+
+impl Original {
+    /// Returns what revisits need of a record, if it has all of it.
+    pub(super) fn of(record: &Record) -> Option<Original> {
+        let text = |name: &str| record.headers.get(name).map(str::to_owned);
+        Some(Original {
+            id: text("WARC-Record-ID")?,
+            target: text("WARC-Target-URI")?,
+            date: text("WARC-Date")?,
+            digest: text("WARC-Payload-Digest")
+                .unwrap_or_else(|| format!("sha1:{}", warc::payload_digest(record))),
+        })
+    }
+}
+
+/// The lines of a header.
+pub(super) struct Header<'a> {
+    lines: Vec<&'a [u8]>,
+    profile: &'static str,
+}
+
+/// Fields of a response that a revisit has otherwise, or not at all.
+const REPLACED: [&str; 4] = [
+    "WARC-Type",
+    "WARC-Payload-Digest",
+    "WARC-Block-Digest",
+    "Content-Length",
+];
+
+impl<'a> Header<'a> {
+    pub(super) fn of(header: &'a [u8], format: Format) -> Header<'a> {
+        Header {
+            lines: header.split_inclusive(|byte| *byte == b'\n').collect(),
+            profile: match format {
+                Format::Warc(1, 1) => "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+                _ => "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest",
+            },
+        }
+    }
+
+    /// Returns the header of the revisit, whose block is the HTTP header.
+    pub(super) fn revisit(&self, original: &Original, http: &[u8]) -> Vec<u8> {
+        let mut into = Vec::new();
+        let [version, fields @ .., end] = &self.lines[..] else {
+            return into;
+        };
+        into.extend_from_slice(version);
+        let mut put = |name: &str, value: &str| {
+            into.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        };
+        put("WARC-Type", "revisit");
+        put("WARC-Profile", self.profile);
+        put("WARC-Refers-To", &original.id);
+        put("WARC-Refers-To-Target-URI", &original.target);
+        put("WARC-Refers-To-Date", &original.date);
+        put("WARC-Payload-Digest", &original.digest);
+        // Of a payload that is left out the standard asks for this (WARC/1.1, 6.7.2).
+        put("WARC-Truncated", "length");
+        if fields.iter().any(|line| is_field(line, "WARC-Block-Digest")) {
+            put(
+                "WARC-Block-Digest",
+                &format!("sha1:{}", BASE32.encode(&Sha1::digest(http))),
+            );
+        }
+        put("Content-Length", &http.len().to_string());
+        let mut leaves_out = false;
+        for line in fields {
+            let goes_on = matches!(line.first(), Some(b' ' | b'\t'));
+            leaves_out = match goes_on {
+                true => leaves_out,
+                false => REPLACED.iter().any(|name| is_field(line, name)),
+            };
+            if !leaves_out {
+                into.extend_from_slice(line);
+            }
+        }
+        into.extend_from_slice(end);
+        into
+    }
+}
+
+fn is_field(line: &[u8], name: &str) -> bool {
+    let colon = line.iter().position(|byte| *byte == b':').unwrap_or(0);
+    line[..colon].trim_ascii().eq_ignore_ascii_case(name.as_bytes())
+}
+
+/// What an HTTP header says of transfer and content coding, in one form.
+pub(super) fn codings(http: &[u8]) -> String {
+    let mut codings = String::new();
+    for name in ["transfer-encoding", "content-encoding"] {
+        for line in http
+            .split(|byte| *byte == b'\n')
+            .filter(|line| is_field(line, name))
+        {
+            let value = line.splitn(2, |byte| *byte == b':').nth(1).unwrap_or_default();
+            codings.push_str(name);
+            codings.push(':');
+            codings.push_str(&String::from_utf8_lossy(value.trim_ascii()).to_ascii_lowercase());
+            codings.push('\n');
+        }
+    }
+    codings.push('\n');
+    codings
+}

@@ -1,0 +1,148 @@
+//! Several files that are written aside, proved, and put into their place together: the folder that holds them gets its
+//! name in one step, so that there are all of them or none.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::Each;
+use crate::aside::{PREFIX, Written, folder_of, io_error, sync_folder};
+use crate::error::WriteError;
+use crate::proof::Proof;
+
+/// A folder that is being filled aside.
+pub(crate) struct Folder {
+    dir: TempDir,
+    out: PathBuf,
+}
+
+/// A folder of files that were written aside and are not proved.
+#[derive(Debug)]
+pub struct WrittenFolder {
+    dir: TempDir,
+    out: PathBuf,
+    files: Vec<Written>,
+    /// Files that have their names within the folder already.
+    named: Vec<(PathBuf, Proof)>,
+}
+
+/// A folder of files that have the records that they have to have.
+#[derive(Debug)]
+pub struct ProvedFolder {
+    dir: TempDir,
+    out: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder for `out`, beside it.
+    pub(crate) fn new(out: &Path) -> Result<Folder, WriteError> {
+        let dir = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(Permissions::from_mode(0o777))
+            .tempdir_in(folder_of(out))
+            .map_err(io_error("write", out))?;
+        Ok(Folder {
+            dir,
+            out: out.to_owned(),
+        })
+    }
+
+    /// The path, within the folder, of a file with the name of an input.
+    pub(crate) fn name_of(&self, input: &Path, files: &[Written]) -> Result<PathBuf, WriteError> {
+        let name = input.file_name().unwrap_or(input.as_os_str());
+        let path = self.dir.path().join(name);
+        match files.iter().any(|file| file.out() == path) {
+            true => Err(WriteError::SameName {
+                path: input.to_owned(),
+            }),
+            false => Ok(path),
+        }
+    }
+
+    /// Where the folder is now.
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Ends writing.
+    pub(crate) fn finish(self, files: Vec<Written>) -> WrittenFolder {
+        WrittenFolder {
+            dir: self.dir,
+            out: self.out,
+            files,
+            named: Vec::new(),
+        }
+    }
+
+    /// Ends writing of files that were written into the folder under their names, and synced.
+    pub(crate) fn finish_named(self, named: Vec<(PathBuf, Proof)>) -> WrittenFolder {
+        WrittenFolder {
+            dir: self.dir,
+            out: self.out,
+            files: Vec::new(),
+            named,
+        }
+    }
+}
+
+impl WrittenFolder {
+    /// Size of all files in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        let named = self.named.iter().map(|(path, _)| size_of(path));
+        self.files.iter().map(Written::size_bytes).chain(named).sum()
+    }
+
+    /// Reads the files again, and compares each of their records with what it has to be. `each` is told how much of them was
+    /// read, and ends it by returning false.
+    ///
+    /// # Errors
+    /// Those of [`Written::prove`].
+    pub fn prove(self, each: &mut Each<'_>) -> Result<ProvedFolder, WriteError> {
+        let mut before = 0;
+        for file in self.files {
+            let size_bytes = file.size_bytes();
+            file.prove(&mut |at| each(before + at))?.put(false)?;
+            before += size_bytes;
+        }
+        for (path, proof) in self.named {
+            let file = File::open(&path).map_err(io_error("read again", &path))?;
+            proof.compare(Box::new(file), &path, &mut |at| each(before + at))?;
+            before += size_of(&path);
+        }
+        Ok(ProvedFolder {
+            dir: self.dir,
+            out: self.out,
+        })
+    }
+}
+
+impl ProvedFolder {
+    /// Gives the folder its name, durably. A folder of that name must be empty.
+    ///
+    /// # Errors
+    /// [`WriteError::FolderExists`]; [`WriteError::Io`].
+    pub fn put(self) -> Result<(), WriteError> {
+        let sync = || io_error("sync", &self.out);
+        File::open(self.dir.path())
+            .and_then(|dir| dir.sync_all())
+            .map_err(sync())?;
+        fs::rename(self.dir.path(), &self.out).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists
+            | io::ErrorKind::DirectoryNotEmpty
+            | io::ErrorKind::NotADirectory => WriteError::FolderExists {
+                path: self.out.clone(),
+            },
+            _ => io_error("name", &self.out)(error),
+        })?;
+        // It has its name, so there is nothing to remove.
+        let _ = self.dir.keep();
+        sync_folder(&self.out)
+    }
+}
+
+fn size_of(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len())
+}

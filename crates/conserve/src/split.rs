@@ -1,0 +1,293 @@
+//! A file parted into several, by size or number of records, or by host, type or day.
+//!
+//! Every record is in one part, byte for byte. The description of the file (`warcinfo`) that records follow stands at the head of
+//! their part: itself in the first part, and in others a copy, which has an id of its own and the name of its file (WARC/1.1, 5.2, 5.17
+//! and 6.2). So `WARC-Warcinfo-ID` of records still names the one that it named before.
+
+mod key;
+mod part;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Place;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use warc::{Compression, Format, Kind, Record};
+
+use crate::Each;
+use crate::error::WriteError;
+use crate::folder::{Folder, WrittenFolder};
+use crate::proof;
+use crate::source::Source;
+pub use key::By;
+use part::{Part, Stored};
+
+/// Most parts that are open at a time. Others are opened again when they get a record.
+const OPEN_PARTS_MAX: usize = 64;
+
+/// Longest description of a file that is repeated, in bytes; longer ones stand in the first part alone.
+const DESCRIPTION_BYTES_MAX: u64 = 1 << 20;
+
+/// Where a part ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// With the record with which it has this many bytes as stored.
+    Size(u64),
+    /// After this many records, descriptions not counted.
+    Records(u64),
+    /// Nowhere: a part for each value.
+    By(By),
+}
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Split {
+    /// Number of records of the input. Each is in one part.
+    pub records: u64,
+    /// Number of copies of descriptions beside them.
+    pub copies: u64,
+    /// Size of the input.
+    pub input_bytes: u64,
+    /// The parts, in the order in which they began.
+    pub parts: Vec<PartReport>,
+}
+
+/// A part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PartReport {
+    /// Its name in the folder.
+    pub name: String,
+    /// Number of records, copies of descriptions included.
+    pub records: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// Writes the records of `input` aside for files in the folder `out`. `each` is told how far the input was read, and ends it by
+/// returning false.
+///
+/// # Errors
+/// [`WriteError`]: damage in the input above all. Nothing is left then.
+pub fn write(
+    input: &Path,
+    out: &Path,
+    how: How,
+    compression: &Compression,
+    each: &mut Each<'_>,
+) -> Result<(WrittenFolder, Split), WriteError> {
+    let folder = Folder::new(out)?;
+    let mut source = Source::open(input, &folder.path().join("part"))?;
+    let mut parts = Parts {
+        folder: folder.path().to_owned(),
+        names: Names::of(input, compression),
+        compression: compression.clone(),
+        how,
+        by_key: HashMap::new(),
+        all: Vec::new(),
+        description: None,
+        descriptions: 0,
+    };
+    let mut split = Split::default();
+    while let Some(record) = source.next()? {
+        split.records += 1;
+        parts.add(&mut source, &record)?;
+        source.reader.recycle(record);
+        if !each(source.reader.position()) {
+            return Err(WriteError::Stopped);
+        }
+    }
+    if split.records == 0 {
+        return Err(WriteError::NoRecord {
+            path: input.display().to_string(),
+        });
+    }
+    parts.write_last_description()?;
+    source.check_unchanged()?;
+    split.input_bytes = source.reader.size();
+    let mut files = Vec::new();
+    for part in parts.all {
+        split.copies += part.copies;
+        let (path, proof, bytes) = part.finish()?;
+        split.parts.push(PartReport {
+            name: path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            records: proof.records(),
+            bytes,
+        });
+        files.push((path, proof));
+    }
+    Ok((folder.finish_named(files), split))
+}
+
+/// A description of the file, which the records behind it need.
+struct Description {
+    stored: Stored,
+    format: Format,
+    /// It stands in a part already.
+    is_written: bool,
+}
+
+struct Parts {
+    folder: PathBuf,
+    names: Names,
+    compression: Compression,
+    how: How,
+    /// Indexes in `all`; a part that is only one of a sequence has the key "".
+    by_key: HashMap<String, usize>,
+    all: Vec<Part>,
+    description: Option<Description>,
+    /// Number of descriptions so far.
+    descriptions: u64,
+}
+
+impl Parts {
+    fn add(&mut self, source: &mut Source, record: &Record) -> Result<(), WriteError> {
+        let is_description = record.kind == Kind::Warcinfo && record.body_length <= DESCRIPTION_BYTES_MAX;
+        if is_description {
+            self.write_last_description()?;
+            self.descriptions += 1;
+            self.description = Some(Description {
+                stored: Stored::of(source, record, &self.folder)?,
+                format: record.format,
+                is_written: false,
+            });
+            return Ok(());
+        }
+        let index = self.part_of(record)?;
+        self.describe(index)?;
+        let line_ends = source.line_ends(record.format)?;
+        let header = source.reader.header_bytes().to_vec();
+        let failed = proof::keep(&self.folder);
+        let block = source
+            .reader
+            .block(record)
+            .map_err(&failed)?
+            .take(record.body_length);
+        let part = &mut self.all[index];
+        part.write(&header, block, record.body_length, &line_ends)?;
+        part.counted += 1;
+        self.close_some(index)
+    }
+
+    /// Writes the description behind which no record came.
+    fn write_last_description(&mut self) -> Result<(), WriteError> {
+        if self
+            .description
+            .as_ref()
+            .is_none_or(|description| description.is_written)
+        {
+            return Ok(());
+        }
+        let index = match self.all.len() {
+            0 => self.begin("1".to_owned())?,
+            parts => parts - 1,
+        };
+        self.describe(index)
+    }
+
+    /// Returns the part that a record belongs to.
+    fn part_of(&mut self, record: &Record) -> Result<usize, WriteError> {
+        let key = match self.how {
+            How::By(by) => by.key(record),
+            How::Size(_) | How::Records(_) => String::new(),
+        };
+        let is_full = |part: &Part| match self.how {
+            How::Size(bytes) => part.counted > 0 && part.bytes() >= bytes,
+            How::Records(records) => part.counted >= records,
+            How::By(_) => false,
+        };
+        match self.by_key.entry(key) {
+            Place::Occupied(place) if !is_full(&self.all[*place.get()]) => Ok(*place.get()),
+            place => {
+                let name = match self.how {
+                    How::By(_) => place.key().clone(),
+                    _ => format!("{:05}", self.all.len() + 1),
+                };
+                let index = self.all.len();
+                place.insert_entry(index);
+                self.begin(name)
+            }
+        }
+    }
+
+    fn begin(&mut self, name: String) -> Result<usize, WriteError> {
+        let path = self.folder.join(self.names.of_part(&name));
+        self.all.push(Part::new(path, self.compression.clone())?);
+        Ok(self.all.len() - 1)
+    }
+
+    /// Writes the description that holds now at the head of what a part gets, if it does not have it.
+    fn describe(&mut self, index: usize) -> Result<(), WriteError> {
+        let (part, number) = (&mut self.all[index], self.descriptions);
+        let Some(description) = self.description.as_mut().filter(|_| part.described != number) else {
+            return Ok(());
+        };
+        part.described = number;
+        if !description.is_written {
+            description.is_written = true;
+            return part.write_stored(&description.stored);
+        }
+        part.copies += 1;
+        match description.format {
+            // An ARC file begins with its version block, which has no id.
+            Format::Arc(_) => part.write_stored(&description.stored),
+            _ => {
+                let copy = description.stored.copy_for(&part.name());
+                part.write_stored(&copy)
+            }
+        }
+    }
+
+    /// Closes parts if too many are open, but not the one that was just written.
+    fn close_some(&mut self, last: usize) -> Result<(), WriteError> {
+        if self.all.iter().filter(|part| part.is_open()).count() <= OPEN_PARTS_MAX {
+            return Ok(());
+        }
+        for (index, part) in self.all.iter_mut().enumerate() {
+            if index != last {
+                part.close()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The names of parts.
+struct Names {
+    stem: String,
+    extension: String,
+}
+
+impl Names {
+    /// Names like that of the input, with what tells them apart before the extension.
+    fn of(input: &Path, compression: &Compression) -> Names {
+        let name = input
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let lower = name.to_ascii_lowercase();
+        let (at, kind) = match (lower.rfind(".warc"), lower.rfind(".arc")) {
+            (Some(at), _) => (at, ".warc"),
+            (None, Some(at)) => (at, ".arc"),
+            (None, None) => (name.len(), ".warc"),
+        };
+        let compressed = match compression {
+            Compression::Gzip { .. } => ".gz",
+            Compression::Zstd { .. } => ".zst",
+            _ => "",
+        };
+        Names {
+            stem: name[..at].to_owned(),
+            extension: format!("{kind}{compressed}"),
+        }
+    }
+
+    fn of_part(&self, name: &str) -> String {
+        format!("{}-{name}{}", self.stem, self.extension)
+    }
+}

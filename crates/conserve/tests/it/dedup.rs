@@ -1,0 +1,262 @@
+//! Payloads that occur again become revisits, and nothing else changes.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use conserve::WriteError;
+use conserve::check::Checker;
+use conserve::dedup::{self, Deduplicated};
+use proptest::prelude::*;
+use warc::{Compression, Entry, Kind, Reader, ReaderSettings, Record};
+
+use crate::support::{file, folder_is_clean, response};
+
+fn deduplicated(inputs: &[PathBuf], out: &Path) -> Result<Deduplicated, WriteError> {
+    let gzip = |_: &Path| Compression::GZIP;
+    let (written, report) = dedup::write(inputs, out, &gzip, &mut |_| true)?;
+    written.prove(&mut |_| true)?.put()?;
+    Ok(report)
+}
+
+fn records(path: &Path) -> Vec<Record> {
+    let mut reader = Reader::open(path, ReaderSettings::default()).expect("opened");
+    let mut records = Vec::new();
+    while let Some(entry) = reader.next_entry().expect("readable") {
+        if let Entry::Record(record) = entry {
+            assert_eq!(record.defects, []);
+            records.push(record);
+        }
+    }
+    records
+}
+
+/// Checks what must hold of every deduplication: each revisit that is new refers to a record of the output with the payload that the
+/// input had, and every other record is the same. Returns how many are new.
+fn check(inputs: &[PathBuf], out: &Path) -> u64 {
+    let mut originals: HashMap<String, Record> = HashMap::new();
+    let mut revisits = 0;
+    for input in inputs {
+        let output = out.join(input.file_name().expect("a name"));
+        let (before, after) = (records(input), records(&output));
+        assert_eq!(before.len(), after.len());
+        for (before, after) in before.iter().zip(after) {
+            let id = after.headers.get("WARC-Record-ID").unwrap_or_default().to_owned();
+            if before.kind == after.kind {
+                assert!(
+                    (&before.headers, &before.body) == (&after.headers, &after.body),
+                    "{id}"
+                );
+                originals.entry(id).or_insert(after);
+                continue;
+            }
+            assert_eq!((before.kind, after.kind), (Kind::Response, Kind::Revisit), "{id}");
+            revisits += 1;
+            let field = |name: &str| after.headers.get(name).unwrap_or_default();
+            for name in ["WARC-Record-ID", "WARC-Date", "WARC-Target-URI", "Content-Type"] {
+                assert_eq!(before.headers.get(name), after.headers.get(name), "{name}");
+            }
+            let original = &originals[field("WARC-Refers-To")];
+            assert!(warc::payload(before) == warc::payload(original), "{id}");
+            assert_eq!(
+                original.headers.get("WARC-Target-URI"),
+                Some(field("WARC-Refers-To-Target-URI"))
+            );
+            assert_eq!(
+                original.headers.get("WARC-Date"),
+                Some(field("WARC-Refers-To-Date"))
+            );
+            let declared = original.headers.get("WARC-Payload-Digest").map(str::to_owned);
+            let expected = declared.unwrap_or_else(|| format!("sha1:{}", warc::payload_digest(original)));
+            assert_eq!(field("WARC-Payload-Digest"), expected, "{id}");
+            let http = before.body.len() - warc::payload(before).len();
+            assert!(after.body == before.body[..http], "the HTTP header stays");
+        }
+    }
+    revisits
+}
+
+fn rules(path: &Path) -> Vec<&'static str> {
+    let mut checker = Checker::new(true);
+    let bytes = fs::read(path).expect("a file");
+    let mut file = checker.file(Box::new(bytes), "output").expect("opened");
+    let mut rules = Vec::new();
+    while let Some(findings) = file.next_findings().expect("readable") {
+        rules.extend(findings.iter().map(|finding| finding.rule));
+    }
+    rules
+}
+
+#[test]
+fn a_payload_that_occurs_again_becomes_a_revisit_also_in_another_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let inputs = ["a.warc.gz", "b.warc.gz"].map(|name| dir.path().join(name));
+    let same = "the same words ".repeat(100);
+    fs::write(
+        &inputs[0],
+        file(
+            Compression::GZIP,
+            &[response(1, &same), response(2, "other"), response(3, &same)],
+        ),
+    )
+    .expect("written");
+    fs::write(
+        &inputs[1],
+        file(
+            Compression::Plain,
+            &[response(4, &same), response(5, "new"), response(6, "")],
+        ),
+    )
+    .expect("written");
+    let out = dir.path().join("out");
+    let report = deduplicated(&inputs, &out).expect("deduplicated");
+    assert_eq!((report.revisits, report.records, report.files), (2, 6, 2));
+    assert_eq!(report.payload_bytes, 2 * same.len() as u64);
+    assert_eq!(check(&inputs, &out), 2);
+    for input in &inputs {
+        assert_eq!(
+            rules(&out.join(input.file_name().expect("a name"))),
+            Vec::<&str>::new()
+        );
+    }
+    folder_is_clean(dir.path());
+    folder_is_clean(&out);
+    // What is there already is not written over.
+    let failed = deduplicated(&inputs, &out);
+    assert!(
+        matches!(failed, Err(WriteError::FolderExists { .. })),
+        "{failed:?}"
+    );
+    assert_eq!(check(&inputs, &out), 2);
+    folder_is_clean(dir.path());
+}
+
+/// The same bytes with other codings are another payload, and a declared digest that differs is believed.
+#[test]
+fn what_may_be_another_payload_stays() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let input = dir.path().join("a.warc");
+    let change = |id: u32, from: &str, to: &str| {
+        let right = String::from_utf8(response(id, "5\r\nabcde\r\n0\r\n\r\n")).expect("text");
+        let length = right.find("Content-Length: ").expect("a length") + "Content-Length: ".len();
+        let end = length + right[length..].find('\r').expect("a line end");
+        let bytes: usize = right[length..end].parse().expect("a number");
+        let changed = right.replace(from, to);
+        // Changes of the WARC header do not count in its length.
+        let more = if from.starts_with("Content-Type: text") {
+            to.len() - from.len()
+        } else {
+            0
+        };
+        changed
+            .replacen(
+                &format!("Content-Length: {bytes}"),
+                &format!("Content-Length: {}", bytes + more),
+                1,
+            )
+            .into_bytes()
+    };
+    let chunked = "Content-Type: text/plain\r\nTransfer-Encoding: chunked";
+    let id = |id: u32| format!("WARC-Record-ID: <urn:test:{id}>");
+    let with = |n: u32, line: &str| change(n, &id(n), &format!("{}\r\n{line}", id(n)));
+    let stored = "sha1:FPNW5GWZQU2ZZQFS3LYPDCJ3YDXNEHN4";
+    let records = [
+        response(1, "5\r\nabcde\r\n0\r\n\r\n"),
+        change(2, "Content-Type: text/plain", chunked),
+        // A wrong digest: neither an original nor a revisit.
+        with(3, &format!("WARC-Payload-Digest: {stored}")),
+        with(4, "WARC-Truncated: time"),
+        with(5, "WARC-Segment-Number: 1"),
+        // And one that is right.
+        change(6, "Content-Type: text/plain", chunked),
+    ];
+    fs::write(&input, records.concat()).expect("written");
+    let out = dir.path().join("out");
+    let report = deduplicated(std::slice::from_ref(&input), &out).expect("deduplicated");
+    assert_eq!(report.revisits, 1);
+    let kinds: Vec<Kind> = records_of(&out.join("a.warc"));
+    assert_eq!(kinds.iter().filter(|kind| **kind == Kind::Revisit).count(), 1);
+    assert_eq!(kinds[5], Kind::Revisit);
+}
+
+fn records_of(path: &Path) -> Vec<Kind> {
+    let mut reader = Reader::open(path, ReaderSettings::default()).expect("opened");
+    let mut kinds = Vec::new();
+    while let Some(Entry::Record(record)) = reader.next_entry().expect("readable") {
+        kinds.push(record.kind);
+    }
+    kinds
+}
+
+#[test]
+fn two_inputs_of_one_name_are_refused_and_nothing_is_left() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::create_dir(dir.path().join("x")).expect("a folder");
+    let inputs = ["a.warc", "x/a.warc"].map(|name| dir.path().join(name));
+    for input in &inputs {
+        fs::write(input, response(1, "x")).expect("written");
+    }
+    let failed = deduplicated(&inputs, &dir.path().join("out"));
+    assert!(matches!(failed, Err(WriteError::SameName { .. })), "{failed:?}");
+    let stopped = dedup::write(
+        &inputs[..1],
+        &dir.path().join("out"),
+        &|_| Compression::Plain,
+        &mut |_| false,
+    );
+    assert!(matches!(stopped, Err(WriteError::Stopped)));
+    assert!(!dir.path().join("out").exists());
+    folder_is_clean(dir.path());
+}
+
+#[test]
+fn real_files_are_deduplicated() {
+    let Some(data) = apart::shared_data() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let inputs =
+        ["etig", "govuk-1", "govuk-2-revisits"].map(|name| data.join(format!("crawls/{name}.warc.gz")));
+    let out = dir.path().join("out");
+    let report = deduplicated(&inputs, &out).expect("deduplicated");
+    assert!(report.revisits > 10, "{report:?}");
+    assert_eq!(check(&inputs, &out), report.revisits);
+    // What is deduplicated has nothing more to find.
+    let again: Vec<PathBuf> = inputs
+        .iter()
+        .map(|input| out.join(input.file_name().expect("a name")))
+        .collect();
+    let report = deduplicated(&again, &dir.path().join("again")).expect("deduplicated");
+    assert_eq!(report.revisits, 0, "{report:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// A model: of responses with the same payload all but the first become revisits.
+    #[test]
+    fn all_but_the_first_of_equal_payloads_become_revisits(
+        payloads in prop::collection::vec(0_u32..6, 1..20),
+        split in any::<prop::sample::Index>(),
+    ) {
+        let all: Vec<Vec<u8>> = payloads
+            .iter()
+            .enumerate()
+            .map(|(n, payload)| response(n as u32, &"x".repeat(*payload as usize)))
+            .collect();
+        let dir = tempfile::tempdir().expect("a folder");
+        let at = split.index(all.len());
+        let mut inputs = Vec::new();
+        for (name, part) in [("a.warc", &all[..at]), ("b.warc", &all[at..])] {
+            if !part.is_empty() {
+                inputs.push(dir.path().join(name));
+                fs::write(dir.path().join(name), part.concat()).expect("written");
+            }
+        }
+        let out = dir.path().join("out");
+        let report = deduplicated(&inputs, &out).expect("deduplicated");
+        let mut seen = std::collections::HashSet::new();
+        // An empty payload is none.
+        let expected = payloads.iter().filter(|payload| **payload > 0 && !seen.insert(**payload)).count();
+        prop_assert_eq!(report.revisits, expected as u64);
+        prop_assert_eq!(check(&inputs, &out), expected as u64);
+    }
+}

@@ -1,0 +1,102 @@
+//! `weft warc dedup`: revisit records for payloads that occur again.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use archive::path_text;
+use conserve::dedup::{self, Deduplicated};
+use serde::Serialize;
+use warc::Compression;
+
+use super::out::{CompressionArgs, Progress, check_out_dir, size_bytes};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::style::clean;
+use crate::units::{bytes, count, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft warc dedup 2023.warc.gz 2024.warc.gz -o smaller/
+  weft warc dedup crawls/*.warc.gz -o smaller/ --json
+
+The first of equal payloads stays, in the order of the files; later ones become revisit
+records (identical-payload-digest) that refer to it and keep their HTTP header. All other
+records stay byte for byte. DIR gets a file for each input, all of them or none.";
+
+/// Flags of `weft warc dedup`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Files of records, in the order of their crawls
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// The folder to write: one that is not there, or is empty
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    compression: CompressionArgs,
+}
+
+#[derive(Serialize)]
+struct Report {
+    out: String,
+    #[serde(flatten)]
+    numbers: Deduplicated,
+}
+
+/// Runs `weft warc dedup`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    check_out_dir(&args.out)?;
+    // The level is checked before anything is read; a file has the compression of its name.
+    for input in &args.inputs {
+        args.compression.compression(input, None)?;
+    }
+    let compression = |name: &Path| {
+        args.compression
+            .compression(name, None)
+            .unwrap_or(Compression::GZIP)
+    };
+    let progress = Progress::new(context)?;
+    let input_bytes = args.inputs.iter().map(|input| size_bytes(input)).sum();
+    let (written, numbers) = progress.step("writing", input_bytes, |each| {
+        dedup::write(&args.inputs, &args.out, &compression, each)
+    })?;
+    progress.put_folder(written)?;
+    let report = Report {
+        out: path_text(&args.out),
+        numbers,
+    };
+    match context.json {
+        true => context.out.json(&report)?,
+        false => print(&report, context)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
+    let numbers = &report.numbers;
+    let out = &mut context.out;
+    writeln!(
+        out,
+        "{}: {}, {}, {} of {}",
+        clean(&report.out),
+        counted(numbers.files, "file", "files"),
+        counted(numbers.records, "record", "records"),
+        bytes(numbers.output_bytes),
+        bytes(numbers.input_bytes)
+    )?;
+    writeln!(
+        out,
+        "{} became revisits, without {} of payload",
+        counted(numbers.revisits, "response", "responses"),
+        bytes(numbers.payload_bytes)
+    )?;
+    if numbers.differing > 0 {
+        let number = count(numbers.differing);
+        writeln!(
+            out,
+            "{number} stayed although their payload occurred before: they declare another digest"
+        )?;
+    }
+    Ok(())
+}

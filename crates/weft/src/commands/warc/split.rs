@@ -1,0 +1,117 @@
+//! `weft warc split`: a file parted into several.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use archive::path_text;
+use conserve::split::{self, By, How, Split};
+use serde::Serialize;
+
+use super::out::{CompressionArgs, Progress, check_out_dir, size_bytes};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::style::clean;
+use crate::units::{bytes, counted, parse_bytes};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft warc split big.warc.gz -o parts/ --size 1G
+  weft warc split big.warc.gz -o parts/ --records 10000
+  weft warc split big.warc.gz -o parts/ --by host
+
+Every record is in one part, byte for byte. Each part begins with the warcinfo record that
+its records followed, or a copy with an id and WARC-Filename of its own. DIR gets all parts
+or none.";
+
+/// Flags of `weft warc split`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("how").required(true))]
+pub(super) struct Args {
+    /// A file of records (WARC or ARC, compressed or not)
+    input: PathBuf,
+    /// The folder to write: one that is not there, or is empty
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+    /// End a part with the record with which it has this size as stored
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, group = "how")]
+    size: Option<u64>,
+    /// End a part after this many records
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), group = "how")]
+    records: Option<u64>,
+    /// Make a part for each host, type of record or day
+    #[arg(long, value_enum, group = "how")]
+    by: Option<Key>,
+    #[command(flatten)]
+    compression: CompressionArgs,
+}
+
+/// By what records are parted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Key {
+    /// The host of their URL.
+    Host,
+    /// Their type.
+    Type,
+    /// The day of their date.
+    Date,
+}
+
+#[derive(Serialize)]
+struct Report {
+    input: String,
+    out: String,
+    #[serde(flatten)]
+    split: Split,
+}
+
+/// Runs `weft warc split`.
+pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    check_out_dir(&args.out)?;
+    let compression = args.compression.compression(&args.input, None)?;
+    let progress = Progress::new(context)?;
+    let (written, split) = progress.step("writing", size_bytes(&args.input), |each| {
+        split::write(&args.input, &args.out, args.how(), &compression, each)
+    })?;
+    progress.put_folder(written)?;
+    let report = Report {
+        input: path_text(&args.input),
+        out: path_text(&args.out),
+        split,
+    };
+    match context.json {
+        true => context.out.json(&report)?,
+        false => print(&args.out, &report.split, context)?,
+    }
+    Ok(Outcome::Done)
+}
+
+impl Args {
+    /// Where a part ends: clap has seen to it that one of the three is given.
+    fn how(&self) -> How {
+        match (self.size, self.records, self.by) {
+            (Some(bytes), ..) => How::Size(bytes),
+            (_, Some(records), _) => How::Records(records),
+            (.., Some(Key::Type)) => How::By(By::Type),
+            (.., Some(Key::Date)) => How::By(By::Date),
+            _ => How::By(By::Host),
+        }
+    }
+}
+
+fn print(dir: &Path, split: &Split, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    for part in &split.parts {
+        let path = clean(&path_text(&dir.join(&part.name)));
+        let records = counted(part.records, "record", "records");
+        writeln!(out, "{path}: {records}, {}", bytes(part.bytes))?;
+    }
+    writeln!(
+        out,
+        "{} in {}, and {} of warcinfo records",
+        counted(split.records, "record", "records"),
+        counted(split.parts.len() as u64, "part", "parts"),
+        counted(split.copies, "copy", "copies")
+    )?;
+    Ok(())
+}
