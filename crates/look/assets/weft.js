@@ -204,7 +204,7 @@
 
   // The bar of an archived page follows where the reader goes in it. The frame has no origin, so what it says is only an address to
   // look at, and is taken from this frame alone.
-  const replay = document.querySelector("iframe[name='weft-replay']");
+  const replay = document.querySelector("iframe.replay");
   if (replay) {
     let shown;
     window.addEventListener("message", (event) => {

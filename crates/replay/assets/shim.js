@@ -26,7 +26,8 @@
   }
 
   function base() {
-    const found = document.querySelector("base[href]");
+    // Not those of a drawing.
+    const found = Array.prototype.find.call(document.getElementsByTagNameNS("http://www.w3.org/1999/xhtml", "base"), (base) => attributes.has.call(base, "href"));
     if (!found) return pageUrl;
     const href = attributes.get.call(found, "href");
     try { return new NativeURL(unmapped(href), pageUrl).href; } catch { return pageUrl; }
@@ -67,12 +68,13 @@
     a: { href: "mp_" }, area: { href: "mp_" }, link: { href: "cs_" }, image: { href: "im_", "xlink:href": "im_" },
     use: { href: "im_", "xlink:href": "im_" }, body: { background: "im_" }, table: { background: "im_" }, td: { background: "im_" },
   };
+  const PRESENTS = /^(?:fill|stroke|filter|mask|clip-path|marker-(?:start|mid|end)|cursor)$/;
   const attributes = { get: Element.prototype.getAttribute, set: Element.prototype.setAttribute, has: Element.prototype.hasAttribute };
 
   function mappedAttribute(element, name, value) {
     const tag = (element.localName || "").toLowerCase();
     name = String(name).toLowerCase();
-    if (name === "style") return mappedCss(value);
+    if (name === "style" || PRESENTS.test(name)) return mappedCss(value);
     if (name === "srcset" || name === "imagesrcset") return mappedSet(value);
     if (name === "srcdoc") return mappedHtml(value);
     if (name === "target" && /^_(?:blank|top|new)$/i.test(value)) return FRAME;

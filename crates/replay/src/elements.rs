@@ -29,6 +29,12 @@ pub(crate) fn used(tag: &str, name: &str, link: Modifier) -> Option<Use> {
     let leads = |modifier| Some(Use::Refers(modifier, Role::Link));
     match (tag, name) {
         (_, "style") => Some(Use::Style),
+        // Presentation attributes of drawings that take `url()` (SVG 2, section 6.6).
+        (
+            _,
+            "fill" | "stroke" | "filter" | "mask" | "clip-path" | "marker-start" | "marker-mid"
+            | "marker-end" | "cursor",
+        ) => Some(Use::Style),
         // Handlers of events (HTML, section 8.1.8.1): no other attribute begins so.
         (_, name) if name.starts_with("on") => Some(Use::Script),
         (_, "integrity" | "ping" | "nonce") | ("html", "manifest") => Some(Use::LeftOut),

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lol_html::errors::RewritingError;
-use lol_html::html_content::{ContentType, TextChunk};
-use lol_html::send::{Element, ElementContentHandlers, HtmlRewriter, Settings};
+use lol_html::html_content::{Comment, ContentType, TextChunk};
+use lol_html::send::{DocumentContentHandlers, Element, ElementContentHandlers, HtmlRewriter, Settings};
 use lol_html::{AsciiCompatibleEncoding, MemorySettings, OutputSink};
 
 use crate::address::Modifier;
@@ -14,13 +15,13 @@ use crate::elements::{self, Use};
 use crate::references::Role;
 use crate::scope::Scope;
 use crate::xhtml::EmptyTags;
-use crate::{MEMORY_BYTES_MAX, SHIM_PATH, css, script, srcset};
+use crate::{FRAME_NAME, MEMORY_BYTES_MAX, SHIM_PATH, css, instruction, script, srcset};
 
 /// Most documents in attributes and texts of one another that are rewritten.
 const DEPTH_MAX: usize = 3;
 
-/// The frame that a page is shown in; links that would leave it or open a window open in it.
-const FRAME: &str = "weft-replay";
+/// The namespace of the elements of HTML.
+const HTML: &str = "http://www.w3.org/1999/xhtml";
 
 /// Bytes that are handed on together.
 const PIECE_BYTES: usize = 16 << 10;
@@ -118,6 +119,7 @@ impl Rewriter {
             depth,
             shim_due: markup != Markup::Xml && scripts == Scripts::On,
             has_base: false,
+            templates: Arc::default(),
             text: String::new(),
             text_is_long: false,
         })));
@@ -127,8 +129,19 @@ impl Rewriter {
                 .map_err(|error| wrong(format!("{error}")))
         };
         let elements = document.clone();
-        let (styles, scripts_of, unparsed) = (document.clone(), document.clone(), document);
-        let settings = Settings::new_send()
+        let (styles, scripts_of, unparsed) = (document.clone(), document.clone(), document.clone());
+        let mut settings = Settings::new_send();
+        if markup != Markup::Page {
+            let instructions =
+                DocumentContentHandlers::default().comments(move |comment: &mut Comment<'_>| {
+                    if let Some(rewritten) = instruction::rewrite(&comment.text(), &document.lock().scope) {
+                        comment.replace(&rewritten, ContentType::Html);
+                    }
+                    Ok(())
+                });
+            settings = settings.append_document_content_handler(instructions);
+        }
+        let settings = settings
             .append_element_content_handler((
                 selector("*")?,
                 ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
@@ -228,6 +241,8 @@ struct State {
     shim_due: bool,
     /// There was a `base` with an address.
     has_base: bool,
+    /// Elements `template` that are open: what is in them is no part of the document.
+    templates: Arc<AtomicUsize>,
     /// What was read of the text at hand that is rewritten as a whole.
     text: String,
     /// The text at hand is longer than is rewritten, and passed on.
@@ -239,7 +254,8 @@ impl State {
         let tag = element.tag_name();
         self.shim(&tag, element);
         match tag.as_str() {
-            "base" => self.base(element),
+            "base" if self.is_of_the_document(element) => self.base(element),
+            "template" => self.template(element),
             "meta" => self.meta(element),
             _ => {}
         }
@@ -294,6 +310,23 @@ impl State {
         }
     }
 
+    /// Whether an element is one of HTML, and not in a template.
+    fn is_of_the_document(&self, element: &Element<'_, '_>) -> bool {
+        element.namespace_uri() == HTML && self.templates.load(Ordering::Relaxed) == 0
+    }
+
+    fn template(&self, element: &mut Element<'_, '_>) {
+        let templates = Arc::clone(&self.templates);
+        let ends = element.on_end_tag(Box::new(move |_| {
+            templates.fetch_sub(1, Ordering::Relaxed);
+            Ok(())
+        }));
+        // One that can have no end is of SVG, and empty.
+        if ends.is_ok() {
+            self.templates.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     fn base(&mut self, element: &mut Element<'_, '_>) {
         let Some(href) = element.get_attribute("href") else {
             return;
@@ -338,6 +371,8 @@ impl State {
             Use::Refers(..) if is_script(value) => self.script(value),
             Use::Refers(modifier, role) => self.scope.refer(value, modifier, role),
             Use::Pictures => Some(srcset::rewrite(value, &self.scope)),
+            // Without a function there is no URL, as in most.
+            Use::Style if !value.contains('(') => None,
             Use::Style => Some(css::rewrite_css(value, &self.scope)),
             Use::Script => self.script(value),
             Use::Document => self.document(value, Markup::Page, self.scope.clone()).ok(),
@@ -345,7 +380,7 @@ impl State {
                 value.trim_ascii().to_ascii_lowercase().as_str(),
                 "_blank" | "_new" | "_top"
             )
-            .then(|| FRAME.to_owned()),
+            .then(|| FRAME_NAME.to_owned()),
             Use::LeftOut => None,
         }
         .filter(|rewritten| rewritten != value)

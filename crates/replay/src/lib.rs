@@ -15,6 +15,7 @@ mod address;
 mod css;
 mod elements;
 mod html;
+mod instruction;
 mod plain;
 mod references;
 mod scope;
@@ -27,9 +28,13 @@ pub use css::{CSS_BYTES_MAX, rewrite_css};
 pub use html::{Markup, Rewriter, Scripts};
 pub use references::{Reference, References, Role};
 pub use scope::Scope;
+pub use xhtml::xml_markup;
 
 /// The script that stands before all others in a rewritten page. It maps what scripts ask for to the archive.
 pub const SHIM: &str = include_str!("../assets/shim.js");
+
+/// Name of the frame that a page is shown in; links that would leave it or open a window open in it. [`SHIM`] has it, too.
+pub const FRAME_NAME: &str = "weft-replay";
 
 /// Path of [`SHIM`] on the port that shows archived pages.
 pub const SHIM_PATH: &str = "/static/replay.js";
@@ -37,3 +42,13 @@ pub const SHIM_PATH: &str = "/static/replay.js";
 /// Most bytes that a document being rewritten may need beside its pieces: a tag, or the text of a style, that is longer ends the
 /// rewriting with an error.
 pub const MEMORY_BYTES_MAX: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shim_knows_its_frame() {
+        assert!(SHIM.contains(&format!("const FRAME = \"{FRAME_NAME}\";")));
+    }
+}

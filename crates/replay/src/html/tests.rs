@@ -94,6 +94,10 @@ fn styles_lead_to_captures() {
         "<style>a{b:url('[im]/b/x')}</style><style>@import '[cs]/b/y';</style>",
     );
     check("<style></style>", "<style></style>");
+    check(
+        "<svg><path fill='url(x.svg#a)' mask=url(#m) filter=none marker-end='URL(\"/y\")'/></svg>",
+        "<svg><path fill=\"url('[im]/b/x.svg#a')\" mask=url(#m) filter=none marker-end=\"URL('[im]/y')\" /></svg>",
+    );
 }
 
 #[test]
@@ -107,6 +111,16 @@ fn a_base_counts_for_what_follows_it() {
         "<base href=\"/replay/20140126200624mp_/http://b.example/\"><a href=''></a>",
     );
     check("<base target=_top>", "<base target=\"weft-replay\">");
+    // What is in a drawing or a template is no base of the page.
+    check(
+        "<svg><base href='/d/'/></svg><img src=x>",
+        "<svg><base href='/d/'/></svg><img src=\"[im]/b/x\">",
+    );
+    check(
+        "<template><template></template><base href='/d/'></template><base href='/e/'><img src=x>",
+        "<template><template></template><base href='/d/'></template><base href=\"[mp]/e/\"><img src=\"[im]/e/x\">",
+    );
+    check("<template><base href='/d/'>", "<template><base href='/d/'>");
 }
 
 #[test]
@@ -165,6 +179,20 @@ fn the_shim_is_before_all_scripts() {
         5,
     );
     assert!(!String::from_utf8_lossy(&found).contains("<script"));
+}
+
+#[test]
+fn styles_of_xml_stand_before_it() {
+    let xml =
+        "<?xml version='1.0'?><?xml-stylesheet href='x.css'?><!-- ?xml-stylesheet href='y.css'? --><svg/>";
+    let found = |markup| {
+        let found = rewritten(xml.as_bytes(), scope(), markup, Scripts::Off, 3);
+        String::from_utf8(found).expect("text")
+    };
+    let style = "href='/replay/20140126200624cs_/http://a.example/b/x.css'";
+    assert_eq!(found(Markup::Xml), xml.replace("href='x.css'", style));
+    assert_eq!(found(Markup::Xhtml), xml.replace("href='x.css'", style));
+    assert_eq!(found(Markup::Page), xml);
 }
 
 #[test]

@@ -92,6 +92,16 @@ impl Maker for PageBody {
     }
 }
 
+/// What kind of markup a document in XML is, as its beginning says.
+///
+/// # Errors
+/// The error of the input.
+pub(super) fn xml_markup(payload: PayloadReader) -> io::Result<Option<Markup>> {
+    let mut start = Vec::new();
+    payload.take(START_BYTES).read_to_end(&mut start)?;
+    Ok(replay::xml_markup(&start))
+}
+
 /// Reads a style whole and rewrites it, in UTF-8.
 ///
 /// # Errors

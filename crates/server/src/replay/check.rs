@@ -16,8 +16,9 @@ use replay::{Modifier, Reference, References, Role, Scope, Scripts};
 use serde::Serialize;
 use url::Url;
 
-use super::answer::{Shown, redirect, status_of};
 use super::body::{self, PageBody};
+use super::content::Shown;
+use super::headers::{redirect, status_of};
 use crate::ask::Answers;
 use crate::stream::Maker as _;
 
@@ -297,17 +298,22 @@ impl Check<'_> {
     ) -> std::io::Result<Vec<Reference>> {
         self.documents += 1;
         let content = content_of(found);
-        let payload = self.payload(content)?;
+        let mut payload = self.payload(content)?;
         let references = References::default();
         let scope = Scope::new(&self.timestamp, url).seen_in(references.clone());
-        match Shown::of(modifier, payload.fields(), &content.capture) {
+        let mut shown = Shown::of(modifier, payload.fields(), &content.capture);
+        if shown == Shown::Xml {
+            shown = body::xml_markup(payload)?.map_or(Shown::Plain, Shown::Markup);
+            payload = self.payload(content)?;
+        }
+        match shown {
             Shown::Markup(markup) => {
                 let (mut page, _) = PageBody::open(payload, scope, markup, Scripts::On, None)?;
                 while self.goes_on() && page.next()?.is_some() {}
                 self.is_cut |= self.is_stopped;
             }
             Shown::Style => drop(body::style(payload, &scope)?),
-            Shown::Plain => {}
+            Shown::Xml | Shown::Plain => {}
         }
         let (references, is_cut) = references.take();
         self.is_cut |= is_cut;

@@ -33,7 +33,7 @@ pub(super) fn is_alone(asked: &HeaderMap, address: &Address) -> bool {
 /// The frame that shows `address`.
 pub(super) fn element(src: &str, title: &str, scripts: Scripts) -> Markup {
     html! {
-        iframe.replay name="weft-replay" title=(title) sandbox=(policy::sandbox(scripts)) src=(src) {}
+        iframe.replay name=(replay::FRAME_NAME) title=(title) sandbox=(policy::sandbox(scripts)) src=(src) {}
     }
 }
 

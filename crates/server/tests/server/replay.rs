@@ -251,6 +251,39 @@ fn redirects_failures_and_codings_are_as_they_were() {
     );
 }
 
+/// XHTML was served as plain XML, too; other XML is data, and stays.
+#[test]
+fn pages_and_drawings_in_xml_are_rewritten_and_data_is_not() {
+    let page = "<html xmlns='http://www.w3.org/1999/xhtml'><head/><body><a href='x'/></body></html>";
+    let feed = "<feed xmlns='http://www.w3.org/2005/Atom'><link href='http://a.example/x'/></feed>";
+    let xml = |text: &str| format!("Content-Type: application/xml\r\n\r\n<?xml version='1.0'?>{text}");
+    let scene = Scene::of(&[
+        ("http://a.example/page", 0, &xml(page)),
+        ("http://a.example/feed", 0, &xml(feed)),
+    ]);
+    let shown = |name: &str, headers: &str| {
+        scene.get(
+            &format!("/replay/20140126200624mp_/http://a.example/{name}"),
+            headers,
+        )
+    };
+    check(
+        &shown("page", ""),
+        200,
+        &[
+            "content-type: application/xml; charset=UTF-8\r\n",
+            "<a href=\"/replay/20140126200624mp_/http://a.example/x\" />",
+            "data-url=\"http://a.example/page\"></script>",
+        ],
+    );
+    check(
+        &shown("feed", ""),
+        200,
+        &["content-type: application/xml\r\n", feed],
+    );
+    check(&shown("feed", "Range: bytes=-3\r\n"), 206, &["\r\n\r\ned>"]);
+}
+
 #[test]
 fn ranges_of_films_are_sent() {
     let film: String = "0123456789".repeat(20_000);
@@ -448,7 +481,7 @@ fn an_archived_page_reaches_neither_the_live_web_nor_the_archive() {
     ]);
     for place in [scene.server.address, scene.replay()] {
         browser.go(&format!("http://{place}/replay/2014/http://hostile.example/"));
-        browser.enter_frame(Some("iframe[name='weft-replay']"));
+        browser.enter_frame(Some("iframe.replay"));
         wait_for(&browser, "the trial", || {
             browser
                 .script("return document.title")
@@ -468,7 +501,7 @@ fn an_archived_page_reaches_neither_the_live_web_nor_the_archive() {
         assert_eq!(connections, 0, "connections to the live web");
     }
     // A click or a script may lead the frame away; its policy does not let it.
-    browser.enter_frame(Some("iframe[name='weft-replay']"));
+    browser.enter_frame(Some("iframe.replay"));
     browser.script("document.getElementById('l').click(); return 1");
     wait_for(&browser, "what was not captured", || {
         browser.script("return document.title") == "Not captured"
@@ -478,7 +511,7 @@ fn an_archived_page_reaches_neither_the_live_web_nor_the_archive() {
         "http://{}/replay/2014/http://hostile.example/",
         scene.replay()
     ));
-    browser.enter_frame(Some("iframe[name='weft-replay']"));
+    browser.enter_frame(Some("iframe.replay"));
     browser.script(&format!("location.href = '{address}/away'; return 1"));
     // The browser may connect before it asks the policy; it asks for nothing then, and shows that it was refused.
     wait_for(&browser, "the refusal", || {
@@ -536,7 +569,7 @@ fn a_page_looks_like_itself_and_the_bar_follows_its_reader() {
     ]);
     let first = scene.server.address;
     browser.go(&format!("http://{first}/replay/2014/http://a.example/"));
-    browser.enter_frame(Some("iframe[name='weft-replay']"));
+    browser.enter_frame(Some("iframe.replay"));
     wait_for(&browser, "what the script fetches", || {
         browser.script("return document.title") == "fetched http://a.example/"
     });

@@ -139,7 +139,7 @@ fn no_page_of_any_crawl_asks_for_anything_outside() {
     for page in &pages {
         let (url, time) = (&page.url, &page.timestamp);
         browser.go(&format!("http://{}/replay/{time}/{url}", scene.replay()));
-        browser.enter_frame(Some("iframe[name='weft-replay']"));
+        browser.enter_frame(Some("iframe.replay"));
         let shown = browser.script(READ);
         assert!(
             shown[1].as_u64().is_some_and(|length| length > 200),

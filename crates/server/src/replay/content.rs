@@ -1,0 +1,253 @@
+//! The content of an answer: opened, rewritten or as it was captured, in full or in part.
+
+use std::io;
+
+use archive::question::{CdxRow, RecordBody};
+use archive::{Interrupt, RecordError};
+use axum::body::Body;
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use extract::PayloadReader;
+use replay::{Markup, Modifier, Scope};
+use warc::ReadError;
+
+use super::answer::Asked;
+use super::body::{self, BYTES_MAX, PageBody, PlainBody};
+use super::headers::{field, media, set};
+use crate::failure::Failure;
+use crate::record::{no_bytes, within};
+use crate::state::State;
+use crate::stream::{self, Wanted};
+
+/// A payload, and what ends its reading when nobody waits for it.
+pub(super) struct Opened {
+    pub(super) payload: PayloadReader,
+    wanted: Wanted,
+}
+
+/// Opens the content of a capture.
+pub(super) async fn open(state: &State, content: &RecordBody) -> Result<Opened, Failure> {
+    let (record, capture) = (content.clone(), content.capture.clone());
+    let interrupt = Interrupt::new();
+    let wanted = Wanted(interrupt.clone());
+    let opened = state.asker.blocking(move |source| {
+        let opened = archive::open_record(&source.sources(), &record, &interrupt)?;
+        PayloadReader::open(opened, BYTES_MAX).map_err(|source| cannot_read(&record, source))
+    });
+    let payload = opened.await?.map_err(|error| no_bytes(&capture, &error))?;
+    Ok(Opened { payload, wanted })
+}
+
+fn cannot_read(record: &RecordBody, source: io::Error) -> RecordError {
+    RecordError::Read(ReadError::Io {
+        path: record.location.clone(),
+        offset: record.capture.offset,
+        source,
+    })
+}
+
+fn unreadable(content: &RecordBody, source: io::Error) -> Failure {
+    no_bytes(&content.capture, &cannot_read(content, source))
+}
+
+/// How content is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    Markup(Markup),
+    /// XML, whose beginning says whether it is a page, a drawing, or data ([`body::xml_markup`]).
+    Xml,
+    Style,
+    Plain,
+}
+
+impl Shown {
+    pub(super) fn of(modifier: Modifier, fields: &[(String, String)], capture: &CdxRow) -> Shown {
+        if modifier == Modifier::Raw {
+            return Shown::Plain;
+        }
+        let declared = field(fields, "content-type").unwrap_or(&capture.mime);
+        let mime = declared
+            .split(';')
+            .next()
+            .unwrap_or("")
+            .trim()
+            .to_ascii_lowercase();
+        match (mime.as_str(), modifier) {
+            // Servers call scripts anything; what is asked for as one is one.
+            (_, Modifier::Script) => Shown::Plain,
+            ("text/html", _) => Shown::Markup(Markup::Page),
+            ("application/xhtml+xml", _) => Shown::Markup(Markup::Xhtml),
+            ("text/css", _) | (_, Modifier::Style) => Shown::Style,
+            ("image/svg+xml", _) => Shown::Markup(Markup::Xml),
+            ("application/xml" | "text/xml", _) => Shown::Xml,
+            ("" | "unk", Modifier::None | Modifier::Page) => Shown::Markup(Markup::Page),
+            _ => Shown::Plain,
+        }
+    }
+}
+
+/// Answers with content.
+pub(super) async fn answer(
+    state: &State,
+    asked: &Asked<'_>,
+    content: &RecordBody,
+    opened: Opened,
+    scope: Scope,
+    shown: Shown,
+) -> Result<Response, Failure> {
+    match shown {
+        Shown::Markup(kind) => markup(state, asked, content, opened, (scope, kind)).await,
+        Shown::Xml => {
+            let Opened { payload, wanted } = opened;
+            let place = state.contents.take(asked.peer).await;
+            let found = state
+                .asker
+                .blocking(move |_| {
+                    let _place = place;
+                    body::xml_markup(payload)
+                })
+                .await?
+                .map_err(|error| unreadable(content, error))?;
+            drop(wanted);
+            // The beginning is read again.
+            let opened = open(state, content).await?;
+            match found {
+                Some(kind) => markup(state, asked, content, opened, (scope, kind)).await,
+                None => plain(state, asked, content, opened).await,
+            }
+        }
+        Shown::Style => style(state, asked, content, opened, scope).await,
+        Shown::Plain => plain(state, asked, content, opened).await,
+    }
+}
+
+/// A page or a drawing, rewritten.
+async fn markup(
+    state: &State,
+    asked: &Asked<'_>,
+    content: &RecordBody,
+    opened: Opened,
+    (scope, markup): (Scope, Markup),
+) -> Result<Response, Failure> {
+    let Opened { payload, wanted } = opened;
+    let place = state.contents.take(asked.peer).await;
+    let scripts = asked.scripts;
+    let (page, charset) = state
+        .asker
+        .blocking(move |_| {
+            let (page, charset) = PageBody::open(payload, scope, markup, scripts, Some(place))?;
+            Ok((stream::begin(page), charset))
+        })
+        .await?
+        .map_err(|error| unreadable(content, error))?;
+    let mut response = Response::new(stream::go_on(
+        state.asker.clone(),
+        page,
+        wanted,
+        Some(state.settings.content_max),
+    ));
+    let declared = media(&[], &content.capture);
+    let mime = declared
+        .to_str()
+        .ok()
+        .and_then(|mime| mime.split(';').next())
+        .unwrap_or("");
+    let mime = match (markup, mime) {
+        (_, "application/xhtml+xml" | "image/svg+xml" | "application/xml" | "text/xml") => mime,
+        (Markup::Xml, _) => "image/svg+xml",
+        (Markup::Page | Markup::Xhtml, _) => "text/html",
+    };
+    set(
+        &mut response,
+        header::CONTENT_TYPE,
+        &format!("{mime}; charset={charset}"),
+    );
+    Ok(response)
+}
+
+/// A style, rewritten.
+async fn style(
+    state: &State,
+    asked: &Asked<'_>,
+    content: &RecordBody,
+    opened: Opened,
+    scope: Scope,
+) -> Result<Response, Failure> {
+    let Opened { payload, wanted } = opened;
+    let place = state.contents.take(asked.peer).await;
+    let css = state
+        .asker
+        .blocking(move |_| {
+            let _place = place;
+            body::style(payload, &scope)
+        })
+        .await?
+        .map_err(|error| unreadable(content, error))?;
+    drop(wanted);
+    let mut response = Response::new(Body::from(css));
+    set(&mut response, header::CONTENT_TYPE, "text/css; charset=utf-8");
+    Ok(response)
+}
+
+/// Content as it was captured, or the range of it that is asked for.
+async fn plain(
+    state: &State,
+    asked: &Asked<'_>,
+    content: &RecordBody,
+    opened: Opened,
+) -> Result<Response, Failure> {
+    let Opened { payload, wanted } = opened;
+    // Decoders need memory for as long as they run; bytes that are stored as they are sent do not.
+    let place = match payload.is_encoded() {
+        true => Some(state.contents.take(asked.peer).await),
+        false => None,
+    };
+    let range = asked
+        .headers
+        .get(header::RANGE)
+        .and_then(|range| range.to_str().ok());
+    let range = range.filter(|range| !range.contains(','));
+    let mut response = match range {
+        None => {
+            let begun = state
+                .asker
+                .blocking(move |_| stream::begin(PlainBody::whole(payload, place)))
+                .await?;
+            Response::new(stream::go_on(state.asker.clone(), begun, wanted, None))
+        }
+        Some(range) => {
+            let whole = state
+                .asker
+                .blocking(move |_| body::length(payload))
+                .await?
+                .map_err(|error| unreadable(content, error))?;
+            match within(range, whole) {
+                Err(unsatisfiable) => return Ok(unsatisfiable),
+                Ok(None) => {
+                    let Opened { payload, wanted } = open(state, content).await?;
+                    let whole = PlainBody::whole(payload, place);
+                    Response::new(stream::body(state.asker.clone(), whole, wanted, None))
+                }
+                Ok(Some((first, last))) => {
+                    let Opened { payload, wanted } = open(state, content).await?;
+                    let part = PlainBody::part(payload, first, last - first + 1, place);
+                    let mut response = Response::new(stream::body(state.asker.clone(), part, wanted, None));
+                    *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+                    set(
+                        &mut response,
+                        header::CONTENT_RANGE,
+                        &format!("bytes {first}-{last}/{whole}"),
+                    );
+                    set(
+                        &mut response,
+                        header::CONTENT_LENGTH,
+                        &(last - first + 1).to_string(),
+                    );
+                    response
+                }
+            }
+        }
+    };
+    set(&mut response, header::ACCEPT_RANGES, "bytes");
+    Ok(response)
+}
