@@ -87,8 +87,12 @@ fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
     )?;
     writeln!(
         out,
-        "{} became revisits, without {} of payload",
-        counted(numbers.revisits, "response", "responses"),
+        "{}, without {} of payload",
+        counted(
+            numbers.revisits,
+            "response became a revisit",
+            "responses became revisits"
+        ),
         bytes(numbers.payload_bytes)
     )?;
     if numbers.differing > 0 {
