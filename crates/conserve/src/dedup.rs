@@ -4,11 +4,13 @@
 //! - a response becomes a revisit only if its payload as stored has the SHA-256 of an earlier one, the same transfer and content coding,
 //!   and no declared digest says otherwise;
 //! - the revisit has the payload digest of the record that it refers to, which is in the output, unchanged;
-//! - its HTTP header stays byte for byte, and so does every other record.
+//! - its HTTP header stays byte for byte, and so does every other record;
+//! - a record that a revisit of the inputs refers to already stays, so that no revisit refers to one without a payload.
 //!
 //! Memory: the id, URL, date and digest of each payload that is not a repetition.
 
 mod header;
+mod referred;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
@@ -25,6 +27,7 @@ use crate::folder::{Folder, WrittenFolder};
 use crate::proof::{self, Hashed, Proof};
 use crate::source::Source;
 use header::{Header, Original};
+pub use referred::{Referred, referred};
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -39,13 +42,15 @@ pub struct Deduplicated {
     pub payload_bytes: u64,
     /// Number of responses with the payload of an earlier one that stayed, because a declared digest says otherwise.
     pub differing: u64,
+    /// Number of responses with the payload of an earlier one that stayed, because revisits of the inputs refer to them.
+    pub referred: u64,
     /// Size of the inputs.
     pub input_bytes: u64,
     /// Size of what was written.
     pub output_bytes: u64,
 }
 
-/// Writes `inputs`, in their order, aside for the folder `out`, each under its own name, compressed as `compression` says for that
+/// Writes `inputs`, of which `referred` is known, in their order aside for the folder `out`, each under its own name, compressed as `compression` says for that
 /// name. `each` is told how much of all inputs was read, and ends it by returning false.
 ///
 /// # Errors
@@ -53,11 +58,16 @@ pub struct Deduplicated {
 pub fn write(
     inputs: &[PathBuf],
     out: &Path,
+    referred: &Referred,
     compression: &dyn Fn(&Path) -> Compression,
     each: &mut Each<'_>,
 ) -> Result<(WrittenFolder, Deduplicated), WriteError> {
     let folder = Folder::new(out)?;
-    let mut known = Known::default();
+    let mut known = Known {
+        referred,
+        originals: HashMap::new(),
+        report: Deduplicated::default(),
+    };
     let mut files = Vec::new();
     for input in inputs {
         let name = folder.name_of(input, &files)?;
@@ -74,8 +84,8 @@ pub fn write(
 }
 
 /// The payloads that were seen.
-#[derive(Default)]
-struct Known {
+struct Known<'a> {
+    referred: &'a Referred,
     originals: HashMap<[u8; 32], Original>,
     report: Deduplicated,
 }
@@ -84,7 +94,7 @@ fn file(
     input: &Path,
     out: &Path,
     compression: Compression,
-    known: &mut Known,
+    known: &mut Known<'_>,
     each: &mut Each<'_>,
 ) -> Result<Written, WriteError> {
     let mut source = Source::open_verifying(input, out)?;
@@ -144,7 +154,7 @@ struct Revisit {
     block_bytes: usize,
 }
 
-impl Known {
+impl Known<'_> {
     /// Returns what a record becomes if its payload was seen before.
     fn revisit(
         &mut self,
@@ -179,6 +189,10 @@ impl Known {
             }
             Place::Occupied(place) => {
                 let original = place.get();
+                if self.referred.has(record) {
+                    self.report.referred += 1;
+                    return Ok(None);
+                }
                 if !may_be_same(own, &original.digest) {
                     self.report.differing += 1;
                     return Ok(None);

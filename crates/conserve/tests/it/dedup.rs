@@ -10,11 +10,12 @@ use conserve::dedup::{self, Deduplicated};
 use proptest::prelude::*;
 use warc::{Compression, Entry, Kind, Reader, ReaderSettings, Record};
 
-use crate::support::{file, folder_is_clean, response};
+use crate::support::{file, folder_is_clean, record, response};
 
 fn deduplicated(inputs: &[PathBuf], out: &Path) -> Result<Deduplicated, WriteError> {
     let gzip = |_: &Path| Compression::GZIP;
-    let (written, report) = dedup::write(inputs, out, &gzip, &mut |_| true)?;
+    let referred = dedup::referred(inputs, &mut |_| true)?;
+    let (written, report) = dedup::write(inputs, out, &referred, &gzip, &mut |_| true)?;
     written.prove(&mut |_| true)?.put()?;
     Ok(report)
 }
@@ -188,6 +189,37 @@ fn records_of(path: &Path) -> Vec<Kind> {
     kinds
 }
 
+/// Replay that looks for the payload of a revisit by URL and date, or by id, must not find another revisit.
+#[test]
+fn what_a_revisit_refers_to_already_stays() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let input = dir.path().join("a.warc");
+    let revisit = |id: u32, refers: &str| {
+        let lines = format!(
+            "WARC-Type: revisit\nWARC-Record-ID: <urn:test:{id}>\nWARC-Date: 2024-01-02T03:04:05Z\n\
+             WARC-Target-URI: http://example.com/\n{refers}\n\
+             WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+        );
+        record(&lines, "")
+    };
+    let records = [
+        response(1, "same"),
+        response(2, "same"),
+        response(3, "same"),
+        response(4, "same"),
+        revisit(5, "WARC-Refers-To: <urn:test:2>"),
+        revisit(
+            6,
+            "WARC-Refers-To-Target-URI: http://example.com/3\nWARC-Refers-To-Date: 2024-01-02T03:04:05Z",
+        ),
+    ];
+    fs::write(&input, records.concat()).expect("written");
+    let out = dir.path().join("out");
+    let report = deduplicated(std::slice::from_ref(&input), &out).expect("deduplicated");
+    assert_eq!((report.revisits, report.referred), (1, 2));
+    assert_eq!(records_of(&out.join("a.warc"))[3], Kind::Revisit);
+}
+
 #[test]
 fn two_inputs_of_one_name_are_refused_and_nothing_is_left() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -198,12 +230,10 @@ fn two_inputs_of_one_name_are_refused_and_nothing_is_left() {
     }
     let failed = deduplicated(&inputs, &dir.path().join("out"));
     assert!(matches!(failed, Err(WriteError::SameName { .. })), "{failed:?}");
-    let stopped = dedup::write(
-        &inputs[..1],
-        &dir.path().join("out"),
-        &|_| Compression::Plain,
-        &mut |_| false,
-    );
+    let stopped = dedup::referred(&inputs[..1], &mut |_| false);
+    assert!(matches!(stopped, Err(WriteError::Stopped)));
+    let (out, none) = (dir.path().join("out"), dedup::Referred::default());
+    let stopped = dedup::write(&inputs[..1], &out, &none, &|_| Compression::Plain, &mut |_| false);
     assert!(matches!(stopped, Err(WriteError::Stopped)));
     assert!(!dir.path().join("out").exists());
     folder_is_clean(dir.path());

@@ -306,6 +306,13 @@ fn damage_is_refused_and_mended() {
     // All is well, so nothing is done and nothing is lost.
     place.good(&["warc", "repair", "clean.warc", "-o", "same.warc"]);
     assert!(fs::read(place.path("same.warc")).expect("written") == plain);
+    // Nothing is left but the quarantine.
+    place.write("none.warc", b"no record at all");
+    let run = place.run(&["warc", "repair", "none.warc", "-o", "gone.warc"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains("gone.warc was not written"), "{run:?}");
+    assert!(!place.path("gone.warc").exists());
+    assert!(fs::read(place.path("gone.warc.quarantine")).expect("written") == b"no record at all");
     // The name of a quarantine that is taken is not written over.
     fs::remove_file(place.path("clean.warc")).expect("removed");
     let run = place.run(&["warc", "repair", "junk.warc", "-o", "clean.warc"]);

@@ -58,8 +58,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     };
     let progress = Progress::new(context)?;
     let input_bytes = args.inputs.iter().map(|input| size_bytes(input)).sum();
+    let referred = progress.step("reading", input_bytes, |each| dedup::referred(&args.inputs, each))?;
     let (written, numbers) = progress.step("writing", input_bytes, |each| {
-        dedup::write(&args.inputs, &args.out, &compression, each)
+        dedup::write(&args.inputs, &args.out, &referred, &compression, each)
     })?;
     progress.put_folder(written)?;
     let report = Report {
@@ -87,8 +88,12 @@ fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
     )?;
     writeln!(
         out,
-        "{} became revisits, without {} of payload",
-        counted(numbers.revisits, "response", "responses"),
+        "{}, without {} of payload",
+        counted(
+            numbers.revisits,
+            "response became a revisit",
+            "responses became revisits"
+        ),
         bytes(numbers.payload_bytes)
     )?;
     if numbers.differing > 0 {
@@ -96,6 +101,13 @@ fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
         writeln!(
             out,
             "{number} stayed although their payload occurred before: they declare another digest"
+        )?;
+    }
+    if numbers.referred > 0 {
+        let number = count(numbers.referred);
+        writeln!(
+            out,
+            "{number} stayed although their payload occurred before: revisits refer to them"
         )?;
     }
     Ok(())

@@ -120,6 +120,13 @@ fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<
         count(repaired.padding_bytes),
         count(repaired.quarantined_bytes)
     )?;
+    if repaired.records == 0 {
+        writeln!(
+            out,
+            "no record could be kept, so {} was not written",
+            clean(&report.out)
+        )?;
+    }
     if !repaired.quarantine.is_empty() {
         let [pieces, _] = quarantine_paths(&args.out);
         let pieces = clean(&path_text(&pieces));
