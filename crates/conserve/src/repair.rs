@@ -204,13 +204,13 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         if has(record, &[reason::LINE_ENDS_MISSING]) {
             done.push("line ends follow its block".to_owned());
         }
-        if let Some(defect) = record
-            .defects
-            .iter()
-            .find(|defect| is_of_member(defect))
-            .filter(|_| !is_proved)
-        {
-            let detail = format!("{}; what could be decoded is a record", defect.detail);
+        // A digest may prove the block, but nothing proves the header, which then says what it says without a word.
+        if let Some(defect) = record.defects.iter().find(|defect| is_of_member(defect)) {
+            let proved = match is_proved {
+                true => ", and a digest proves its block",
+                false => "",
+            };
+            let detail = format!("{}; what could be decoded is a record{proved}", defect.detail);
             self.quarantine.stored(record.span, defect.reason, &detail)?;
             done.push("its stored bytes are in quarantine as well".to_owned());
         }
@@ -308,7 +308,10 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
             true => warc::http_header_length(&record.body),
             false => Some(0),
         };
-        let Some(head) = head else { return Ok(false) };
+        // That there is nothing proves nothing.
+        let Some(head) = head.filter(|head| block_bytes + more.len() as u64 > *head as u64) else {
+            return Ok(false);
+        };
         let mut block = self.reader.block(record).map_err(&keep)?.take(block_bytes);
         io::copy(&mut block.by_ref().take(head as u64), &mut io::sink()).map_err(&keep)?;
         digest.is_of(block.chain(more)).map_err(&keep)

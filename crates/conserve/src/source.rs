@@ -22,6 +22,14 @@ pub(crate) struct Original {
 impl Original {
     /// Opens a file.
     pub(crate) fn open(path: &Path) -> Result<Original, WriteError> {
+        // Before it is opened, because opening a pipe waits for a writer.
+        if !path.metadata().map_err(unread(path))?.is_file() {
+            return Err(unread(path)(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is no file of this machine",
+            ))
+            .into());
+        }
         let file = File::open(path).map_err(unread(path))?;
         let state = state_of(&file).map_err(unread(path))?;
         Ok(Original {

@@ -169,6 +169,40 @@ fn a_cut_tail_becomes_a_record_that_says_so() {
     assert_eq!(broken(&outcome.bytes), Vec::<&str>::new());
 }
 
+/// A digest proves a block, and nothing proves the header above it: the member as it was tells what was altered.
+#[test]
+fn a_member_with_an_altered_header_goes_to_quarantine_as_well() {
+    let lines = "WARC-Type: resource\nWARC-Record-ID: <urn:test:1>\nWARC-Date: 2024-01-02T03:04:05Z\n\
+        WARC-Target-URI: http://a.example/\nContent-Type: text/plain\n\
+        WARC-Block-Digest: md5:8d777f385d3dfec8815d20f7496026dc";
+    let stored = file(Compression::Gzip { level: 0 }, &[record(lines, "data")]);
+    let at = stored
+        .windows(9)
+        .position(|bytes| bytes == b"a.example")
+        .expect("it is stored as it is");
+    let mut altered = stored.clone();
+    altered[at] = b'b';
+    let outcome = mended(&altered, Compression::GZIP);
+    assert_eq!(outcome.records[0].target(), Some("http://b.example/"));
+    assert_eq!(outcome.quarantine, altered);
+    assert_eq!(outcome.repaired.records_mended, 1);
+    let whole = mended(&stored, Compression::GZIP);
+    assert!(whole.quarantine.is_empty() && whole.repaired.records_mended == 0);
+}
+
+/// Opening a pipe would wait for ever.
+#[test]
+fn what_is_no_file_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for input in [Path::new("/dev/null"), folder.path()] {
+        let refused = repair::write(input, &folder.path().join("out"), Compression::Plain, &mut |_| {
+            true
+        });
+        let message = refused.expect_err("it is refused").to_string();
+        assert!(message.contains("no file of this machine"), "{message}");
+    }
+}
+
 /// A digest of the whole would be taken for that of the part, so it gets another name.
 #[test]
 fn digests_of_a_cut_record_are_kept_under_other_names() {

@@ -505,3 +505,13 @@ fn a_file_is_split_into_parts() {
         assert_eq!(run.code, Some(2), "{wrong:?} {run:?}");
     }
 }
+
+#[test]
+fn a_file_without_records_cannot_be_mended() {
+    let place = Place::new();
+    place.write("empty.warc", b"");
+    let run = place.run(&["warc", "repair", "empty.warc", "-o", "out.warc"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.contains("no record could be kept"), "{run:?}");
+    assert!(!place.path("out.warc").exists(), "{run:?}");
+}

@@ -22,7 +22,7 @@ Lengths are made true, a record that is cut says so (WARC-Truncated: unspecified
 missing line ends are added; intact records stay byte for byte. What is no record goes to
 OUT.quarantine, and OUT.quarantine.jsonl says where each piece was and why it is there.
 
-Exit code 1: something is in quarantine, or a record is cut.";
+Exit code 1: something is in quarantine, a record is cut, or there is no record at all.";
 
 /// Flags of `weft warc repair`.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,8 @@ pub(super) struct Args {
 #[derive(Serialize)]
 struct Report {
     input: String,
-    out: String,
+    /// Absent if no record could be kept.
+    out: Option<String>,
     #[serde(flatten)]
     repaired: Repaired,
 }
@@ -60,10 +61,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     })?;
     let proved = progress.step("reading again", written.size_bytes(), |each| written.prove(each))?;
     proved.put(args.force)?;
-    let is_lossless = repaired.quarantine.is_empty() && repaired.records_cut == 0;
+    let is_lossless = repaired.quarantine.is_empty() && repaired.records_cut == 0 && repaired.records > 0;
     let report = Report {
         input: path_text(&args.input),
-        out: path_text(&args.out),
+        out: (repaired.records > 0).then(|| path_text(&args.out)),
         repaired,
     };
     match context.json {
@@ -104,14 +105,21 @@ fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<
             clean(detail)
         )?;
     }
-    writeln!(
-        out,
-        "{}: {}, {} mended, {} cut",
-        clean(&report.out),
-        counted(repaired.records, "record", "records"),
-        count(repaired.records_mended),
-        count(repaired.records_cut),
-    )?;
+    match &report.out {
+        Some(path) => writeln!(
+            out,
+            "{}: {}, {} mended, {} cut",
+            clean(path),
+            counted(repaired.records, "record", "records"),
+            count(repaired.records_mended),
+            count(repaired.records_cut),
+        )?,
+        None => writeln!(
+            out,
+            "no record could be kept, so {} was not written",
+            clean(&path_text(&args.out))
+        )?,
+    }
     writeln!(
         out,
         "{} bytes in: {} in records, {} carry nothing, {} no record",
@@ -120,13 +128,6 @@ fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<
         count(repaired.padding_bytes),
         count(repaired.quarantined_bytes)
     )?;
-    if repaired.records == 0 {
-        writeln!(
-            out,
-            "no record could be kept, so {} was not written",
-            clean(&report.out)
-        )?;
-    }
     if !repaired.quarantine.is_empty() {
         let [pieces, _] = quarantine_paths(&args.out);
         let pieces = clean(&path_text(&pieces));
