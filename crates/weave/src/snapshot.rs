@@ -6,7 +6,7 @@ mod linking;
 mod past_links;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -50,6 +50,8 @@ struct Inner {
     cut: Cut,
     totals: TotalsRow,
     inputs: Mutex<FxHashMap<InputId, Arc<LedgerEntry>>>,
+    /// Set when it is first asked for.
+    has_lines: OnceLock<bool>,
 }
 
 impl Snapshot {
@@ -59,6 +61,7 @@ impl Snapshot {
             cut,
             totals,
             inputs: Mutex::default(),
+            has_lines: OnceLock::new(),
         };
         Snapshot {
             inner: Arc::new(inner),
@@ -346,16 +349,26 @@ impl Snapshot {
     /// As [`Snapshot::captures`], or backward as [`Snapshot::captures_reversed`], with the captures that indexes alone
     /// tell of among them ([`CaptureRow::index_only`]).
     pub fn captures_and_lines(&self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Captures {
-        let span = Span::of(range.clone()).beyond(reversed, at);
+        let captures = match reversed {
+            true => self.captures_reversed(range.clone(), at),
+            false => self.captures(range.clone(), at),
+        };
+        // Most archives have no lines, and look-ups should not pay for them.
+        if !self.has_lines() {
+            return captures;
+        }
+        let span = Span::of(range).beyond(reversed, at);
         let lines = match &span.to {
             Some(to) => self.cut().range(Table::IndexLines, &span.from, to),
             None => self.cut().from(Table::IndexLines, &span.from),
         };
-        let captures = match reversed {
-            true => self.captures_reversed(range, at),
-            false => self.captures(range, at),
-        };
         captures.with_lines(lines)
+    }
+
+    /// Whether there are lines of indexes; also where that cannot be read, which whoever reads them is told.
+    fn has_lines(&self) -> bool {
+        let first = || self.cut().iter(Table::IndexLines).next().is_some();
+        *self.inner.has_lines.get_or_init(first)
     }
 
     /// A cursor between the captures of a URL key before a time and those from that time on.
