@@ -85,11 +85,10 @@ impl IndexLines {
     }
 
     /// The next line; `None` at the end.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an iterator would go on after an error"
-    )]
-    pub(crate) fn next(&mut self) -> io::Result<Option<NumberedLine>> {
+    ///
+    /// # Errors
+    /// The input cannot be read or decompressed. There is nothing to go on with behind that.
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<NumberedLine>> {
         self.buffer.clear();
         let mut bounded = (&mut self.reader).take(LINE_BYTES_MAX);
         let mut length = bounded.read_until(b'\n', &mut self.buffer)? as u64;
@@ -191,7 +190,7 @@ mod tests {
         file.write_all(bytes).unwrap();
         let mut lines = IndexLines::open(Arc::new(file)).unwrap();
         let mut found = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.next_line().unwrap() {
             found.push((line.number, line.offset, line.length));
         }
         assert_eq!(found, expected);
@@ -215,11 +214,11 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         let mut lines = IndexLines::open(Arc::new(file)).unwrap();
-        let first = lines.next().unwrap().unwrap();
+        let first = lines.next_line().unwrap().unwrap();
         assert!(matches!(first.line, Line::Bad(_)));
         assert_eq!(first.length, long.len() as u64 + 1);
-        assert_eq!(lines.next().unwrap().unwrap().offset, first.length);
-        assert!(lines.next().unwrap().is_none());
+        assert_eq!(lines.next_line().unwrap().unwrap().offset, first.length);
+        assert!(lines.next_line().unwrap().is_none());
     }
 
     #[test]
@@ -230,7 +229,7 @@ mod tests {
         file.write_all(&bytes).unwrap();
         let mut lines = IndexLines::open(Arc::new(file)).unwrap();
         let error = loop {
-            match lines.next() {
+            match lines.next_line() {
                 Ok(Some(_)) => {}
                 Ok(None) => panic!("a cut member is taken for whole"),
                 Err(error) => break error,

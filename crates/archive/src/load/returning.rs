@@ -81,7 +81,7 @@ fn take_in_lines(
         .and_then(IndexLines::open)
         .map_err(|error| failed(first, error))?;
     let mut batch = Batch::default();
-    while let Some(numbered) = lines.next().map_err(|error| failed(first, error))? {
+    while let Some(numbered) = lines.next_line().map_err(|error| failed(first, error))? {
         if let Line::Capture(mut line) = numbered.line
             && offsets.contains(&numbered.offset)
         {

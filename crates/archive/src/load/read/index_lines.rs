@@ -30,7 +30,7 @@ impl Reading<'_> {
         };
         let (size, woven) = (self.registered.entry.size, self.registered.entry.records);
         while !self.context.job.is_stopped() {
-            let next = match lines.next() {
+            let next = match lines.next_line() {
                 Ok(Some(next)) => next,
                 Ok(None) => {
                     self.chunk.bytes_done = size;
