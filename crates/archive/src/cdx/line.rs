@@ -224,6 +224,10 @@ fn number(text: &str, missing: Option<u64>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
 
     fn expected() -> IndexLine {
@@ -287,6 +291,52 @@ mod tests {
             ),
             expected(),
         );
+    }
+
+    /// Pieces that lines are made of, and some that break them.
+    const PIECES: [&str; 20] = [
+        " ",
+        " ",
+        " ",
+        "k",
+        "-",
+        "20140126200624",
+        "20140126200624123",
+        "20149999999999",
+        "http://a.org/",
+        "dns:a.org",
+        "334",
+        "99999999999999999999",
+        "text/html",
+        " CDX a b g V k s m",
+        "@alias",
+        "!",
+        "{\"url\": \"http://a.org/\"",
+        ", \"offset\": 7, \"filename\": \"x.warc\"",
+        "}",
+        "\u{e4}\u{0}",
+    ];
+
+    proptest! {
+        /// Whatever a line is, it is read without a panic, and a capture of it can be stored and found.
+        #[test]
+        fn any_line_is_a_capture_or_nothing_or_says_why_not(
+            lines in vec(vec(select(&PIECES[..]), 0..14), 1..4),
+            noise in vec(any::<u8>(), 0..40),
+        ) {
+            let mut reader = LineReader::default();
+            let texts = lines.into_iter().map(|pieces| pieces.concat().into_bytes());
+            for text in texts.chain([noise]) {
+                match reader.read(&text) {
+                    Line::Capture(line) => {
+                        prop_assert_eq!(urlkey::url_key(&line.url), Ok(line.url_key));
+                        prop_assert!(!line.filename.is_empty() && !line.digest.is_empty());
+                    }
+                    Line::Nothing => {}
+                    Line::Bad(defect) => prop_assert!(!defect.detail.is_empty()),
+                }
+            }
+        }
     }
 
     #[test]
