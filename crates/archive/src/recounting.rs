@@ -30,6 +30,10 @@ pub(crate) fn keep_out(
             let takedown = rules.takes_down(url_key, capture.fetch_time_ms, &entry.collection);
             takedown.is_none() && !rules.is_returning(&entry.input, capture.offset)
         });
+        extract.lines.retain(|line| {
+            let takedown = rules.takes_down(line.url_key.as_bytes(), line.fetch_time_ms, &entry.collection);
+            takedown.is_none() && !rules.is_returning(&entry.input, line.offset)
+        });
     }
     Ok(())
 }
@@ -56,12 +60,16 @@ impl Recounting {
         for extract in extracts {
             let entry = snapshot.input(extract.progress.input)?;
             let captures = std::mem::take(&mut extract.captures);
+            let lines = std::mem::take(&mut extract.lines);
             extract.progress.captures_recounted = captures.len() as u64;
             // The input changed while it was read: what was counted of it cannot be taken back.
             if extract.taken_back.take().is_some() {
                 *recount = None;
             }
             let Some(recount) = recount.as_mut() else { continue };
+            for line in &lines {
+                recount.add_line(&entry.input, &entry.collection, line);
+            }
             for capture in captures {
                 recount
                     .add(&entry.input, &entry.collection, capture)

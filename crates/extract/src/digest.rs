@@ -7,7 +7,7 @@ pub(crate) const UNKNOWN: &str = "-";
 
 /// Returns a declared digest without its label. A SHA-1 is returned in upper-case Base32 whatever its form
 /// was, so that equal payloads have equal digests. Other algorithms stay as declared.
-pub(crate) fn declared(value: &str) -> Option<String> {
+pub fn declared(value: &str) -> Option<String> {
     let (label, digest) = match value.trim().split_once(':') {
         Some((label, digest)) => (label.trim(), digest.trim()),
         None => ("sha1", value.trim()),

@@ -25,6 +25,18 @@ pub fn named_url_key(target: &str) -> Option<String> {
     }
 }
 
+/// A web address as [`crate::Capture::url`] has it, and its key; `None` where it is of another scheme.
+///
+/// # Errors
+/// What is wrong with a web address that cannot be used.
+pub fn web_target(target: &str) -> Result<Option<(String, String)>, warc::Defect> {
+    match target::read(Some(target)) {
+        Target::Web { url, url_key } => Ok(Some((url, url_key))),
+        Target::Other => Ok(None),
+        Target::Unusable(defect) => Err(defect),
+    }
+}
+
 /// Returns the facts of a record with this header, or `None` if no capture is made of such a record.
 pub fn header_facts(format: warc::Format, kind: warc::Kind, headers: &warc::Headers) -> Option<HeaderFacts> {
     let kind = match kind {

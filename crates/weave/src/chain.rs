@@ -22,6 +22,7 @@ use crate::progress::LedgerMoves;
 use crate::tables::{Table, Tables};
 use crate::takedown::{Register, Takedown};
 use crate::views::captures::Place;
+use crate::views::index_lines::{self, IndexLine};
 use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
@@ -46,6 +47,8 @@ pub(crate) struct Chain<'t, 'w> {
 #[derive(Default)]
 pub(crate) struct Leaving {
     pub(crate) rows: Vec<Vec<u8>>,
+    /// Keys of lines of indexes.
+    pub(crate) lines: Vec<Vec<u8>>,
     pub(crate) anew: Vec<(Anew, Vec<Place>)>,
     pub(crate) quarantined: Vec<Vec<u8>>,
     /// Least and greatest fetch time of the captures that stay.
@@ -100,7 +103,7 @@ impl<'t> Chain<'t, '_> {
         let sifted = self.takedowns.sift(cut, &mut step.write, inputs, arrived)?;
         ledger.count_taken_down(&sifted.moved)?;
         step.report.captures_taken_down = sifted.kept_out;
-        let arrived = sifted.captures;
+        let arrived = sifted.admitted;
         let arrived_count = arrived.len() as u64;
         let mut captures = captures::apply(cut, &mut step.write, arrived)?;
         step.report.captures_new = captures.len() as u64;
@@ -113,6 +116,7 @@ impl<'t> Chain<'t, '_> {
         step.report.captures_known = arrived_count - step.report.captures_new;
         count_captures(&mut step.totals, &captures);
         ledger.count_captures(&captures)?;
+        self.weave_lines(&mut step, &mut ledger, batch.lines)?;
         clock.end("captures");
         if let Some(write_beside) = write_beside.filter(|_| !captures.is_empty()) {
             let arriving = Arriving::new(step.totals.epoch.next(), &captures, inputs);
@@ -130,6 +134,29 @@ impl<'t> Chain<'t, '_> {
         let uris = self.follow(&mut step, &mut versions, clock)?;
         let ledger = ledger.finish(cut, &mut step.write, &mut step.totals, batch.progress)?;
         Ok(step.end(versions, uris, inputs, ledger))
+    }
+
+    /// Takes in lines of indexes. Nothing follows from them.
+    fn weave_lines(
+        &self,
+        step: &mut Step<'t>,
+        ledger: &mut LedgerMoves<'_>,
+        lines: Vec<(InputId, IndexLine)>,
+    ) -> Result<(), ApplyError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let (cut, write) = (self.cut, &mut step.write);
+        let arrived = ledger.keep_usable(lines)?;
+        let sifted = self.takedowns.sift(cut, write, self.ledger, arrived)?;
+        ledger.count_taken_down(&sifted.moved)?;
+        step.report.captures_taken_down += sifted.kept_out;
+        let arrived = sifted.admitted.len() as u64;
+        let lines = index_lines::apply(cut, write, sifted.admitted)?;
+        ledger.count_lines(&lines)?;
+        step.report.lines_new = lines.len() as u64;
+        step.report.lines_known = arrived - lines.len() as u64;
+        Ok(())
     }
 
     /// Takes out what leaves.
@@ -151,6 +178,9 @@ impl<'t> Chain<'t, '_> {
         (totals.fetch_time_ms_first, totals.fetch_time_ms_last) = leaving.fetch_time_ms.unwrap_or_default();
         for row in leaving.rows {
             write.remove(Table::Captures, row);
+        }
+        for line in leaving.lines {
+            write.remove(Table::IndexLines, line);
         }
         for row in leaving.quarantined {
             write.remove(Table::Quarantine, row);

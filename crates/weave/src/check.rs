@@ -48,6 +48,7 @@ impl Snapshot {
         };
         let mut damages = Damages(files::check(tables));
         let captures = damages.readable(found::captures(self))?;
+        let index_lines = damages.readable(found::index_lines(self))?;
         let versions = damages.readable(found::versions(self))?;
         let links = damages.readable(found::links(self))?;
         let uris = damages.readable(found::uris(self))?;
@@ -98,6 +99,7 @@ impl Snapshot {
                 versions: versions.all,
                 pages: versions.pages,
                 links: links.unwrap_or_default().all,
+                index_lines: index_lines.unwrap_or_default(),
             },
             uris: uris.rows,
             domains: domains.unwrap_or_default().rows,

@@ -7,14 +7,48 @@ use extract::Capture;
 use crate::ids::{Epoch, InputId};
 use crate::ledger::InputProgress;
 use crate::rows::{AnchorRow, PastVersion, TextCapture};
+use crate::views::index_lines::IndexLine;
 
 /// Everything of one epoch.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Captures, in any order.
     pub captures: Vec<(InputId, Capture)>,
+    /// Captures that indexes tell of, in any order.
+    pub lines: Vec<(InputId, IndexLine)>,
     /// Ledger positions; commit with the captures.
     pub progress: Vec<InputProgress>,
+}
+
+/// What arrives in an epoch: a capture, or a line of an index that tells of one.
+pub(crate) trait Arrival {
+    fn url_key(&self) -> &str;
+
+    fn fetch_time_ms(&self) -> i64;
+
+    /// First byte in its input.
+    fn offset(&self) -> u64;
+
+    /// Bytes in its input.
+    fn length(&self) -> u64;
+}
+
+impl Arrival for Capture {
+    fn url_key(&self) -> &str {
+        &self.url_key
+    }
+
+    fn fetch_time_ms(&self) -> i64 {
+        self.fetch_time_ms
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn length(&self) -> u64 {
+        self.length
+    }
 }
 
 /// A page changed by an epoch, for search.
@@ -108,7 +142,11 @@ pub struct EpochReport {
     pub captures_new: u64,
     /// Captures that were there already.
     pub captures_known: u64,
-    /// Captures of the batch that a takedown keeps out.
+    /// Lines of indexes added.
+    pub lines_new: u64,
+    /// Lines of indexes that were there already.
+    pub lines_known: u64,
+    /// Captures and lines of the batch that a takedown keeps out.
     pub captures_taken_down: u64,
     /// Pages new, changed or gone.
     pub pages_changed: u64,

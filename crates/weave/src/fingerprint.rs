@@ -8,6 +8,7 @@ use extract::{Capture, Link};
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 use crate::views::captures::Stored;
+use crate::views::index_lines::IndexLine;
 use crate::views::version_row::VersionRow;
 
 /// The number of a view's rows, and the sum of their hashes.
@@ -58,6 +59,8 @@ pub struct Fingerprints {
     pub pages: Fingerprint,
     /// Links.
     pub links: Fingerprint,
+    /// Lines of indexes.
+    pub index_lines: Fingerprint,
 }
 
 /// Makes hashes of rows, each from its columns one after the other.
@@ -129,6 +132,24 @@ impl RowHasher {
             .hash(Kind::Capture)
     }
 
+    /// A line of an index.
+    pub(crate) fn index_line(&mut self, line: &IndexLine, input: &str, collection: &str) -> u128 {
+        self.row(key_hash(&line.url_key))
+            .number(line.fetch_time_ms as u64)
+            .text(&line.url)
+            .text(&line.mime)
+            .number(u64::from(line.status))
+            .text(&line.digest)
+            .text(&line.filename)
+            .number(line.record_offset)
+            .number(line.record_length)
+            .number(line.offset)
+            .number(line.length)
+            .text(input)
+            .text(collection)
+            .hash(Kind::IndexLine)
+    }
+
     /// A current version without what may come from another capture of the same time: its language and its text.
     pub(crate) fn version(&mut self, key_hash: u128, row: &VersionRow, input: &str) -> u128 {
         self.row(key_hash)
@@ -194,6 +215,7 @@ enum Kind {
     Link,
     Pair,
     Saying,
+    IndexLine,
 }
 
 /// Hash of a URL key, or of another row that is a single byte string.

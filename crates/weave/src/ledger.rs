@@ -1,7 +1,7 @@
 //! Ledger and quarantine: which inputs were loaded how far, and what of them could not be used.
 //!
 //! Invariants: an [`InputId`] is never used twice (a forgotten input leaves an empty row); `digest` is unique among
-//! entries that are digested; `bytes_done`, `records`, `captures` and `quarantined` move only with the epoch that weaves
+//! entries that are digested; `bytes_done`, `records`, `captures`, `index_lines` and `quarantined` move only with the epoch that weaves
 //! those records, and so does `digest` where an input is digested while it is read.
 
 use serde::{Deserialize, Serialize};
@@ -92,8 +92,10 @@ pub struct LedgerEntry {
     pub captures: u64,
     /// Quarantined spans and records.
     pub quarantined: u64,
-    /// Captures that takedowns keep out; they are not among `captures`.
+    /// Captures that takedowns keep out, and lines of an index; they are not among `captures` and `index_lines`.
     pub taken_down: u64,
+    /// Lines of an index that tell of captures; of an input that is an index alone.
+    pub index_lines: u64,
     /// Every byte before this offset is accounted for and woven.
     pub bytes_done: u64,
     /// How its end is cut off, empty if it is whole; what there is of its last record was used.
@@ -122,6 +124,7 @@ impl LedgerEntry {
             captures: 0,
             quarantined: 0,
             taken_down: 0,
+            index_lines: 0,
             bytes_done: 0,
             cut: String::new(),
             missing: String::new(),
@@ -233,9 +236,10 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Version 1 ends before `cut`, version 2 before `digesting`, version 3 before `taken_down`. The oldest version that says it
+/// Version 1 ends before `cut`, version 2 before `digesting`, version 3 before `taken_down`, version 4 before
+/// `index_lines`. The oldest version that says it
 /// all is written.
-const ENTRY_VERSION: u8 = 4;
+const ENTRY_VERSION: u8 = 5;
 
 /// Key of an input's row.
 pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
@@ -243,9 +247,10 @@ pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
 }
 
 pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
-    let version = match (entry.digesting.is_empty(), entry.taken_down) {
-        (true, 0) => 2,
-        (false, 0) => 3,
+    let version = match (entry.digesting.is_empty(), entry.taken_down, entry.index_lines) {
+        (true, 0, 0) => 2,
+        (false, 0, 0) => 3,
+        (_, _, 0) => 4,
         _ => ENTRY_VERSION,
     };
     let mut out = vec![version];
@@ -283,6 +288,9 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     if version > 3 {
         codec::put_varint(&mut out, entry.taken_down);
     }
+    if version > 4 {
+        codec::put_varint(&mut out, entry.index_lines);
+    }
     out
 }
 
@@ -316,6 +324,7 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
         quarantined: r.varint()?,
         bytes_done: r.varint()?,
         taken_down: 0,
+        index_lines: 0,
         cut: String::new(),
         missing: String::new(),
         digesting: String::new(),
@@ -329,6 +338,9 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
     }
     if version > 3 {
         entry.taken_down = r.varint()?;
+    }
+    if version > 4 {
+        entry.index_lines = r.varint()?;
     }
     Ok(entry)
 }
@@ -422,7 +434,7 @@ mod tests {
         (expected.state, expected.bytes_done) = (InputState::Done, 5);
         (expected.records, expected.captures, expected.quarantined) = (3, 2, 1);
         assert_eq!(decode_entry(row), Ok(expected));
-        assert!(decode_entry(b"\x05").is_err());
+        assert!(decode_entry(&[ENTRY_VERSION + 1]).is_err());
     }
 
     #[test]
@@ -465,13 +477,17 @@ mod tests {
             captures: 2,
             quarantined: 1,
             taken_down: 0,
+            index_lines: 0,
             bytes_done: 17,
             cut: "truncated-member: at 17".into(),
             missing: "no such file".into(),
             digesting: String::new(),
         };
-        for (version, digesting, taken_down) in [(2, "", 0), (3, "words", 0), (4, "", 7)] {
+        for (version, digesting, taken_down, index_lines) in
+            [(2, "", 0, 0), (3, "words", 0, 0), (4, "", 7, 0), (5, "", 0, 9)]
+        {
             (entry.digesting, entry.taken_down) = (digesting.into(), taken_down);
+            entry.index_lines = index_lines;
             let row = encode_entry(&entry);
             assert_eq!((row[0], decode_entry(&row)), (version, Ok(entry.clone())));
         }

@@ -63,7 +63,7 @@ pub use ledger::{
     Digested, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry, digest_of_beginning,
     digested_beginning,
 };
-pub use name::{name_bytes, name_text};
+pub use name::{base_name, name_bytes, name_text};
 pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
 pub use rows::{
@@ -76,6 +76,7 @@ pub use snapshot::{Captures, Linking, Snapshot, When};
 pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
 pub use views::captures::refusal;
+pub use views::index_lines::IndexLine;
 pub use weave::{NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave};
 
 #[cfg(test)]

@@ -552,6 +552,7 @@ impl Model {
                 location: String::new(),
                 collection: String::new(),
                 kind: c.kind,
+                index_only: false,
             };
             groups.entry((&c.url_key, c.fetch_time_ms)).or_default().push(row);
         }

@@ -49,6 +49,20 @@ pub fn name_bytes(text: &str) -> Vec<u8> {
     name
 }
 
+/// The last part of the name of a file: of a path or an address. In the address of a web server the part after a question
+/// mark is removed, because it may be a signature.
+pub fn base_name(name: &str) -> &str {
+    let is_web = name.starts_with("http://") || name.starts_with("https://");
+    let path = match name.split_once('?') {
+        Some((path, _)) if is_web => path,
+        _ => name,
+    };
+    match path.rsplit_once('/') {
+        Some((_, base)) if !base.is_empty() => base,
+        _ => path,
+    }
+}
+
 /// The byte that `\xNN` at the start of `text` spells.
 fn escaped_byte(text: &[u8]) -> Option<u8> {
     let [b'\\', b'x', high, low, ..] = text else {
@@ -76,6 +90,19 @@ mod tests {
         assert_eq!(name_text(b"caf\xe9.warc"), "caf\\xe9.warc");
         assert_eq!(name_text(b"caf\\xe9.warc"), "caf\\x5cxe9.warc");
         assert_eq!(name_text(b"\\x\xff"), "\\x\\xff");
+    }
+
+    #[test]
+    fn base_names_are_what_replay_looks_for() {
+        for (name, base) in [
+            ("crawls/2014/iana.warc.gz", "iana.warc.gz"),
+            ("iana.warc.gz", "iana.warc.gz"),
+            ("s3://bucket/crawls/a b?.warc", "a b?.warc"),
+            ("https://example.org/x/iana.warc.gz?sig=a/b", "iana.warc.gz"),
+            ("crawls/", "crawls/"),
+        ] {
+            assert_eq!(base_name(name), base, "{name}");
+        }
     }
 
     proptest! {

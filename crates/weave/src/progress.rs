@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use extract::Capture;
 use invariant::holds;
 use rustc_hash::FxHashMap;
 
 use crate::cut::Cut;
+use crate::epoch::Arrival;
 use crate::error::ApplyError;
 use crate::ids::InputId;
 use crate::ledger::{self, Digested, InputProgress, InputState, LedgerEntry, Names, QuarantineEntry};
 use crate::tables::Table;
-use crate::views::captures::refusal;
+use crate::views::captures::refusal_of_key;
 use crate::views::totals::TotalsRow;
 use crate::write::Write;
 
@@ -42,23 +42,23 @@ impl<'l> LedgerMoves<'l> {
         Ok(self.moved.entry(id).or_insert_with(|| before.clone()))
     }
 
-    /// Quarantines captures whose URL key cannot be woven and gives the others.
-    pub(crate) fn keep_usable(
+    /// Quarantines what has a URL key that cannot be woven and gives the others.
+    pub(crate) fn keep_usable<T: Arrival>(
         &mut self,
-        captures: Vec<(InputId, Capture)>,
-    ) -> Result<Vec<(InputId, Capture)>, ApplyError> {
-        let mut usable = Vec::with_capacity(captures.len());
-        for (input, capture) in captures {
-            let Some((reason, detail)) = refusal(&capture) else {
-                usable.push((input, capture));
+        arriving: Vec<(InputId, T)>,
+    ) -> Result<Vec<(InputId, T)>, ApplyError> {
+        let mut usable = Vec::with_capacity(arriving.len());
+        for (input, arrival) in arriving {
+            let Some((reason, detail)) = refusal_of_key(arrival.url_key()) else {
+                usable.push((input, arrival));
                 continue;
             };
             self.entry(input)?;
             self.quarantine(
                 input,
                 QuarantineEntry {
-                    offset: capture.offset,
-                    length: capture.length,
+                    offset: arrival.offset(),
+                    length: arrival.length(),
                     reason: reason.into(),
                     detail,
                 },
@@ -74,13 +74,17 @@ impl<'l> LedgerMoves<'l> {
     }
 
     /// Adds new captures to their inputs' sums.
-    pub(crate) fn count_captures(&mut self, captures: &[(InputId, Capture)]) -> Result<(), ApplyError> {
-        let mut counts: BTreeMap<InputId, u64> = BTreeMap::new();
-        for (input, _) in captures {
-            *counts.entry(*input).or_default() += 1;
-        }
-        for (input, count) in counts {
+    pub(crate) fn count_captures<T>(&mut self, captures: &[(InputId, T)]) -> Result<(), ApplyError> {
+        for (input, count) in of_inputs(captures) {
             self.entry(input)?.captures += count;
+        }
+        Ok(())
+    }
+
+    /// The same of lines of indexes.
+    pub(crate) fn count_lines<T>(&mut self, lines: &[(InputId, T)]) -> Result<(), ApplyError> {
+        for (input, count) in of_inputs(lines) {
+            self.entry(input)?.index_lines += count;
         }
         Ok(())
     }
@@ -188,4 +192,13 @@ impl<'l> LedgerMoves<'l> {
         }
         Ok(self.moved.into_iter().collect())
     }
+}
+
+/// How many there are of each input.
+fn of_inputs<T>(arrived: &[(InputId, T)]) -> BTreeMap<InputId, u64> {
+    let mut counts = BTreeMap::new();
+    for (input, _) in arrived {
+        *counts.entry(*input).or_default() += 1;
+    }
+    counts
 }

@@ -16,6 +16,7 @@ use crate::fingerprint::{Fingerprint, Fingerprints, RowHasher, key_hash, text_ha
 use crate::ids::InputId;
 use crate::sort::Sorter;
 use crate::views::captures::{kind_code, kind_of_code};
+use crate::views::index_lines::IndexLine;
 use crate::views::order::{Order, content_of, is_eligible, source_rank};
 use crate::views::version_row::VersionRow;
 use crate::views::versions::take_links;
@@ -25,6 +26,7 @@ pub struct Recount {
     sorter: Sorter,
     hasher: RowHasher,
     captures: Fingerprint,
+    index_lines: Fingerprint,
     row: Vec<u8>,
 }
 
@@ -35,6 +37,7 @@ impl Recount {
             sorter: Sorter::new(dir),
             hasher: RowHasher::default(),
             captures: Fingerprint::default(),
+            index_lines: Fingerprint::default(),
             row: Vec::new(),
         }
     }
@@ -54,6 +57,12 @@ impl Recount {
             candidate.encode(&mut self.row);
         }
         self.sorter.push(&self.row)
+    }
+
+    /// Adds a line of an index that comes only once.
+    pub fn add_line(&mut self, input: &str, collection: &str, line: &IndexLine) {
+        self.index_lines
+            .add(self.hasher.index_line(line, input, collection));
     }
 
     fn candidate(&mut self, key: u128, input: &str, capture: &mut Capture) -> Candidate {
@@ -91,6 +100,7 @@ impl Recount {
     pub fn finish(self) -> io::Result<Fingerprints> {
         let mut found = Fingerprints {
             captures: self.captures,
+            index_lines: self.index_lines,
             ..Fingerprints::default()
         };
         let mut hasher = self.hasher;

@@ -38,6 +38,8 @@ pub struct Totals {
     pub inputs_taken_down: u64,
     /// Captures that takedowns keep out.
     pub captures_taken_down: u64,
+    /// Lines of indexes.
+    pub index_lines: u64,
     /// Least and greatest fetch time of all captures, in milliseconds since 1970.
     pub fetch_time_ms: Option<(i64, i64)>,
     /// Collection labels in use, sorted.
@@ -224,6 +226,9 @@ pub struct CaptureRow {
     pub collection: String,
     /// Kind of record.
     pub kind: CaptureKind,
+    /// Whether an index alone tells of it, and its record is not loaded. `input`, `location` and `collection` are those of
+    /// the index then, and `input_name` is the file that the index names.
+    pub index_only: bool,
 }
 
 /// A registered domain.

@@ -6,7 +6,7 @@ mod linking;
 mod past_links;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -30,6 +30,7 @@ use crate::rows::{
 };
 use crate::shown::{self, ShownPage};
 use crate::tables::Table;
+use crate::views::index_lines::IndexLine;
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
@@ -49,6 +50,8 @@ struct Inner {
     cut: Cut,
     totals: TotalsRow,
     inputs: Mutex<FxHashMap<InputId, Arc<LedgerEntry>>>,
+    /// Set when it is first asked for.
+    has_lines: OnceLock<bool>,
 }
 
 impl Snapshot {
@@ -58,6 +61,7 @@ impl Snapshot {
             cut,
             totals,
             inputs: Mutex::default(),
+            has_lines: OnceLock::new(),
         };
         Snapshot {
             inner: Arc::new(inner),
@@ -113,6 +117,7 @@ impl Snapshot {
                 InputState::Forgotten => {}
             }
             totals.captures_taken_down += entry.taken_down;
+            totals.index_lines += entry.index_lines;
             totals.collections.push(entry.collection);
         }
         totals.collections.retain(|label| !label.is_empty());
@@ -333,25 +338,37 @@ impl Snapshot {
 
     /// Captures sorted by URL key and time, those after `after` (a [`Captures::cursor`]).
     pub fn captures(&self, range: KeyRange, after: Option<&[u8]>) -> Captures {
-        let mut span = Span::of(range);
-        if let Some(after) = after
-            && after >= span.from.as_slice()
-        {
-            span.from = after.to_vec();
-            span.from.push(0);
-        }
-        self.captures_of(span, false)
+        self.captures_of(Span::of(range).beyond(false, after), false)
     }
 
     /// The same captures from the last to the first, those before `before` (a [`Captures::cursor`]).
     pub fn captures_reversed(&self, range: KeyRange, before: Option<&[u8]>) -> Captures {
-        let mut span = Span::of(range);
-        if let Some(before) = before
-            && span.to.as_deref().is_none_or(|to| before < to)
-        {
-            span.to = Some(before.to_vec());
+        self.captures_of(Span::of(range).beyond(true, before), true)
+    }
+
+    /// As [`Snapshot::captures`], or backward as [`Snapshot::captures_reversed`], with the captures that indexes alone
+    /// tell of among them ([`CaptureRow::index_only`]).
+    pub fn captures_and_lines(&self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Captures {
+        let captures = match reversed {
+            true => self.captures_reversed(range.clone(), at),
+            false => self.captures(range.clone(), at),
+        };
+        // Most archives have no lines, and look-ups should not pay for them.
+        if !self.has_lines() {
+            return captures;
         }
-        self.captures_of(span, true)
+        let span = Span::of(range).beyond(reversed, at);
+        let lines = match &span.to {
+            Some(to) => self.cut().range(Table::IndexLines, &span.from, to),
+            None => self.cut().from(Table::IndexLines, &span.from),
+        };
+        captures.with_lines(lines)
+    }
+
+    /// Whether there are lines of indexes; also where that cannot be read, which whoever reads them is told.
+    fn has_lines(&self) -> bool {
+        let first = || self.cut().iter(Table::IndexLines).next().is_some();
+        *self.inner.has_lines.get_or_init(first)
     }
 
     /// A cursor between the captures of a URL key before a time and those from that time on.
@@ -370,6 +387,7 @@ impl Snapshot {
             reversed,
             exact: span.exact,
             cursor: Vec::new(),
+            beside: None,
         }
     }
 
@@ -397,6 +415,28 @@ impl Snapshot {
             location: input.location.clone(),
             collection: input.collection.clone(),
             kind: stored.kind,
+            index_only: false,
+        })
+    }
+
+    /// A line of an index as a capture whose record is not loaded.
+    pub(crate) fn line_row(&self, id: InputId, line: IndexLine) -> Result<CaptureRow, SnapshotError> {
+        let input = self.input(id)?;
+        Ok(CaptureRow {
+            kind: line.kind(),
+            url_key: line.url_key,
+            fetch_time_ms: line.fetch_time_ms,
+            url: line.url,
+            mime: line.mime,
+            status: line.status,
+            digest: line.digest,
+            length: line.record_length,
+            offset: line.record_offset,
+            input: id,
+            input_name: line.filename,
+            location: input.location.clone(),
+            collection: input.collection.clone(),
+            index_only: true,
         })
     }
 

@@ -58,10 +58,12 @@ pub(crate) enum Table {
     Meta,
     /// Input number, offset -> takedown that keeps the capture there out.
     TakenDown,
+    /// URL key, time, input, offset -> capture that an index tells of.
+    IndexLines,
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 19] = [
+    pub(crate) const ALL: [Table; 20] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
@@ -81,6 +83,7 @@ impl Table {
         Table::Changes,
         Table::Meta,
         Table::TakenDown,
+        Table::IndexLines,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -104,13 +107,14 @@ impl Table {
             Table::Changes => "changes",
             Table::Meta => "meta",
             Table::TakenDown => "taken_down",
+            Table::IndexLines => "index_lines",
         }
     }
 
     /// Share of [`Settings::memtable_size_bytes`], in 64ths (they add up to 64).
     fn memtable_share(self) -> u64 {
         match self {
-            Table::Uris => 16,
+            Table::Uris => 15,
             Table::Links => 11,
             Table::Texts | Table::Inlinks => 8,
             Table::Captures | Table::Versions => 4,
@@ -136,7 +140,7 @@ impl Table {
                         .compression(CompressionType::None),
                 )),
             // Mostly read in order: larger blocks compress better.
-            Table::Captures | Table::Links | Table::Inlinks => {
+            Table::Captures | Table::Links | Table::Inlinks | Table::IndexLines => {
                 options.data_block_size_policy(BlockSizePolicy::all(16 * 1024))
             }
             _ => options.data_block_size_policy(BlockSizePolicy::all(8 * 1024)),

@@ -5,7 +5,7 @@
 //! only the rows returned.
 
 use urlkey::url_ranges;
-use weave::{CaptureRow, KeyRange};
+use weave::{CaptureRow, KeyRange, base_name};
 
 use super::basis::Basis;
 use super::cdx_walk::{Mark, Place, Walk};
@@ -40,7 +40,7 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     let ranges = ranges(question)?;
     let seen = basis.seen();
     let mut originals = Originals::of(&seen);
-    let mut walk = Walk::new(&seen, ranges, &question.order, after)?;
+    let mut walk = Walk::new(&seen, ranges, &question.order, after, question.records_only)?;
     let mut found = Rows::new(question);
     let mut before = Mark::default();
     for looked_at in 0.. {
@@ -171,7 +171,7 @@ pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<
     let ranges = ranges_of(&question.url, question.match_type)?;
     let after = cursor::decode::<Place>(question.after.as_deref())?;
     let seen = basis.seen();
-    let mut walk = Walk::new(&seen, ranges, &Default::default(), after)?;
+    let mut walk = Walk::new(&seen, ranges, &Default::default(), after, false)?;
     let mut ends = Vec::new();
     for _ in 0..BLOCKS_MAX.min(LOOKED_AT_MAX.div_ceil(rows)) {
         let passed = walk.skip_rows(rows)?;
@@ -192,20 +192,6 @@ pub(crate) fn base_name_of(name: &mut String) {
     // A signature behind the path is removed too, so the part need not be at the end.
     if length < name.len() {
         *name = base_name(name).to_owned();
-    }
-}
-
-/// Last part of a path or an address. In the address of a web server the part after a question mark is
-/// removed, because it may be a signature.
-pub(super) fn base_name(name: &str) -> &str {
-    let is_web = name.starts_with("http://") || name.starts_with("https://");
-    let path = match name.split_once('?') {
-        Some((path, _)) if is_web => path,
-        _ => name,
-    };
-    match path.rsplit_once('/') {
-        Some((_, base)) if !base.is_empty() => base,
-        _ => path,
     }
 }
 
@@ -303,6 +289,7 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
         offset: capture.offset,
         filename: capture.input_name,
         collection: capture.collection,
+        index_only: capture.index_only,
         computed: None,
     }
 }
@@ -310,23 +297,5 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
 impl From<FilterError> for AskError {
     fn from(error: FilterError) -> AskError {
         AskError::bad_request(error.to_string())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base_name;
-
-    #[test]
-    fn base_names_are_what_replay_looks_for() {
-        for (name, base) in [
-            ("crawls/2014/iana.warc.gz", "iana.warc.gz"),
-            ("iana.warc.gz", "iana.warc.gz"),
-            ("s3://bucket/crawls/a b?.warc", "a b?.warc"),
-            ("https://example.org/x/iana.warc.gz?sig=a/b", "iana.warc.gz"),
-            ("crawls/", "crawls/"),
-        ] {
-            assert_eq!(base_name(name), base, "{name}");
-        }
     }
 }

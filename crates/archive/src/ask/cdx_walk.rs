@@ -61,15 +61,17 @@ impl<'s> Walk<'s> {
         ranges: Vec<KeyRange>,
         order: &Order,
         from: Option<Place>,
+        records_only: bool,
     ) -> Result<Walk<'s>, AskError> {
+        let reach = Reach { seen, records_only };
         let from = from.unwrap_or_default();
         Ok(match (order, ranges.as_slice()) {
             (Order::Closest(wanted), [KeyRange::Exact(url_key)]) => {
                 let wanted = civil::ms_of_digits(time::check(wanted)?) / 1000;
-                Walk::Nearest(Box::new(Nearest::new(seen, url_key, wanted, &from)?))
+                Walk::Nearest(Box::new(Nearest::new(reach, url_key, wanted, &from)?))
             }
             _ => Walk::Along(Box::new(Along::new(
-                seen,
+                reach,
                 ranges,
                 *order == Order::Reverse,
                 &from,
@@ -149,10 +151,31 @@ fn behind_keys_before(from: &str) -> Vec<u8> {
     before.bytes().chain(nul).collect()
 }
 
+/// What a walk goes through.
+#[derive(Clone, Copy)]
+struct Reach<'s> {
+    seen: &'s Seen<'s>,
+    /// Whether captures that indexes alone tell of are left out.
+    records_only: bool,
+}
+
+impl Reach<'_> {
+    /// Captures on from a row key.
+    fn captures(self, range: KeyRange, reversed: bool, at: Option<&[u8]>) -> Captures {
+        let snapshot = self.seen.snapshot();
+        match (self.records_only, reversed) {
+            (false, _) => snapshot.captures_and_lines(range, reversed, at),
+            (true, false) => snapshot.captures(range, at),
+            (true, true) => snapshot.captures_reversed(range, at),
+        }
+    }
+}
+
 /// A walk through ranges in ascending order, or through all of them backward. What is hidden is passed over, and is in no
 /// place: a cursor must not tell of it.
 pub(super) struct Along<'s> {
     seen: &'s Seen<'s>,
+    reach: Reach<'s>,
     ranges: Vec<KeyRange>,
     reversed: bool,
     /// The range that `captures` goes through; `ranges.len()` after the end.
@@ -164,13 +187,14 @@ pub(super) struct Along<'s> {
 
 impl<'s> Along<'s> {
     fn new(
-        seen: &'s Seen<'s>,
+        reach: Reach<'s>,
         ranges: Vec<KeyRange>,
         reversed: bool,
         from: &Place,
     ) -> Result<Along<'s>, AskError> {
         let mut walk = Along {
-            seen,
+            seen: reach.seen,
+            reach,
             ranges,
             reversed,
             index: from.range,
@@ -192,10 +216,7 @@ impl<'s> Along<'s> {
         let last = self.ranges.len().checked_sub(1 + self.index);
         let wanted = if self.reversed { last } else { Some(self.index) };
         let range = wanted.and_then(|n| self.ranges.get(n)).cloned();
-        range.map(|range| match self.reversed {
-            true => self.seen.snapshot().captures_reversed(range, at),
-            false => self.seen.snapshot().captures(range, at),
-        })
+        range.map(|range| self.reach.captures(range, self.reversed, at))
     }
 
     fn enter_next(&mut self) {
@@ -331,8 +352,7 @@ impl<'s> Side<'s> {
 }
 
 impl<'s> Nearest<'s> {
-    fn new(seen: &'s Seen<'s>, url_key: &str, wanted_s: i64, from: &Place) -> Result<Nearest<'s>, AskError> {
-        let snapshot = seen.snapshot();
+    fn new(reach: Reach<'s>, url_key: &str, wanted_s: i64, from: &Place) -> Result<Nearest<'s>, AskError> {
         let begin = Snapshot::captures_cursor_at(url_key, wanted_s.saturating_mul(1000));
         let begin_at = |at: &str| match at.is_empty() {
             true => Ok(begin.clone()),
@@ -342,8 +362,8 @@ impl<'s> Nearest<'s> {
         let (later, earlier) = (begin_at(&from.at)?, begin_at(&from.back)?);
         Ok(Nearest {
             wanted_s,
-            later: Side::new(seen, snapshot.captures(range(), Some(&later)), later)?,
-            earlier: Side::new(seen, snapshot.captures_reversed(range(), Some(&earlier)), earlier)?,
+            later: Side::new(reach.seen, reach.captures(range(), false, Some(&later)), later)?,
+            earlier: Side::new(reach.seen, reach.captures(range(), true, Some(&earlier)), earlier)?,
         })
     }
 

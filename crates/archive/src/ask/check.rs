@@ -73,10 +73,18 @@ fn rows(fingerprints: &Fingerprints) -> Vec<FingerprintRow> {
         versions,
         pages,
         links,
+        index_lines,
     } = fingerprints;
-    let of = ["captures", "captured", "versions", "pages", "links"];
+    let of = [
+        "captures",
+        "captured",
+        "versions",
+        "pages",
+        "links",
+        "index_lines",
+    ];
     of.into_iter()
-        .zip([captures, captured, versions, pages, links])
+        .zip([captures, captured, versions, pages, links, index_lines])
         .map(|(of, fingerprint)| FingerprintRow {
             of: of.to_owned(),
             rows: fingerprint.rows,

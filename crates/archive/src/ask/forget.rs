@@ -36,7 +36,8 @@ pub(super) fn forget(basis: &Basis<'_>, question: &Forget) -> Result<ForgottenBo
 }
 
 pub(super) fn may_be_forgotten(entry: &LedgerEntry) -> bool {
-    entry.state != InputState::TakenDown && (entry.captures == 0 || entry.state != InputState::Done)
+    entry.state != InputState::TakenDown
+        && (entry.captures + entry.index_lines == 0 || entry.state != InputState::Done)
 }
 
 /// The inputs of each name that may be forgotten. If a file was replaced, what is left of the earlier file

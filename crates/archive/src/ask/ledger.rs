@@ -1,9 +1,8 @@
 //! Inputs, and the parts of them that could not be used.
 
-use weave::{InputId, InputState, LedgerEntry, QuarantineEntry};
+use weave::{InputId, InputState, LedgerEntry, QuarantineEntry, base_name};
 
 use super::basis::Basis;
-use super::cdx::base_name;
 use super::cursor;
 use super::limit::{clamp, page_of};
 use crate::AskError;

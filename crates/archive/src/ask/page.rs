@@ -15,7 +15,7 @@ const PREVIEW_CHARS: usize = 2000;
 pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, AskError> {
     let seen = basis.seen();
     let url_key = key::url_key(url)?;
-    let captures = seen.captures_newest(&url_key, CAPTURES_MAX)?;
+    let captures = seen.known_newest(&url_key, CAPTURES_MAX)?;
     let uri = seen.uri(&url_key)?;
     if captures.is_empty() && uri.is_none() {
         return Err(key::unknown(url, &url_key));

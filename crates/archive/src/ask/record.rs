@@ -1,7 +1,7 @@
 //! Finds where a record is.
 
 use extract::CaptureKind;
-use weave::{CaptureRow, Snapshot, SnapshotError};
+use weave::{CaptureRow, Snapshot, SnapshotError, base_name};
 
 use super::basis::Basis;
 use super::originals::Originals;
@@ -32,6 +32,9 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
         capture = Some(found.capture);
     }
     let Some(capture) = capture else {
+        if let Some(line) = only_in_index(seen, &url_key, None)? {
+            return Err(not_loaded(&line));
+        }
         return match seen.uri(&url_key)? {
             Some(_) => Err(AskError::not_found(format!(
                 "no capture of {url}, only links to it (key {url_key})"
@@ -116,11 +119,14 @@ fn named(seen: &Seen<'_>, url_key: &str, url: &str, name: &str) -> Result<Option
     let mut any = false;
     for capture in captures(seen, url_key) {
         let capture = capture?;
-        let is_input = capture.input_name == filename || cdx::base_name(&capture.input_name) == filename;
+        let is_input = capture.input_name == filename || base_name(&capture.input_name) == filename;
         if capture.offset == offset && is_input {
             return Ok(Some(capture));
         }
         any = true;
+    }
+    if let Some(line) = only_in_index(seen, url_key, Some((offset, filename)))? {
+        return Err(not_loaded(&line));
     }
     match any {
         true => Err(AskError::not_found(format!(
@@ -128,6 +134,36 @@ fn named(seen: &Seen<'_>, url_key: &str, url: &str, name: &str) -> Result<Option
         ))),
         false => Ok(None),
     }
+}
+
+/// A capture that an index alone tells of: the newest, or the one at a place.
+fn only_in_index(
+    seen: &Seen<'_>,
+    url_key: &str,
+    place: Option<(u64, &str)>,
+) -> Result<Option<CaptureRow>, AskError> {
+    for capture in seen.known(url_key, true).take(LOOKED_AT_MAX) {
+        let capture = capture?;
+        let is_meant = place.is_none_or(|(offset, filename)| {
+            let is_input = capture.input_name == filename || base_name(&capture.input_name) == filename;
+            capture.offset == offset && is_input
+        });
+        if capture.index_only && is_meant {
+            return Ok(Some(capture));
+        }
+    }
+    Ok(None)
+}
+
+/// Content is asked for that only an index tells of.
+fn not_loaded(line: &CaptureRow) -> AskError {
+    AskError::not_found(format!(
+        "record not loaded: an index tells of {} at {}, whose record is at offset {} of {}; load that file",
+        line.url,
+        civil::digits(line.fetch_time_ms),
+        line.offset,
+        line.input_name
+    ))
 }
 
 /// The capture nearest to a time; of two equally near, the earlier. A time with fewer digits means its

@@ -230,6 +230,23 @@ impl<'a> Seen<'a> {
         captures.filter(|row| row.as_ref().map_or(true, |capture| self.sees(capture)))
     }
 
+    /// The latest captures of a URL key, newest first, with those that indexes alone tell of.
+    pub(super) fn known_newest(&self, url_key: &str, limit: usize) -> Result<Vec<CaptureRow>, SnapshotError> {
+        let captures = self.known(url_key, true);
+        captures.take(limit).collect()
+    }
+
+    /// Captures of a URL key with those that indexes alone tell of, oldest first or newest first.
+    pub(super) fn known(
+        &self,
+        url_key: &str,
+        reversed: bool,
+    ) -> impl Iterator<Item = Result<CaptureRow, SnapshotError>> {
+        let range = KeyRange::Exact(url_key.to_owned());
+        let captures = self.snapshot.captures_and_lines(range, reversed, None);
+        captures.filter(|row| row.as_ref().map_or(true, |capture| self.sees(capture)))
+    }
+
     /// The latest captures of a URL key, newest first.
     pub(super) fn captures_newest(
         &self,

@@ -26,6 +26,7 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         inputs_failed: totals.inputs_failed,
         records: totals.records,
         captures: totals.captures,
+        index_lines: totals.index_lines,
         captures_taken_down: totals.captures_taken_down,
         inputs_taken_down: totals.inputs_taken_down,
         pages: totals.pages,

@@ -41,6 +41,9 @@ pub struct CdxRow {
     pub collection: String,
     /// Type of the record that the capture comes from.
     pub kind: CaptureKind,
+    /// Whether an index alone tells of the capture: its record is not loaded, and `filename` is as the index has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub index_only: bool,
     /// What only some look-ups ask for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]

@@ -14,6 +14,9 @@ use super::source::{Sources, is_address};
 use super::{file, glob, list};
 use crate::question::LoadInput;
 
+/// The file of a ZipNum cluster that says where blocks of its parts are.
+const CLUSTER: &str = "cluster.idx";
+
 /// Everything that the arguments of a load mean.
 #[derive(Debug)]
 pub(crate) struct Discovery<'a> {
@@ -92,8 +95,13 @@ impl Discovery<'_> {
 
     /// Takes an entry of a path list. A list in a list is treated as a plain file.
     fn listed(&mut self, name: &Path, path: &Path) {
-        if path.is_dir() {
+        if path.is_dir() && path.join(CLUSTER).is_file() {
+            self.cluster(name, path);
+        } else if path.is_dir() {
             self.folder(name, path);
+        } else if path.file_name().is_some_and(|file| file == CLUSTER) {
+            let parent = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
+            self.cluster(&parent(name), &parent(path));
         } else {
             self.file(path_text(name), path);
         }

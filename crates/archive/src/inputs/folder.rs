@@ -11,6 +11,7 @@ use std::path::Path;
 
 use super::discovery::Discovery;
 use super::file::{irregular, open_file};
+use super::index_file::is_index_name;
 use super::package::is_package_name;
 use super::skipped::{LINK_TO_FOLDER, LINK_TO_NOTHING, NOT_AN_ARCHIVE, PATH_LIST};
 use super::{list, path_text};
@@ -31,6 +32,27 @@ impl Discovery<'_> {
                 Ok(metadata) => self.folder_entry(&name, &path, &metadata),
                 Err(error) => self.problem(path_text(&name), &path, format!("cannot be read: {error}")),
             }
+        }
+    }
+
+    /// Takes the parts of a ZipNum cluster: indexes of which every other folder is only told.
+    pub(super) fn cluster(&mut self, name: &Path, path: &Path) {
+        let entries = match sorted_entries(path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.problem(path_text(name), path, format!("cannot be listed: {error}"));
+            }
+        };
+        let parts: Vec<_> = entries
+            .into_iter()
+            .filter(|entry| is_index_name(&path_text(Path::new(entry))))
+            .collect();
+        if parts.is_empty() {
+            let problem = "a cluster without parts; their names are expected to be cdx-*.gz";
+            return self.problem(path_text(name), path, problem.to_owned());
+        }
+        for entry in parts {
+            self.file(path_text(&name.join(&entry)), &path.join(&entry));
         }
     }
 

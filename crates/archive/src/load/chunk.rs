@@ -6,14 +6,14 @@ use std::time::SystemTime;
 use extract::Capture;
 use flow::Item;
 use weave::{
-    ChangedPage, Digested as DigestedTo, EpochReport, InputId, InputProgress, InputState, LedgerEntry,
-    Snapshot,
+    ChangedPage, Digested as DigestedTo, EpochReport, IndexLine, InputId, InputProgress, InputState,
+    LedgerEntry, QuarantineEntry, Snapshot,
 };
 
 use crate::inputs::{ContentDigest, Digesting, FileVersion, Found, Spool};
 
 /// Memory of a record or capture in addition to its texts, in bytes.
-const OVERHEAD_BYTES: u64 = 256;
+pub(super) const OVERHEAD_BYTES: u64 = 256;
 
 impl Item for Found {}
 
@@ -68,6 +68,12 @@ impl Item for Registered {}
 pub(super) struct Chunk {
     pub(super) input: InputId,
     pub(super) entries: Vec<warc::Entry>,
+    /// Of an index, what its lines tell of; it has no entries.
+    pub(super) lines: Vec<IndexLine>,
+    /// Lines that cannot be used.
+    pub(super) bad_lines: Vec<QuarantineEntry>,
+    /// How many lines were read, whatever they are.
+    pub(super) lines_read: u64,
     /// Where the last entry ends.
     pub(super) bytes_done: u64,
     /// State of the input after this chunk.
@@ -89,6 +95,9 @@ impl Chunk {
         Chunk {
             input,
             entries: Vec::new(),
+            lines: Vec::new(),
+            bad_lines: Vec::new(),
+            lines_read: 0,
             bytes_done,
             state: InputState::Loading,
             cut: None,
@@ -119,7 +128,7 @@ impl Chunk {
 
 impl Item for Chunk {
     fn count(&self) -> u64 {
-        self.entries.len() as u64
+        self.entries.len() as u64 + self.lines_read
     }
 
     fn bytes(&self) -> u64 {
@@ -131,6 +140,7 @@ impl Item for Chunk {
 pub(crate) struct Extract {
     pub(crate) progress: InputProgress,
     pub(crate) captures: Vec<Capture>,
+    pub(crate) lines: Vec<IndexLine>,
     /// As [`Chunk::taken_back`].
     pub(crate) taken_back: Option<InputState>,
     pub(crate) bytes: u64,
@@ -138,7 +148,7 @@ pub(crate) struct Extract {
 
 impl Item for Extract {
     fn count(&self) -> u64 {
-        self.captures.len() as u64
+        (self.captures.len() + self.lines.len()) as u64
     }
 
     fn bytes(&self) -> u64 {

@@ -93,7 +93,8 @@ fn file(
 /// How many bytes of a file must be digested before it is read: all if it may be a copy, else as many as
 /// the largest input has that it may continue, and at least some, to tell it from others.
 fn reach(context: &Context, found: &Found, sizes: &[u64]) -> u64 {
-    if context.earlier.may_be_copy(found) {
+    // Positions in an index are numbers of lines: no digest of its beginning would go with them.
+    if context.earlier.may_be_copy(found) || inputs::is_index_name(&found.place.location()) {
         return found.size;
     }
     let shorter = sizes.iter().copied().filter(|size| *size <= found.size);

@@ -14,16 +14,17 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
         progress: InputProgress {
             input: chunk.input,
             bytes_done: chunk.bytes_done,
-            records: 0,
+            records: chunk.lines_read,
             captures_recounted: 0,
-            quarantined: Vec::new(),
+            quarantined: chunk.bad_lines,
             state: chunk.state,
             cut: chunk.cut,
             digested: chunk.digested,
         },
         captures: Vec::new(),
+        bytes: if chunk.lines.is_empty() { 0 } else { chunk.bytes },
+        lines: chunk.lines,
         taken_back: chunk.taken_back,
-        bytes: 0,
     };
     let mut records = Vec::with_capacity(chunk.entries.len());
     for entry in chunk.entries {

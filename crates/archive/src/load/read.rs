@@ -12,6 +12,8 @@
 //! - an input is done when its end is known. A file that is cut and was changed a moment ago is done once
 //!   nobody has changed it for some seconds; its last record is then used as far as it goes.
 
+mod index_lines;
+
 use std::fs::File;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use flow::{Out, StageResult};
 use warc::{Defect, Entry, Input, Reader, ReaderSettings, reason};
 use weave::{InputState, LedgerEntry};
 
-use super::chunk::{Chunk, Growing, Registered};
+use super::chunk::{Chunk, Growing, OVERHEAD_BYTES, Registered};
 use super::context::Context;
 use super::while_reading::WhileReading;
 use super::{digest, quiet};
@@ -38,7 +40,13 @@ const CHUNK_BYTES: u64 = 1 << 20;
 /// Stage `read`. A stopped load sends nothing more. What was read but not sent is read again by the load that
 /// continues.
 pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, Chunk>) -> StageResult {
+    let is_index = inputs::is_index_name(&registered.found.place.location());
     let mut reading = Reading::of(context, registered);
+    if is_index {
+        let end = reading.read_lines(out)?;
+        let end = reading.compare(end);
+        return reading.finish(end, out);
+    }
     let mut end = reading.read_on(out)?;
     if let End::Cut { changed: false } = end
         && let Growing::Recent { modified } = reading.registered.growing
@@ -137,27 +145,32 @@ impl<'a> Reading<'a> {
         Ok(End::Stopped)
     }
 
-    /// Opens the input where the last chunk ended, from its copy if there is one. The error says why it
-    /// failed.
+    /// Opens the input where the last chunk ended. The error says why it failed.
     fn open(&mut self) -> Result<Reader, String> {
+        let mut settings = ReaderSettings::default();
+        settings.verify_digests = self.context.verify;
+        settings.start_offset = self.chunk.bytes_done;
+        settings.growing = self.registered.growing != Growing::No;
+        let location = self.registered.found.place.location();
+        let input = self.open_input()?;
+        Reader::from_input(Box::new(input), &location, settings).map_err(|error| error.to_string())
+    }
+
+    /// Opens the bytes of the input, from its copy if there is one.
+    fn open_input(&mut self) -> Result<Arc<dyn Input>, String> {
         let Registered {
             found,
             entry,
             copy,
-            growing,
             rest,
             ..
         } = &mut self.registered;
         if let Some(problem) = &found.problem {
             return Err(problem.clone());
         }
-        let mut settings = ReaderSettings::default();
-        settings.verify_digests = self.context.verify;
-        settings.start_offset = self.chunk.bytes_done;
-        settings.growing = *growing != Growing::No;
         let location = found.place.location();
         let no_read = |error| format!("read {location} at offset 0: {error}");
-        let input: Arc<dyn Input> = match (copy.take(), &found.place) {
+        Ok(match (copy.take(), &found.place) {
             (Some(copy), _) => copy,
             (None, Place::File(path)) => {
                 let file = match &self.file {
@@ -176,8 +189,7 @@ impl<'a> Reading<'a> {
                 }
             }
             (None, place) => place.open(&self.context.open.sources).map_err(no_read)?,
-        };
-        Reader::from_input(Box::new(input), &location, settings).map_err(|error| error.to_string())
+        })
     }
 
     fn push(&mut self, entry: Entry, size: u64) {
@@ -250,6 +262,13 @@ impl<'a> Reading<'a> {
         ))
     }
 
+    fn useless_reason(&self) -> &'static str {
+        match inputs::is_index_name(&self.registered.found.place.location()) {
+            true => index_lines::NO_LINE,
+            false => crate::one_input::NO_RECORD,
+        }
+    }
+
     /// Sends the last chunk, with the input's new state.
     fn finish(mut self, end: End, out: &mut Out<'_, Chunk>) -> StageResult {
         let is_cut = matches!(end, End::Cut { .. });
@@ -277,7 +296,7 @@ impl<'a> Reading<'a> {
             }
             (_, Growing::Open) => InputState::Loading,
             _ if useless => InputState::Failed {
-                reason: crate::one_input::NO_RECORD.into(),
+                reason: self.useless_reason().into(),
             },
             (End::Cut { .. }, _) => InputState::Loading,
             (End::Whole, _) => InputState::Done,

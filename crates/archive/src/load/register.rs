@@ -22,7 +22,7 @@ use super::interrupted::Interrupted;
 use super::returning;
 use super::take_back::{self, Failure};
 use crate::crash;
-use crate::inputs::{Found, Spool};
+use crate::inputs::{self, Found, Spool};
 
 /// Why an input cannot be read on if its file was replaced or rewritten.
 const OTHER_CONTENT: &str =
@@ -195,7 +195,11 @@ fn undo_end(
     }
     let had_ended = matches!(entry.state, InputState::Done | InputState::Failed { .. });
     let is_woven = entry.has_content() && entry.bytes_done > 0;
-    if had_ended && is_woven && entry.size < size {
+    if inputs::is_index_name(&entry.location) && is_woven && entry.size < size {
+        // Lines have no order that more of them would continue.
+        let begin = InputState::Loading;
+        take_back::to_the_beginning(&context.open, &context.extract, id, begin, Some(&input()?))?;
+    } else if had_ended && is_woven && entry.size < size {
         take_back::to_last_whole_record(context, (id, entry), &input()?)?;
     }
     Ok(true)

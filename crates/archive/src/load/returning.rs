@@ -3,6 +3,7 @@
 //! The input itself is known, so only their records are read again. They come in as they would have without the takedown: the
 //! index strikes them from what is kept out in the same step.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use weave::{Batch, InputId, KeptOut, LedgerEntry};
 use super::chunk::capture_bytes;
 use super::context::Context;
 use super::take_back::reread_at;
+use crate::cdx::Line;
+use crate::inputs::{self, IndexLines};
 use crate::kept_facts::WeaveError;
 
 /// Why captures did not come back.
@@ -39,6 +42,9 @@ pub(super) fn take_in(
     }
     let returning = context.open.weave.returning(id);
     let returning = returning.map_err(|error| Failure::Weave(weave::ApplyError::from(error).into()))?;
+    if inputs::is_index_name(&entry.location) {
+        return take_in_lines(context, id, &returning, input());
+    }
     let mut batch = Batch::default();
     let mut bytes = 0;
     for KeptOut { offset, length, .. } in returning {
@@ -58,8 +64,36 @@ pub(super) fn take_in(
     weave(context, batch)
 }
 
+/// The same of lines of an index, which are few enough to be read in one go.
+fn take_in_lines(
+    context: &Context,
+    id: InputId,
+    returning: &[KeptOut],
+    input: io::Result<Arc<dyn warc::Input>>,
+) -> Result<(), Failure> {
+    let offsets: HashSet<u64> = returning.iter().map(|kept_out| kept_out.offset).collect();
+    let failed = |offset: u64, error: io::Error| Failure::Record {
+        offset,
+        why: error.to_string(),
+    };
+    let first = offsets.iter().min().copied().unwrap_or_default();
+    let mut lines = input
+        .and_then(IndexLines::open)
+        .map_err(|error| failed(first, error))?;
+    let mut batch = Batch::default();
+    while let Some(numbered) = lines.next_line().map_err(|error| failed(first, error))? {
+        if let Line::Capture(mut line) = numbered.line
+            && offsets.contains(&numbered.offset)
+        {
+            (line.offset, line.length) = (numbered.offset, numbered.length);
+            batch.lines.push((id, *line));
+        }
+    }
+    weave(context, batch)
+}
+
 fn weave(context: &Context, batch: Batch) -> Result<(), Failure> {
-    if batch.captures.is_empty() {
+    if batch.captures.is_empty() && batch.lines.is_empty() {
         return Ok(());
     }
     let open = &context.open;
@@ -71,6 +105,7 @@ fn weave(context: &Context, batch: Batch) -> Result<(), Failure> {
     let counters = &context.job.counters;
     counters.epochs.add(1);
     counters.captures.add(report.captures_new);
+    counters.index_lines.add(report.lines_new);
     counters.captures_taken_down.add(report.captures_taken_down);
     Ok(())
 }

@@ -31,6 +31,9 @@ pub(super) fn weave_chunks(
         batch
             .captures
             .extend(extract.captures.into_iter().map(|capture| (input, capture)));
+        batch
+            .lines
+            .extend(extract.lines.into_iter().map(|line| (input, line)));
         match places.get(&input) {
             Some(place) => append(&mut batch.progress[*place], extract.progress),
             None => {
@@ -92,6 +95,7 @@ fn count(context: &Context, report: &EpochReport, progress: &[InputProgress]) {
     counters.epochs.add(1);
     counters.captures.add(report.captures_new);
     counters.captures_known.add(report.captures_known);
+    counters.index_lines.add(report.lines_new);
     counters.captures_taken_down.add(report.captures_taken_down);
     for input in progress {
         counters.records.add(input.records);

@@ -52,6 +52,8 @@ pub struct CdxQuestion {
     pub count_digests: bool,
     /// Order of the captures.
     pub order: Order,
+    /// Whether to leave out captures that indexes alone tell of ([`CdxRow::index_only`]).
+    pub records_only: bool,
     /// Whether [`CdxRow::filename`] contains only the last part of the input's name.
     pub base_names: bool,
 }

@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn names_lead_back() {
         let views = View::ALL.map(Dump::View);
-        let details = [Details::Kinds, Details::Versions].map(Dump::Details);
+        let details = Details::ALL.map(Dump::Details);
         for dump in views.into_iter().chain(details) {
             assert_eq!(dump.name().parse(), Ok(dump));
         }

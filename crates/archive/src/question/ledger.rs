@@ -82,6 +82,8 @@ pub struct LedgerRow {
     pub quarantined: u64,
     /// Captures that takedowns keep out of the archive; they are not among `captures`.
     pub taken_down: u64,
+    /// Lines of an index that tell of captures.
+    pub index_lines: u64,
     /// Offset in bytes up to which everything was read and woven into the index.
     pub bytes_done: u64,
     /// Label of the input; empty if it has none.

@@ -263,6 +263,8 @@ pub struct JobBody {
     pub captures: u64,
     /// Number of captures that the archive had already.
     pub captures_known: u64,
+    /// Number of lines of indexes that the archive did not have before.
+    pub index_lines: u64,
     /// Number of captures that takedowns keep out.
     pub captures_taken_down: u64,
     /// Number of pages read.

@@ -40,6 +40,8 @@ pub struct StatusBody {
     pub records: u64,
     /// Number of captures made from these records.
     pub captures: u64,
+    /// Number of lines of indexes, which tell of captures whose records may be loaded or not.
+    pub index_lines: u64,
     /// Number of captures that takedowns keep out; they are not among `captures`.
     pub captures_taken_down: u64,
     /// Number of inputs that are taken down whole.

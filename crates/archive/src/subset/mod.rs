@@ -94,6 +94,7 @@ impl Subset {
             collection: collection.clone(),
             limit: ROWS_AT_ONCE,
             base_names,
+            records_only: true,
             ..CdxQuestion::default()
         };
         let mut done = 0;

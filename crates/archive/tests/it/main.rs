@@ -12,6 +12,7 @@ mod growing;
 mod histories;
 mod hostile;
 mod iana;
+mod index_files;
 mod inputs;
 mod leaks;
 mod links_ever;

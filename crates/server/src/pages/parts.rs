@@ -292,6 +292,10 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
 
 /// Links to a capture's content, if a browser can show it, and to its record.
 fn record_links(row: &CdxRow, at: &At) -> Markup {
+    if row.index_only {
+        let file = format!("An index tells of it; load {}", present::clean(&row.filename));
+        return html! { span.soft title=(file) { "not loaded" } };
+    }
     let at = Some(at);
     let of = format!(" of {}", present::clean(&row.timestamp));
     // The address of the content is the longer of the two, so it decides.

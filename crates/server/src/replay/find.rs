@@ -63,6 +63,7 @@ async fn near(
         match_type: MatchType::Exact,
         order: Order::Closest(time.to_owned()),
         limit: NEAR_MAX,
+        records_only: true,
         ..CdxQuestion::default()
     };
     let rows = asker.ask(question).await?.body.rows;

@@ -488,6 +488,7 @@ fn capture() -> CdxRow {
         filename: "iana.warc.gz".into(),
         collection: "news".into(),
         kind: CaptureKind::Response,
+        index_only: false,
         computed: None,
     }
 }

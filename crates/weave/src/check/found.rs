@@ -12,7 +12,7 @@ use crate::tables::Table;
 use crate::views::sources::SourceKeys;
 use crate::views::uris::Counts;
 use crate::views::version_row;
-use crate::views::{anchors, captures, domains, inlinks, links, texts, uris};
+use crate::views::{anchors, captures, domains, index_lines, inlinks, links, texts, uris};
 
 pub(super) fn captures(snapshot: &Snapshot) -> Result<Fingerprint, SnapshotError> {
     let (cut, mut hasher) = (snapshot.cut(), RowHasher::default());
@@ -22,6 +22,19 @@ pub(super) fn captures(snapshot: &Snapshot) -> Result<Fingerprint, SnapshotError
         let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
         let input = snapshot.input(stored.input)?;
         found.add(hasher.capture(&stored, &input.input, &input.collection));
+    }
+    Ok(found)
+}
+
+pub(super) fn index_lines(snapshot: &Snapshot) -> Result<Fingerprint, SnapshotError> {
+    let (cut, mut hasher) = (snapshot.cut(), RowHasher::default());
+    let mut found = Fingerprint::default();
+    for row in cut.iter(Table::IndexLines) {
+        let (key, value) = row?;
+        let decoded = index_lines::decode(&key, &value);
+        let (input, line) = cut.decode(Table::IndexLines, &key, decoded)?;
+        let input = snapshot.input(input)?;
+        found.add(hasher.index_line(&line, &input.input, &input.collection));
     }
     Ok(found)
 }

@@ -12,6 +12,7 @@ use crate::error::DumpError;
 use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
+use crate::views::index_lines::{self, IndexLine};
 use crate::views::{captures, texts, version_row};
 
 /// Columns that are dumped for comparison only.
@@ -21,14 +22,20 @@ pub enum Details {
     Kinds,
     /// Every current version, page or not, and a hash of its text.
     Versions,
+    /// Every line of an index.
+    IndexLines,
 }
 
 impl Details {
+    /// All of them.
+    pub const ALL: [Details; 3] = [Details::Kinds, Details::Versions, Details::IndexLines];
+
     /// Name in a request for a dump.
     pub fn name(self) -> &'static str {
         match self {
             Details::Kinds => "kinds",
             Details::Versions => "versions",
+            Details::IndexLines => "index_lines",
         }
     }
 }
@@ -37,8 +44,7 @@ impl FromStr for Details {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Details, String> {
-        let known = [Details::Kinds, Details::Versions];
-        let known = known.into_iter().find(|details| details.name() == name);
+        let known = Details::ALL.into_iter().find(|details| details.name() == name);
         known.ok_or_else(|| format!("no details `{name}`"))
     }
 }
@@ -53,6 +59,7 @@ impl Snapshot {
         match details {
             Details::Kinds => self.dump_kinds(&mut printer)?,
             Details::Versions => self.dump_versions(&mut printer)?,
+            Details::IndexLines => self.dump_index_lines(&mut printer)?,
         }
         printer.finish()
     }
@@ -75,6 +82,24 @@ impl Snapshot {
             equal.push((row, redirects_to_itself));
         }
         print_kinds(printer, &mut equal)
+    }
+
+    fn dump_index_lines(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        // As captures, lines of one key and time are stored by input number.
+        let mut equal: Vec<(String, IndexLine)> = Vec::new();
+        for row in self.cut().iter(Table::IndexLines) {
+            let (key, value) = row?;
+            let decoded = index_lines::decode(&key, &value);
+            let (input, line) = self.cut().decode(Table::IndexLines, &key, decoded)?;
+            let is_equal = |(_, first): &(String, IndexLine)| {
+                (first.fetch_time_ms, &first.url_key) == (line.fetch_time_ms, &line.url_key)
+            };
+            if !equal.first().is_none_or(is_equal) {
+                print_index_lines(printer, &mut equal)?;
+            }
+            equal.push((self.input(input)?.input.clone(), line));
+        }
+        print_index_lines(printer, &mut equal)
     }
 
     fn dump_versions(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
@@ -125,6 +150,31 @@ impl Snapshot {
         }
         Ok(())
     }
+}
+
+/// Prints lines of one key and time, by input and offset.
+fn print_index_lines(
+    printer: &mut Printer<'_>,
+    equal: &mut Vec<(String, IndexLine)>,
+) -> Result<(), DumpError> {
+    equal.sort_by(|(a, line_a), (b, line_b)| (a, line_a.offset).cmp(&(b, line_b.offset)));
+    for (input, line) in equal.drain(..) {
+        printer.row(&[
+            ("url_key", Cell::Text(&line.url_key)),
+            ("fetch_time", Cell::Text(&date_time(line.fetch_time_ms))),
+            ("url", Cell::Text(&line.url)),
+            ("mime", Cell::Text(&line.mime)),
+            ("status", Cell::Number(u64::from(line.status))),
+            ("digest", Cell::Text(&line.digest)),
+            ("record_length", Cell::Number(line.record_length)),
+            ("record_offset", Cell::Number(line.record_offset)),
+            ("filename", Cell::Text(&line.filename)),
+            ("offset", Cell::Number(line.offset)),
+            ("length", Cell::Number(line.length)),
+            ("input", Cell::Text(&input)),
+        ])?;
+    }
+    Ok(())
 }
 
 /// Prints captures of one key and time, by input and offset.

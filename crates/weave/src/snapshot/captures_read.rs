@@ -3,9 +3,11 @@
 use super::Snapshot;
 use crate::cut::{Row, Rows, after_prefix};
 use crate::error::SnapshotError;
+use crate::ids::InputId;
 use crate::rows::{CaptureRow, KeyRange};
 use crate::tables::Table;
 use crate::views::captures;
+use crate::views::index_lines::{self, Covering, IndexLine};
 
 /// Row keys of captures from `from` on, up to but without `to`.
 pub(super) struct Span {
@@ -32,6 +34,20 @@ impl Span {
         };
         Span { from, to, exact }
     }
+
+    /// What of it is after a row key, or before it in a walk backward.
+    pub(super) fn beyond(mut self, reversed: bool, at: Option<&[u8]>) -> Span {
+        let Some(at) = at else { return self };
+        if reversed {
+            if self.to.as_deref().is_none_or(|to| at < to) {
+                self.to = Some(at.to_vec());
+            }
+        } else if at >= self.from.as_slice() {
+            self.from = at.to_vec();
+            self.from.push(0);
+        }
+        self
+    }
 }
 
 /// Captures in order; see [`Snapshot::captures`] and [`Snapshot::captures_reversed`].
@@ -41,9 +57,44 @@ pub struct Captures {
     pub(super) reversed: bool,
     pub(super) exact: Option<String>,
     pub(super) cursor: Vec<u8>,
+    /// Lines of indexes, which are walked along with the captures.
+    pub(super) beside: Option<Box<Beside>>,
+}
+
+/// Lines beside captures: of both the row that comes next, once it is read.
+pub(super) struct Beside {
+    lines: Rows,
+    line: Option<(Vec<u8>, InputId, IndexLine)>,
+    capture: Option<Row>,
+    covering: Covering,
+}
+
+/// A row of either table.
+enum Found {
+    Capture(Row),
+    Line(Vec<u8>, InputId, Box<IndexLine>),
+}
+
+impl Found {
+    fn key(&self) -> &[u8] {
+        match self {
+            Found::Capture((key, _)) => key,
+            Found::Line(key, ..) => key,
+        }
+    }
 }
 
 impl Captures {
+    pub(super) fn with_lines(mut self, lines: Rows) -> Captures {
+        self.beside = Some(Box::new(Beside {
+            lines,
+            line: None,
+            capture: None,
+            covering: Covering::default(),
+        }));
+        self
+    }
+
     /// Where the capture given last stands: going on after it gives the next (going back before it, the one before).
     pub fn cursor(&self) -> &[u8] {
         &self.cursor
@@ -55,11 +106,11 @@ impl Captures {
     /// [`SnapshotError`] where a row cannot be read.
     pub fn skip_rows(&mut self, count: usize) -> Result<usize, SnapshotError> {
         for passed in 0..count {
-            let Some(row) = self.next_row() else {
+            let Some(found) = self.next_found().transpose()? else {
                 return Ok(passed);
             };
             self.cursor.clear();
-            self.cursor.extend_from_slice(&row?.0);
+            self.cursor.extend_from_slice(found.key());
         }
         Ok(count)
     }
@@ -81,6 +132,60 @@ impl Captures {
         }
     }
 
+    /// The next row of either table.
+    fn next_found(&mut self) -> Option<Result<Found, SnapshotError>> {
+        let Some(mut beside) = self.beside.take() else {
+            return self.next_row().map(|row| row.map(Found::Capture));
+        };
+        let found = self.next_of_both(&mut beside);
+        self.beside = Some(beside);
+        found.transpose()
+    }
+
+    fn next_of_both(&mut self, beside: &mut Beside) -> Result<Option<Found>, SnapshotError> {
+        if beside.capture.is_none() {
+            beside.capture = self.next_row().transpose()?;
+        }
+        if beside.line.is_none() {
+            beside.line = self.next_line(beside)?;
+        }
+        let is_line_first = match (&beside.line, &beside.capture) {
+            (Some((line, ..)), Some((capture, _))) => (line.as_slice() < &capture[..]) != self.reversed,
+            (line, _) => line.is_some(),
+        };
+        Ok(if is_line_first {
+            let line = beside.line.take();
+            line.map(|(key, input, line)| Found::Line(key, input, Box::new(line)))
+        } else {
+            beside.capture.take().map(Found::Capture)
+        })
+    }
+
+    /// The next line that is not covered.
+    fn next_line(&self, beside: &mut Beside) -> Result<Option<(Vec<u8>, InputId, IndexLine)>, SnapshotError> {
+        loop {
+            let row = match self.reversed {
+                true => beside.lines.next_back(),
+                false => beside.lines.next(),
+            };
+            let Some((key, value)) = row.transpose()? else {
+                return Ok(None);
+            };
+            if self
+                .exact
+                .as_ref()
+                .is_some_and(|exact| !captures::is_of_key(&key, exact))
+            {
+                continue;
+            }
+            let decoded = index_lines::decode(&key, &value);
+            let (input, line) = self.snapshot.cut().decode(Table::IndexLines, &key, decoded)?;
+            if !beside.covering.covers(&self.snapshot, input, &line)? {
+                return Ok(Some((key.to_vec(), input, line)));
+            }
+        }
+    }
+
     fn row(&self, key: &[u8], value: &[u8]) -> Result<CaptureRow, SnapshotError> {
         let stored = captures::decode(key, value);
         let stored = self.snapshot.cut().decode(Table::Captures, key, stored)?;
@@ -92,12 +197,15 @@ impl Iterator for Captures {
     type Item = Result<CaptureRow, SnapshotError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (key, value) = match self.next_row()? {
-            Ok(row) => row,
+        let found = match self.next_found()? {
+            Ok(found) => found,
             Err(e) => return Some(Err(e)),
         };
         self.cursor.clear();
-        self.cursor.extend_from_slice(&key);
-        Some(self.row(&key, &value))
+        self.cursor.extend_from_slice(found.key());
+        Some(match found {
+            Found::Capture((key, value)) => self.row(&key, &value),
+            Found::Line(_, input, line) => self.snapshot.line_row(input, *line),
+        })
     }
 }

@@ -1,11 +1,11 @@
 //! The register of takedowns, in table `meta`, and what the writer asks of it.
 
-use extract::Capture;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{KeptSelector, Selector, Takedown, TakedownRules, encode_kept_out, kept_out_by, kept_out_key};
 use crate::codec::Corrupt;
 use crate::cut::Cut;
+use crate::epoch::Arrival;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::ledger::{InputState, LedgerEntry};
@@ -110,25 +110,25 @@ impl Register {
         write.put(Table::Meta, at, serde_json::to_vec(takedown).unwrap_or_default());
     }
 
-    /// Parts captures that arrive from those that are kept out, and notes both: what is kept out, and what was and is
+    /// Parts captures or lines that arrive from those that are kept out, and notes both: what is kept out, and what was and is
     /// no more.
-    pub(crate) fn sift(
+    pub(crate) fn sift<T: Arrival>(
         &self,
         cut: &Cut,
         write: &mut Write<'_>,
         ledger: &[LedgerEntry],
-        arriving: Vec<(InputId, Capture)>,
-    ) -> Result<Sifted, SnapshotError> {
+        arriving: Vec<(InputId, T)>,
+    ) -> Result<Sifted<T>, SnapshotError> {
         let mut sifted = Sifted::default();
         if self.takedowns.is_empty() {
-            sifted.captures = arriving;
+            sifted.admitted = arriving;
             return Ok(sifted);
         }
         let mut seen = FxHashSet::default();
-        for (input, capture) in arriving {
+        for (input, arrival) in arriving {
             // A batch is checked before it is sifted.
             let Some(entry) = ledger.get((input.0 as usize).wrapping_sub(1)) else {
-                sifted.captures.push((input, capture));
+                sifted.admitted.push((input, arrival));
                 continue;
             };
             // The whole input is kept out.
@@ -137,13 +137,13 @@ impl Register {
                 continue;
             }
             let rules = &self.rules;
-            let (url_key, collection) = (capture.url_key.as_bytes(), entry.collection.as_str());
-            let takedown = rules.takes_down(url_key, capture.fetch_time_ms, collection);
+            let (url_key, collection) = (arrival.url_key().as_bytes(), entry.collection.as_str());
+            let takedown = rules.takes_down(url_key, arrival.fetch_time_ms(), collection);
             if takedown.is_none() && entry.taken_down == 0 {
-                sifted.captures.push((input, capture));
+                sifted.admitted.push((input, arrival));
                 continue;
             }
-            let key = kept_out_key(input, capture.offset);
+            let key = kept_out_key(input, arrival.offset());
             // A capture may be in a batch twice.
             let is_first = seen.insert(key);
             let known = kept_out_by(cut, &key)?;
@@ -151,7 +151,7 @@ impl Register {
                 Some(id) => {
                     sifted.kept_out += u64::from(is_first);
                     if is_first && known != Some(id) {
-                        write.put(Table::TakenDown, key, encode_kept_out(id, capture.length));
+                        write.put(Table::TakenDown, key, encode_kept_out(id, arrival.length()));
                         *sifted.moved.entry(input).or_default() += i64::from(known.is_none());
                     }
                 }
@@ -160,7 +160,7 @@ impl Register {
                         write.remove(Table::TakenDown, key);
                         *sifted.moved.entry(input).or_default() -= 1;
                     }
-                    sifted.captures.push((input, capture));
+                    sifted.admitted.push((input, arrival));
                 }
             }
         }
@@ -168,12 +168,22 @@ impl Register {
     }
 }
 
-/// Captures that arrive, and what of them is kept out.
-#[derive(Debug, Default)]
-pub(crate) struct Sifted {
-    pub(crate) captures: Vec<(InputId, Capture)>,
+/// What arrives, and what of it is kept out.
+#[derive(Debug)]
+pub(crate) struct Sifted<T> {
+    pub(crate) admitted: Vec<(InputId, T)>,
     /// How many of the batch are kept out.
     pub(crate) kept_out: u64,
     /// By how much the numbers of captures that inputs are kept out of change.
     pub(crate) moved: FxHashMap<InputId, i64>,
+}
+
+impl<T> Default for Sifted<T> {
+    fn default() -> Sifted<T> {
+        Sifted {
+            admitted: Vec::new(),
+            kept_out: 0,
+            moved: FxHashMap::default(),
+        }
+    }
 }

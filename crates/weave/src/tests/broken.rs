@@ -14,6 +14,7 @@ fn after_a_broken_invariant_writes_are_refused_until_the_index_is_opened_again()
     let back = || Batch {
         captures: vec![(input, page("http://b.com/", 2, &[]))],
         progress: vec![progress(input, 6, InputState::Loading)],
+        ..Batch::default()
     };
     let broken = pair.weave().apply(back()).unwrap_err().to_string();
     assert!(

@@ -46,6 +46,7 @@ fn load_with(dir: &Path, settings: Settings) -> Weave {
             .apply(Batch {
                 captures,
                 progress: vec![progress(input, epoch + 1, state)],
+                ..Batch::default()
             })
             .unwrap();
     }
@@ -62,7 +63,13 @@ fn come_and_go(weave: &Weave) {
     if known.captures == 0 {
         let captures = captures(9).into_iter().map(|c| (input, c)).collect();
         let progress = vec![progress(input, 5, InputState::Loading)];
-        weave.apply(Batch { captures, progress }).unwrap();
+        weave
+            .apply(Batch {
+                captures,
+                progress,
+                ..Batch::default()
+            })
+            .unwrap();
     }
     let to = TakeBack {
         bytes_done: 0,

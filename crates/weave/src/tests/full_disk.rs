@@ -36,6 +36,7 @@ fn batch(input: InputId, epoch: u64) -> Batch {
     Batch {
         captures: vec![(input, capture)],
         progress: vec![progress(input, epoch + 1, InputState::Loading)],
+        ..Batch::default()
     }
 }
 

@@ -198,6 +198,7 @@ fn an_unknown_input_is_refused_and_changes_nothing() {
     let batch = Batch {
         captures: vec![(InputId(7), page(A, 2, &[]))],
         progress: Vec::new(),
+        ..Batch::default()
     };
     assert!(matches!(
         pair.weave().apply(batch),
@@ -260,6 +261,7 @@ fn what_is_in_memory_is_in_its_tables_after_closing() {
         .apply(Batch {
             captures,
             progress: Vec::new(),
+            ..Batch::default()
         })
         .unwrap();
     assert_eq!(uris_on_disk(&weave), 0);
@@ -274,6 +276,7 @@ fn what_is_in_memory_is_in_its_tables_after_closing() {
         .apply(Batch {
             captures,
             progress: Vec::new(),
+            ..Batch::default()
         })
         .unwrap();
     assert_eq!(weave.snapshot().totals().unwrap().captures, 241);
@@ -319,6 +322,7 @@ fn digests_of_beginnings_are_no_identity_and_move_with_epochs() {
         .apply(Batch {
             captures: vec![],
             progress: vec![step(ids[1], 1000, &entry("whole"))],
+            ..Batch::default()
         })
         .unwrap();
     let (id, row) = pair.weave().inputs(|entry| !entry.is_digested()).remove(0);

@@ -6,6 +6,7 @@ mod crash;
 mod damage;
 mod full_disk;
 mod histories;
+mod index_lines;
 mod known_errors;
 mod ledger;
 mod older_format;

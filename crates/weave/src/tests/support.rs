@@ -236,6 +236,7 @@ impl Pair {
         let batch = || Batch {
             captures: captures.clone(),
             progress: progress.clone(),
+            ..Batch::default()
         };
         self.model.apply(batch());
         let report = self.weave().apply(batch()).unwrap();

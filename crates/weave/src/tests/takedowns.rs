@@ -189,6 +189,7 @@ fn whole_inputs_leave_with_their_losses_and_come_back_as_new_ones() {
         .apply(Batch {
             captures: vec![(goes, page("http://b.org/", 2, &[]))],
             progress: vec![lossy],
+            ..Batch::default()
         })
         .unwrap();
     assert_eq!(all_dumps(&pair.snapshot()), before);
@@ -332,7 +333,13 @@ fn load(dir: &Path) -> Weave {
             InputState::Done => Vec::new(),
             _ => vec![progress(id, 90, InputState::Done)],
         };
-        weave.apply(Batch { captures, progress }).unwrap();
+        weave
+            .apply(Batch {
+                captures,
+                progress,
+                ..Batch::default()
+            })
+            .unwrap();
         id
     };
     read("a.warc.gz", 0);

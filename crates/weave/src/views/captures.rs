@@ -32,9 +32,14 @@ const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
 /// Why a capture cannot be woven: a reason for the quarantine and what was found; `None` for one that can.
 pub fn refusal(capture: &Capture) -> Option<(&'static str, String)> {
-    let bytes = capture.url_key.len();
+    refusal_of_key(&capture.url_key)
+}
+
+/// The same of what has a URL key.
+pub(crate) fn refusal_of_key(url_key: &str) -> Option<(&'static str, String)> {
+    let bytes = url_key.len();
     let wrong = || format!("URL key of {bytes} bytes, must be 1 to {KEY_BYTES_MAX}");
-    (!is_usable_key(&capture.url_key)).then(|| ("url-key-length", wrong()))
+    (!is_usable_key(url_key)).then(|| ("url-key-length", wrong()))
 }
 
 /// Whether a URL key can be woven.
@@ -160,7 +165,7 @@ pub(crate) fn apply(
     Ok(new)
 }
 
-fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset: u64) -> Vec<u8> {
+pub(crate) fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset: u64) -> Vec<u8> {
     let mut key = Vec::with_capacity(url_key.len() + SUFFIX_BYTES);
     key.extend_from_slice(url_key.as_bytes());
     // Ends the URL key, so that rows of a key stand before those of keys that begin with it.

@@ -7,6 +7,7 @@ pub(crate) mod anchors;
 pub(crate) mod captures;
 pub(crate) mod changes;
 pub(crate) mod domains;
+pub(crate) mod index_lines;
 pub(crate) mod inlinks;
 pub(crate) mod links;
 pub(crate) mod order;

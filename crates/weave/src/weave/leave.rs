@@ -16,6 +16,7 @@ use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::views::captures::{self, Place, Stored};
+use crate::views::index_lines::{self, Covering};
 use crate::views::order;
 use crate::views::totals::TotalsRow;
 use crate::views::version_change::Anew;
@@ -44,6 +45,11 @@ pub(super) struct Gone {
     /// Input, offset and length of each, in the same order.
     pub(super) places: Vec<(InputId, u64, u64)>,
     pub(super) anew: Vec<(Anew, Vec<Place>)>,
+    /// Keys of lines of indexes, and input, offset and length of each, in the same order.
+    pub(super) lines: Vec<Vec<u8>>,
+    pub(super) line_places: Vec<(InputId, u64, u64)>,
+    /// How many of the lines were shown: no capture and no other line covered them.
+    pub(super) lines_shown: u64,
     /// Least and greatest fetch time of the captures that stay.
     pub(super) fetch_time_ms: Option<(i64, i64)>,
     /// Captures that would be current and cannot be read again, and why.
@@ -56,7 +62,7 @@ impl Leave<'_> {
         let mut gone = Gone::default();
         let mut keys: BTreeMap<String, Vec<Place>> = BTreeMap::new();
         let mut times: Option<(i64, i64)> = None;
-        for row in self.rows(cut) {
+        for row in self.rows(cut, Table::Captures) {
             let (key, value) = row?;
             let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
             if !(self.leaves)(url_key, place) {
@@ -70,6 +76,7 @@ impl Leave<'_> {
             keys.entry(stored.url_key).or_default().push(place);
         }
         gone.fetch_time_ms = self.times_left(cut, times)?;
+        self.gather_lines(&mut gone)?;
         for (url_key, places) in keys {
             let anew = self.anew(url_key, &places, reread, &mut gone.unreadable)?;
             gone.anew.push((anew, places));
@@ -77,10 +84,27 @@ impl Leave<'_> {
         Ok(gone)
     }
 
-    fn rows(&self, cut: &Cut) -> crate::cut::Rows {
+    fn gather_lines(&self, gone: &mut Gone) -> Result<(), SnapshotError> {
+        let (cut, mut covering) = (self.snapshot.cut(), Covering::default());
+        for row in self.rows(cut, Table::IndexLines) {
+            let (key, value) = row?;
+            let (url_key, place) = cut.decode(Table::IndexLines, &key, captures::split_key(&key))?;
+            if !(self.leaves)(url_key, place) {
+                continue;
+            }
+            let decoded = index_lines::decode(&key, &value);
+            let (input, line) = cut.decode(Table::IndexLines, &key, decoded)?;
+            gone.lines_shown += u64::from(!covering.covers(self.snapshot, input, &line)?);
+            gone.line_places.push((input, line.offset, line.length));
+            gone.lines.push(key.to_vec());
+        }
+        Ok(())
+    }
+
+    fn rows(&self, cut: &Cut, table: Table) -> crate::cut::Rows {
         match &self.span {
-            (from, Some(to)) => cut.range(Table::Captures, from, to),
-            (from, None) => cut.from(Table::Captures, from),
+            (from, Some(to)) => cut.range(table, from, to),
+            (from, None) => cut.from(table, from),
         }
     }
 

@@ -111,7 +111,10 @@ fn leaving(
         snapshot,
         totals: &writer.totals,
         // Its captures are found by looking at all there are, so not where it has none.
-        span: (Vec::new(), (entry.captures == 0).then(Vec::new)),
+        span: (
+            Vec::new(),
+            (entry.captures == 0 && entry.index_lines == 0).then(Vec::new),
+        ),
         leaves: &|_, place| place.input == id && place.offset >= from,
         passes_over: false,
     };
@@ -123,6 +126,7 @@ fn leaving(
     let now = entry_after(entry, (id, to), &gone, (quarantined.len(), kept_out.len()))?;
     Ok(Leaving {
         rows: gone.rows,
+        lines: gone.lines,
         anew: gone.anew,
         quarantined,
         fetch_time_ms: gone.fetch_time_ms,
@@ -152,6 +156,7 @@ fn entry_after(
     holds!(
         "weave.taken_back",
         entry.captures >= gone.rows.len() as u64
+            && entry.index_lines >= gone.lines.len() as u64
             && entry.quarantined >= quarantined as u64
             && entry.taken_down >= kept_out as u64,
         "{} captures, {quarantined} in quarantine and {kept_out} taken down leave of input {}, which had {}, {} and {}",
@@ -165,12 +170,16 @@ fn entry_after(
     now.bytes_done = to.bytes_done;
     now.records = to.records;
     now.captures -= gone.rows.len() as u64;
+    now.index_lines -= gone.lines.len() as u64;
     now.quarantined -= quarantined as u64;
     now.taken_down -= kept_out as u64;
     now.state = to.state.clone();
     now.cut = String::new();
     if to.state == InputState::Forgotten {
-        debug_assert!(now.captures == 0 && now.quarantined == 0, "nothing is left of it");
+        debug_assert!(
+            now.captures == 0 && now.index_lines == 0 && now.quarantined == 0,
+            "nothing is left of it"
+        );
         now = LedgerEntry::forgotten();
     }
     Ok(now)

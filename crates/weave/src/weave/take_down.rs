@@ -23,6 +23,7 @@ use crate::takedown::{
     kept_out_key, kept_out_of,
 };
 use crate::views::captures::{self, Place};
+use crate::views::index_lines::{self, Covering};
 use crate::write::Write;
 
 /// What is to be taken down, and what the register is to say of it.
@@ -167,6 +168,27 @@ impl Weave {
                 let stored = captures::decode(&key, &value);
                 let stored = cut.decode(Table::Captures, &key, stored)?;
                 found.rows.push(snapshot.capture_row(stored)?);
+            }
+        }
+        let mut covering = Covering::default();
+        let lines = match &selecting.span {
+            (from, Some(to)) => cut.range(Table::IndexLines, from, to),
+            (from, None) => cut.from(Table::IndexLines, from),
+        };
+        for row in lines {
+            let (key, value) = row?;
+            let (url_key, place) = cut.decode(Table::IndexLines, &key, captures::split_key(&key))?;
+            if !selecting.selects(url_key, place) {
+                continue;
+            }
+            let decoded = index_lines::decode(&key, &value);
+            let (input, line) = cut.decode(Table::IndexLines, &key, decoded)?;
+            if !covering.covers(&snapshot, input, &line)? {
+                found.captures += 1;
+                *found.inputs.entry(input).or_default() += 1;
+                if found.rows.len() < rows_max {
+                    found.rows.push(snapshot.line_row(input, line)?);
+                }
             }
         }
         Ok(found)
@@ -348,12 +370,18 @@ fn leaving(
     let cut = snapshot.cut();
     let mut entries: BTreeMap<InputId, LedgerEntry> = BTreeMap::new();
     let mut kept_out = Vec::new();
-    for (input, offset, length) in &gone.places {
+    let captures = gone.places.iter().map(|place| (place, true));
+    let lines = gone.line_places.iter().map(|place| (place, false));
+    for ((input, offset, length), is_capture) in captures.chain(lines) {
         if !entries.contains_key(input) {
             entries.insert(*input, writer.entry(*input)?.clone());
         }
         if let Some(entry) = entries.get_mut(input) {
-            entry.captures = entry.captures.saturating_sub(1);
+            let count = match is_capture {
+                true => &mut entry.captures,
+                false => &mut entry.index_lines,
+            };
+            *count = count.saturating_sub(1);
             entry.taken_down += 1;
         }
         kept_out.push((
@@ -361,7 +389,7 @@ fn leaving(
             encode_kept_out(takedown.id, *length),
         ));
     }
-    takedown.captures = gone.places.len() as u64;
+    takedown.captures = gone.places.len() as u64 + gone.lines_shown;
     takedown.inputs = entries.len() as u64;
     let (mut quarantine, mut admitted) = (Vec::new(), Vec::new());
     if let KeptSelector::Inputs { ids, .. } = &takedown.rule {
@@ -381,6 +409,7 @@ fn leaving(
     }
     let leaving = Leaving {
         rows: gone.rows,
+        lines: gone.lines,
         anew: gone.anew,
         quarantined: quarantine,
         fetch_time_ms: gone.fetch_time_ms,

@@ -199,6 +199,13 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
             count(status.quarantined)
         ),
     )?;
+    if status.index_lines > 0 {
+        let lines = counted(status.index_lines, "line of an index", "lines of indexes");
+        line(
+            "indexes",
+            format!("{lines}, of captures that are loaded or not (weft cdx)"),
+        )?;
+    }
     if status.captures_taken_down > 0 || status.inputs_taken_down > 0 {
         let captures = counted(status.captures_taken_down, "capture", "captures");
         line("out", format!("{captures} taken down (weft forget --list)"))?;

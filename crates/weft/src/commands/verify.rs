@@ -63,13 +63,14 @@ pub(crate) struct Args {
     csv: Option<PathBuf>,
 }
 
-/// Every view, in the order in which one follows from the other. `kinds` and `versions` are added: what
-/// answers show of captures and current versions.
-const VIEWS: [Dump; 11] = [
+/// Every view, in the order in which one follows from the other. `kinds`, `index_lines` and `versions` are added: what
+/// answers show of captures, of indexes and of current versions.
+const VIEWS: [Dump; 12] = [
     Dump::View(View::Ledger),
     Dump::View(View::Quarantine),
     Dump::View(View::Captures),
     Dump::Details(Details::Kinds),
+    Dump::Details(Details::IndexLines),
     Dump::View(View::Pages),
     Dump::Details(Details::Versions),
     Dump::View(View::Links),

@@ -14,6 +14,36 @@ fn loaded() -> Place {
     place
 }
 
+/// Captures that an index tells of, with and without their file: listed, counted, compared; content is refused by name.
+#[test]
+fn indexes_are_verified_like_files() {
+    let place = loaded();
+    let index = place.good(&["cdx", "http://*.test/", "--limit", "1000"]);
+    let lines = index.lines().count();
+    let index = if lines > 0 {
+        index
+    } else {
+        place.good(&["export", "--cdxj", "all.cdxj"]);
+        std::fs::read_to_string(place.path("all.cdxj")).expect("an index")
+    };
+    assert!(index.lines().count() > 0, "{index}");
+    let elsewhere = "org,elsewhere)/ 20140126200624 {\"url\": \"http://elsewhere.org/\", \"offset\": \"7\", \"filename\": \"z.warc\"}\n";
+    place.write_old("web.cdxj", format!("{index}{elsewhere}").as_bytes());
+    place.good(&["load", "web.cdxj"]);
+    let listed = place.good(&["cdx", "http://elsewhere.org/"]);
+    assert!(listed.contains("\"filename\": \"z.warc\""), "{listed}");
+    let refused = place.run(&["record", "http://elsewhere.org/"]);
+    assert!(refused.stderr.contains("record not loaded"), "{refused:?}");
+    let status = place.good(&["status"]);
+    assert!(status.contains("lines of indexes"), "{status}");
+    let verified = place.good(&["verify"]);
+    let expected = format!("index_lines {} rows, the same", index.lines().count() + 1);
+    assert!(verified.contains(&expected), "{verified}");
+    std::fs::remove_file(place.path("web.cdxj")).expect("removed");
+    let gone = place.run(&["verify"]);
+    assert_eq!(gone.code, Some(1), "{gone:?}");
+}
+
 /// Files of the search index that hold documents, words and the like.
 fn search_files(place: &Place) -> Vec<PathBuf> {
     let files = std::fs::read_dir(place.path("weft-archive/search")).expect("a folder");

@@ -97,8 +97,12 @@ fn sums(job: &JobBody) -> String {
         0 => String::new(),
         lost => format!(", {} quarantined", count(lost)),
     };
+    let lines = match job.index_lines {
+        0 => String::new(),
+        lines => format!(", {}", counted(lines, "line of an index", "lines of indexes")),
+    };
     format!(
-        "{}, {}{known}{taken_down}, {}, {}{}{quarantined}",
+        "{}, {}{known}{taken_down}{lines}, {}, {}{}{quarantined}",
         counted(job.records, "record", "records"),
         counted(job.captures, "capture", "captures"),
         counted(job.pages, "page", "pages"),

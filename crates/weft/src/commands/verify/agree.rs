@@ -67,6 +67,7 @@ fn counted_as(view: Dump) -> Option<&'static str> {
         Dump::View(View::Captures) | Dump::Details(Details::Kinds) => "captures",
         Dump::View(View::Pages) => "pages",
         Dump::Details(Details::Versions) => "versions",
+        Dump::Details(Details::IndexLines) => "index_lines",
         Dump::View(View::Links | View::Inlinks) => "links",
         Dump::View(View::Uris | View::Top) => "uris",
         Dump::View(View::Domains) => "domains",

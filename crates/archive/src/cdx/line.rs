@@ -1,0 +1,380 @@
+//! Lines of indexes of other tools, read: CDXJ, and CDX of 9, 10 and 11 columns or of those that a first line names.
+//!
+//! The URL key is made of the URL of the line: other tools have other keys, and a capture must have the same one from an
+//! index as from its record.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+use warc::Defect;
+use weave::IndexLine;
+
+/// A line cannot be used.
+const BAD_LINE: &str = "bad-index-line";
+
+/// Columns where no first line names them, as OpenWayback and OutbackCDX take them.
+const COLUMNS: [&str; 3] = [
+    "N b a m s k r M S V g",
+    "N b a m s k r M V g",
+    "N b a m s k r V g",
+];
+
+/// What a line is.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Line {
+    /// It tells of a capture. `offset` and `length` of the line are not known here, and 0.
+    Capture(Box<IndexLine>),
+    /// It tells of none: it is empty, names columns, or is of a record that is no capture (dns, ftp).
+    Nothing,
+    /// It cannot be used.
+    Bad(Defect),
+}
+
+/// Reads the lines of one index, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct LineReader {
+    /// Columns that a first line named.
+    columns: Option<Vec<String>>,
+}
+
+impl LineReader {
+    /// Reads a line without its end.
+    pub(crate) fn read(&mut self, line: &[u8]) -> Line {
+        let Ok(text) = std::str::from_utf8(line) else {
+            return bad("its bytes are not UTF-8".to_owned());
+        };
+        let text = text.trim_end();
+        if let Some(columns) = text.trim_start().strip_prefix("CDX ") {
+            self.columns = Some(columns.split_whitespace().map(str::to_owned).collect());
+            return Line::Nothing;
+        }
+        // Heads of CDXJ of OpenWayback begin so.
+        if text.is_empty() || text.starts_with('!') {
+            return Line::Nothing;
+        }
+        if text.starts_with('@') {
+            return bad("an alias (@alias) is no capture, and Weft has none".to_owned());
+        }
+        let fields = match self.fields(text) {
+            Ok(fields) => fields,
+            Err(why) => return bad(why),
+        };
+        fields.into_line()
+    }
+
+    fn fields<'l>(&self, text: &'l str) -> Result<Fields<'l>, String> {
+        if let Some((time, json)) = split_cdxj(text) {
+            let object: Map<String, Value> =
+                serde_json::from_str(json).map_err(|error| format!("its JSON cannot be read: {error}"))?;
+            return Ok(Fields::of_object(time, &object));
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let by_count = || {
+            let same = COLUMNS.iter().map(|names| names.split(' ').collect::<Vec<_>>());
+            same.into_iter().find(|names| names.len() == words.len())
+        };
+        let columns = match &self.columns {
+            Some(columns) if columns.len() == words.len() => columns.iter().map(String::as_str).collect(),
+            Some(columns) => {
+                return Err(format!(
+                    "found {} columns, expected the {} that the first line names",
+                    words.len(),
+                    columns.len()
+                ));
+            }
+            None => by_count().ok_or_else(|| {
+                format!(
+                    "found {} columns, expected 9, 10 or 11, or a key, a time and JSON",
+                    words.len()
+                )
+            })?,
+        };
+        Ok(Fields::of_columns(&columns, &words))
+    }
+}
+
+/// Time and JSON of a line of CDXJ.
+fn split_cdxj(text: &str) -> Option<(&str, &str)> {
+    let (_key, rest) = text.split_once(' ')?;
+    let (time, json) = rest.split_once(' ')?;
+    json.starts_with('{').then_some((time, json))
+}
+
+fn bad(why: String) -> Line {
+    Line::Bad(Defect::new(BAD_LINE, why))
+}
+
+/// The fields of a line as text; empty where there are none.
+#[derive(Default)]
+struct Fields<'l> {
+    time: &'l str,
+    url: Cow<'l, str>,
+    mime: Cow<'l, str>,
+    status: Cow<'l, str>,
+    digest: Cow<'l, str>,
+    length: Cow<'l, str>,
+    offset: Cow<'l, str>,
+    filename: Cow<'l, str>,
+}
+
+impl<'l> Fields<'l> {
+    fn of_object(time: &'l str, object: &Map<String, Value>) -> Fields<'l> {
+        let text = |name: &str| match object.get(name) {
+            Some(Value::String(text)) => Cow::Owned(text.clone()),
+            Some(Value::Number(number)) => Cow::Owned(number.to_string()),
+            _ => Cow::Borrowed(""),
+        };
+        Fields {
+            time,
+            url: text("url"),
+            mime: text("mime"),
+            status: text("status"),
+            digest: text("digest"),
+            length: text("length"),
+            offset: text("offset"),
+            filename: text("filename"),
+        }
+    }
+
+    fn of_columns(columns: &[&str], words: &[&'l str]) -> Fields<'l> {
+        let mut fields = Fields::default();
+        for (column, word) in columns.iter().zip(words) {
+            let place = match *column {
+                "b" => {
+                    fields.time = word;
+                    continue;
+                }
+                "a" => &mut fields.url,
+                "m" => &mut fields.mime,
+                "s" => &mut fields.status,
+                "k" => &mut fields.digest,
+                "S" => &mut fields.length,
+                "V" => &mut fields.offset,
+                "g" => &mut fields.filename,
+                _ => continue,
+            };
+            // The mark for what is not known.
+            *place = Cow::Borrowed(if *word == "-" { "" } else { word });
+        }
+        fields
+    }
+
+    fn into_line(self) -> Line {
+        let Some(fetch_time_ms) = ms_of(self.time) else {
+            return bad(format!(
+                "found the time {:?}, expected 14 digits of a date",
+                self.time
+            ));
+        };
+        let (url, url_key) = match extract::web_target(&self.url) {
+            Ok(Some(target)) => target,
+            Ok(None) => return Line::Nothing,
+            Err(defect) => return Line::Bad(Defect::new(BAD_LINE, defect.detail)),
+        };
+        if self.filename.is_empty() {
+            return bad("it names no file".to_owned());
+        }
+        let (offset, length, status) = (
+            number(&self.offset, None),
+            number(&self.length, Some(0)),
+            number(&self.status, Some(0)).and_then(|status| u16::try_from(status).ok()),
+        );
+        let (Some(record_offset), Some(record_length), Some(status)) = (offset, length, status) else {
+            return bad(format!(
+                "found offset {:?}, length {:?} and status {:?}, expected numbers",
+                self.offset, self.length, self.status
+            ));
+        };
+        let mime = match &*self.mime {
+            "" => "unk".to_owned(),
+            mime => mime.to_ascii_lowercase(),
+        };
+        Line::Capture(Box::new(IndexLine {
+            url_key,
+            fetch_time_ms,
+            url,
+            mime,
+            status,
+            digest: extract::declared_digest(&self.digest).unwrap_or_else(|| "-".to_owned()),
+            filename: self.filename.into_owned(),
+            record_offset,
+            record_length,
+            offset: 0,
+            length: 0,
+        }))
+    }
+}
+
+/// Milliseconds since 1970 of 14 digits, or 17 with milliseconds.
+fn ms_of(time: &str) -> Option<i64> {
+    let (digits, fraction) = time.split_at_checked(civil::DIGITS)?;
+    let is_time = civil::begins_a_date(digits)
+        && matches!(fraction.len(), 0 | 3)
+        && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    is_time.then(|| civil::ms_of_digits(time))
+}
+
+/// A number, or what no number stands for, if that may be.
+fn number(text: &str, missing: Option<u64>) -> Option<u64> {
+    match text {
+        "" | "-" => missing,
+        text => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+
+    fn expected() -> IndexLine {
+        IndexLine {
+            url_key: "org,iana)/".into(),
+            fetch_time_ms: 1_390_766_784_000,
+            url: "http://www.iana.org/".into(),
+            mime: "text/html".into(),
+            status: 200,
+            digest: "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB".into(),
+            filename: "iana.warc.gz".into(),
+            record_offset: 334,
+            record_length: 2258,
+            offset: 0,
+            length: 0,
+        }
+    }
+
+    #[track_caller]
+    fn check(lines: &str, expected: IndexLine) {
+        let mut reader = LineReader::default();
+        let last = lines.lines().map(|line| reader.read(line.as_bytes())).last();
+        assert_eq!(last, Some(Line::Capture(Box::new(expected))), "{lines}");
+    }
+
+    #[track_caller]
+    fn check_bad(line: &str, why: &str) {
+        match LineReader::default().read(line.as_bytes()) {
+            Line::Bad(defect) => assert!(defect.detail.contains(why), "{}", defect.detail),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn all_forms_say_the_same() {
+        let (sum, url) = ("OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB", "http://www.iana.org/");
+        check(
+            &format!("org,iana)/ 20140126200624 {url} text/html 200 {sum} - - 2258 334 iana.warc.gz"),
+            expected(),
+        );
+        let mut no_length = expected();
+        no_length.record_length = 0;
+        check(
+            &format!("org,iana)/ 20140126200624 {url} text/html 200 {sum} - 334 iana.warc.gz"),
+            no_length.clone(),
+        );
+        check(
+            &format!(" CDX a b g V k s m\n{url} 20140126200624 iana.warc.gz 334 sha1:{sum} 200 text/html"),
+            no_length,
+        );
+        check(
+            &format!(
+                r#"org,iana)/ 20140126200624 {{"url": "{url}", "mime": "text/html", "status": "200", "digest": "{sum}", "length": "2258", "offset": "334", "filename": "iana.warc.gz"}}"#
+            ),
+            expected(),
+        );
+        // Numbers as numbers, as Common Crawl's and OutbackCDX's.
+        check(
+            &format!(
+                r#"org,iana)/ 20140126200624 {{"url":"{url}","mime":"text/html","status":200,"digest":"sha1:{sum}","length":2258,"offset":334,"filename":"iana.warc.gz"}}"#
+            ),
+            expected(),
+        );
+    }
+
+    /// Pieces that lines are made of, and some that break them.
+    const PIECES: [&str; 20] = [
+        " ",
+        " ",
+        " ",
+        "k",
+        "-",
+        "20140126200624",
+        "20140126200624123",
+        "20149999999999",
+        "http://a.org/",
+        "dns:a.org",
+        "334",
+        "99999999999999999999",
+        "text/html",
+        " CDX a b g V k s m",
+        "@alias",
+        "!",
+        "{\"url\": \"http://a.org/\"",
+        ", \"offset\": 7, \"filename\": \"x.warc\"",
+        "}",
+        "\u{e4}\u{0}",
+    ];
+
+    proptest! {
+        /// Whatever a line is, it is read without a panic, and a capture of it can be stored and found.
+        #[test]
+        fn any_line_is_a_capture_or_nothing_or_says_why_not(
+            lines in vec(vec(select(&PIECES[..]), 0..14), 1..4),
+            noise in vec(any::<u8>(), 0..40),
+        ) {
+            let mut reader = LineReader::default();
+            let texts = lines.into_iter().map(|pieces| pieces.concat().into_bytes());
+            for text in texts.chain([noise]) {
+                match reader.read(&text) {
+                    Line::Capture(line) => {
+                        prop_assert_eq!(urlkey::url_key(&line.url), Ok(line.url_key));
+                        prop_assert!(!line.filename.is_empty() && !line.digest.is_empty());
+                    }
+                    Line::Nothing => {}
+                    Line::Bad(defect) => prop_assert!(!defect.detail.is_empty()),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_tells_of_no_capture_is_passed_over() {
+        for line in [
+            "",
+            " CDX N b a m s k r V g",
+            "!OpenWayback-CDXJ 1.0",
+            r#"dns:x 20140126200624 {"url": "dns:x.org", "offset": "1", "filename": "x"}"#,
+        ] {
+            assert_eq!(
+                LineReader::default().read(line.as_bytes()),
+                Line::Nothing,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn bad_lines_say_why() {
+        check_bad("nonsense", "found 1 columns");
+        check_bad("@alias http://a.org/ http://b.org/", "alias");
+        check_bad("k 2014 {\"url\": \"http://a.org/\"}", "14 digits");
+        check_bad("k 20141326200624 {\"url\": \"http://a.org/\"}", "14 digits");
+        check_bad("k 20140126200624 {\"url\": ", "JSON");
+        check_bad("k 20140126200624 {}", "no target");
+        check_bad(
+            r#"k 20140126200624 {"url": "http://a.org/", "filename": "x"}"#,
+            "offset \"\"",
+        );
+        check_bad(
+            r#"k 20140126200624 {"url": "http://a.org/", "offset": 1}"#,
+            "names no file",
+        );
+        check_bad(
+            "k 20140126200624 http://a.org/ m 99999 - - 1 x",
+            "status \"99999\"",
+        );
+        assert!(matches!(LineReader::default().read(b"\xff\xfe"), Line::Bad(_)));
+    }
+}

@@ -1,0 +1,86 @@
+//! An index of another tool, read in chunks of lines.
+//!
+//! A load that was interrupted passes over the lines that are woven and goes on: their number is the position, because
+//! that of the bytes means nothing within a compressed member.
+
+use flow::Out;
+use warc::Defect;
+use weave::QuarantineEntry;
+
+use super::{End, Reading};
+use crate::cdx::Line;
+use crate::inputs::{IndexLines, NumberedLine};
+
+/// Most lines in a chunk.
+const LINES_MAX: u64 = 1024;
+
+/// No line of the input tells of anything.
+pub(super) const NO_LINE: &str = "no line of a CDX or CDXJ index in it";
+
+impl Reading<'_> {
+    /// Reads all lines behind those that are woven.
+    pub(super) fn read_lines(&mut self, out: &mut Out<'_, super::Chunk>) -> Result<End, flow::StageError> {
+        let location = self.registered.found.place.location();
+        let opened = self.open_input().and_then(|input| {
+            IndexLines::open(input).map_err(|error| format!("read {location} at offset 0: {error}"))
+        });
+        let mut lines = match opened {
+            Ok(lines) => lines,
+            Err(reason) => return Ok(End::Failed(reason)),
+        };
+        let (size, woven) = (self.registered.entry.size, self.registered.entry.records);
+        while !self.context.job.is_stopped() {
+            let next = match lines.next_line() {
+                Ok(Some(next)) => next,
+                Ok(None) => {
+                    self.chunk.bytes_done = size;
+                    return Ok(End::Whole);
+                }
+                Err(error) => {
+                    return Ok(End::Failed(format!(
+                        "read {location} behind line {}: {error}",
+                        lines.number()
+                    )));
+                }
+            };
+            if next.number <= woven {
+                continue;
+            }
+            self.push_line(next);
+            let bytes_max = super::CHUNK_BYTES.min(self.context.epoch_bytes);
+            if self.chunk.lines_read >= LINES_MAX || self.chunk.bytes >= bytes_max {
+                // What is read ahead is not woven, and only the last chunk may reach the end.
+                let read = lines.bytes_read().min(size.saturating_sub(1));
+                self.chunk.bytes_done = self.chunk.bytes_done.max(read);
+                self.send(out)?;
+            }
+        }
+        Ok(End::Stopped)
+    }
+
+    fn push_line(&mut self, numbered: NumberedLine) {
+        let NumberedLine {
+            number,
+            offset,
+            length,
+            line,
+        } = numbered;
+        let quarantined = |Defect { reason, detail }: Defect| QuarantineEntry {
+            offset,
+            length,
+            reason: reason.to_owned(),
+            detail: format!("line {number}: {detail}"),
+        };
+        self.chunk.lines_read += 1;
+        match line {
+            Line::Nothing => {}
+            Line::Bad(defect) => self.chunk.bad_lines.push(quarantined(defect)),
+            Line::Capture(mut line) => {
+                self.useless = false;
+                (line.offset, line.length) = (offset, length);
+                self.chunk.bytes += super::OVERHEAD_BYTES + (2 * line.url.len() + line.filename.len()) as u64;
+                self.chunk.lines.push(*line);
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Indexes of other tools as inputs: captures whose records may come later, or were there before.
+
+use std::io::Write;
+use std::path::Path;
+
+use archive::Archive;
+use archive::question::{
+    Body, CdxBody, CdxQuestion, CdxRow, JobBody, LoadInput, LoadRequest, MatchType, Page, Quarantine,
+    Question, Record, TakeDown, Takes, UndoTakedown,
+};
+
+use crate::data::{self, dump, input, load, own, request, status};
+
+/// All captures, some at a time.
+fn all(archive: &Archive) -> Vec<CdxRow> {
+    let mut question = CdxQuestion {
+        everything: true,
+        base_names: true,
+        limit: 97,
+        ..CdxQuestion::default()
+    };
+    let mut all = Vec::new();
+    loop {
+        let Body::Cdx(CdxBody { rows, next, .. }) = data::ask(archive, Question::Cdx(question.clone()))
+        else {
+            panic!("another answer");
+        };
+        all.extend(rows);
+        let Some(next) = next else { return all };
+        question.after = Some(next);
+    }
+}
+
+/// What an index and records say alike.
+fn told(rows: &[CdxRow]) -> Vec<(&str, &str, u64, &str)> {
+    let told = |row: &CdxRow| -> (String, u64) { (row.timestamp.clone(), row.offset) };
+    let mut sorted: Vec<&CdxRow> = rows.iter().collect();
+    sorted.sort_by_key(|row| (row.url_key.clone(), told(row), row.filename.clone()));
+    sorted
+        .into_iter()
+        .map(|row| {
+            (
+                row.url_key.as_str(),
+                row.timestamp.as_str(),
+                row.offset,
+                row.filename.as_str(),
+            )
+        })
+        .collect()
+}
+
+fn load_text(archive: &Archive, dir: &Path, name: &str, text: &str) -> JobBody {
+    let path = dir.join(name);
+    std::fs::write(&path, text).unwrap();
+    load_path(archive, &path)
+}
+
+fn load_path(archive: &Archive, path: &Path) -> JobBody {
+    load(archive, &request_of(path))
+}
+
+fn request_of(path: &Path) -> LoadRequest {
+    LoadRequest {
+        inputs: vec![LoadInput {
+            name: path.file_name().unwrap().to_string_lossy().into_owned(),
+            path: archive::path_text(path),
+        }],
+        ..LoadRequest::default()
+    }
+}
+
+fn cdxj(n: u64, offset: u64) -> String {
+    format!(
+        "com,example)/{n} 2014012620062{n} {{\"url\": \"http://example.com/{n}\", \"mime\": \"text/html\", \"status\": \
+         \"200\", \"digest\": \"DIGEST{n}\", \"length\": \"50\", \"offset\": \"{offset}\", \"filename\": \"x.warc.gz\"}}\n"
+    )
+}
+
+/// The reference indexes of pywb for a file: each capture is there once whatever comes first, and as the file has it.
+#[test]
+fn an_index_and_its_file_are_one_list_whatever_comes_first() {
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
+    let root = tempfile::tempdir().unwrap();
+    let warc = "crawls/iana.warc.gz";
+    let records = own(&root.path().join("records"));
+    load(&records, &request(&shared, &[warc]));
+    let expected = all(&records);
+    assert!(expected.iter().all(|row| !row.index_only));
+    for (n, index) in ["crawls/iana.cdxj", "crawls/iana.cdx"].into_iter().enumerate() {
+        let archive = own(&root.path().join(format!("index-first-{n}")));
+        let job = load(&archive, &request(&shared, &[index]));
+        let lines = all(&archive);
+        assert!(
+            lines
+                .iter()
+                .all(|row| row.index_only && row.filename == "iana.warc.gz")
+        );
+        assert_eq!((job.index_lines, job.captures), (lines.len() as u64, 0));
+        let known = |row: &CdxRow| {
+            let is_it = |line: &&CdxRow| (&line.url_key, line.offset) == (&row.url_key, row.offset);
+            lines.iter().find(is_it).cloned()
+        };
+        let both: Vec<(CdxRow, CdxRow)> = expected
+            .iter()
+            .filter_map(|row| Some((row.clone(), known(row)?)))
+            .collect();
+        // pywb's index leaves out nothing that is a capture here.
+        assert_eq!(both.len(), expected.len(), "{index}");
+        for (row, line) in &both {
+            assert_eq!((&row.timestamp, &row.digest), (&line.timestamp, &line.digest));
+            assert_eq!((&row.url, row.kind), (&line.url, line.kind), "{index}");
+        }
+        load(&archive, &request(&shared, &[warc]));
+        assert_eq!(told(&all(&archive)), told(&expected), "{index}, then its file");
+        assert!(all(&archive).iter().all(|row| !row.index_only));
+        assert_eq!(dump(&archive, "captures"), dump(&records, "captures"));
+        assert_eq!(status(&archive).captures, expected.len() as u64);
+        let other = own(&root.path().join(format!("file-first-{n}")));
+        load(&other, &request(&shared, &[warc]));
+        load(&other, &request(&shared, &[index]));
+        assert_eq!(told(&all(&other)), told(&expected), "the file, then {index}");
+        for view in ["captures", "index_lines", "pages", "uris", "domains", "top"] {
+            assert_eq!(dump(&archive, view), dump(&other, view), "{index}: {view}");
+        }
+    }
+}
+
+#[test]
+fn what_only_an_index_tells_of_is_listed_and_has_no_content() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("archive"));
+    let job = load_text(&archive, root.path(), "x.cdxj", &(cdxj(1, 100) + &cdxj(2, 200)));
+    assert_eq!((job.inputs_done, job.records, job.index_lines), (1, 2, 2));
+    let asked = CdxQuestion {
+        url: "http://example.com/2".into(),
+        match_type: MatchType::Exact,
+        ..CdxQuestion::default()
+    };
+    let Body::Cdx(found) = data::ask(&archive, Question::Cdx(asked)) else {
+        panic!()
+    };
+    let row = &found.rows[0];
+    assert_eq!(
+        (row.offset, row.length, row.filename.as_str()),
+        (200, 50, "x.warc.gz")
+    );
+    assert_eq!(
+        (row.status, row.digest.as_str(), row.index_only),
+        (200, "DIGEST2", true)
+    );
+    let url = || "http://example.com/2".to_owned();
+    let Body::Page(page) = data::ask(&archive, Question::Page(Page { url: url() })) else {
+        panic!()
+    };
+    assert!(page.captured && !page.is_page && page.captures[0].index_only);
+    for capture in [None, Some("200,x.warc.gz".to_owned())] {
+        let asked = Record {
+            url: url(),
+            capture,
+            ..Record::default()
+        };
+        let error = archive.ask(Question::Record(asked)).unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.contains("record not loaded") && told.contains("offset 200 of x.warc.gz"),
+            "{told}"
+        );
+    }
+    assert_eq!((status(&archive).captures, status(&archive).index_lines), (0, 2));
+}
+
+#[test]
+fn bad_lines_are_in_quarantine_with_their_numbers() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("archive"));
+    let text = format!(" CDX N b a m s k r V g\nnonsense\n\n{}@alias a b", cdxj(1, 100));
+    let job = load_text(&archive, root.path(), "x.cdx", &text);
+    assert_eq!((job.records, job.index_lines, job.quarantined), (5, 1, 2));
+    let Body::Quarantine(found) = data::ask(&archive, Question::Quarantine(Quarantine::default())) else {
+        panic!()
+    };
+    let told: Vec<(u64, &str)> = found
+        .rows
+        .iter()
+        .map(|row| (row.offset, row.detail.split(':').next().unwrap()))
+        .collect();
+    assert_eq!(
+        told,
+        [(23, "line 2"), (text.rfind('@').unwrap() as u64, "line 5")]
+    );
+    let none = load_text(&archive, root.path(), "none.cdxj", "\n");
+    assert_eq!(none.inputs_failed, 1);
+    assert!(
+        none.problems[0].state.to_string().contains("no line of a CDX"),
+        "{none:#?}"
+    );
+}
+
+/// A cluster as `weft export --zipnum` and Common Crawl have it: only its parts are read, and only where it is named.
+#[test]
+fn the_parts_of_a_cluster_are_inputs() {
+    let root = tempfile::tempdir().unwrap();
+    let cluster = root.path().join("cluster");
+    std::fs::create_dir(&cluster).unwrap();
+    let mut part = Vec::new();
+    for n in 1..=3 {
+        let mut member = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        member.write_all(cdxj(n, n * 100).as_bytes()).unwrap();
+        part.extend(member.finish().unwrap());
+    }
+    std::fs::write(cluster.join("cdx-00000.gz"), part).unwrap();
+    std::fs::write(
+        cluster.join("cluster.idx"),
+        "com,example)/1\tcdx-00000.gz\t0\t1\t1\n",
+    )
+    .unwrap();
+    for (n, path) in [cluster.clone(), cluster.join("cluster.idx")]
+        .into_iter()
+        .enumerate()
+    {
+        let archive = own(&root.path().join(n.to_string()));
+        let job = load_path(&archive, &path);
+        assert_eq!((job.inputs, job.inputs_done, job.index_lines), (1, 1, 3));
+        assert_eq!(all(&archive).len(), 3);
+    }
+    let archive = own(&root.path().join("around"));
+    let job = load_path(&archive, root.path());
+    assert_eq!(job.index_lines, 0, "a folder around it has no records");
+}
+
+/// Loaded again under another name nothing is new; a longer index that begins alike takes its place.
+#[test]
+fn an_index_that_has_grown_is_read_anew() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("archive"));
+    let two = cdxj(1, 100) + &cdxj(2, 200);
+    load_text(&archive, root.path(), "x.cdxj", &two);
+    let copy = load_text(&archive, root.path(), "copy.cdxj", &two);
+    assert_eq!((copy.inputs_known, copy.index_lines), (1, 0));
+    load_text(&archive, root.path(), "x.cdxj", &(two + &cdxj(3, 300)));
+    assert_eq!(all(&archive).len(), 3);
+    assert_eq!((status(&archive).inputs, status(&archive).index_lines), (1, 3));
+}
+
+#[test]
+fn a_takedown_keeps_lines_out_until_it_is_undone() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("archive"));
+    let text = cdxj(1, 100) + &cdxj(2, 200);
+    load_text(&archive, root.path(), "x.cdxj", &text);
+    let take_down = |takes| TakeDown {
+        takes,
+        who: "test".into(),
+        reason: String::new(),
+        dry_run: false,
+        limit: 0,
+    };
+    let answer = data::ask(
+        &archive,
+        Question::TakeDown(take_down(Takes::Url("http://example.com/1".into()))),
+    );
+    let Body::TakenDown(body) = answer else { panic!() };
+    assert_eq!(body.captures, 1);
+    assert_eq!(all(&archive).len(), 1);
+    // An index of the same captures with other bytes: its line is kept out, too.
+    load_text(&archive, root.path(), "y.cdxj", &(cdxj(1, 100) + &cdxj(3, 300)));
+    assert_eq!(all(&archive).len(), 2);
+    let undo = UndoTakedown {
+        id: 1,
+        who: "test".into(),
+    };
+    data::ask(&archive, Question::UndoTakedown(undo));
+    for name in ["x.cdxj", "y.cdxj"] {
+        load_path(&archive, &root.path().join(name));
+    }
+    assert_eq!(all(&archive).len(), 3);
+    assert_eq!(status(&archive).captures_taken_down, 0);
+}
+
+/// Small epochs, so that a load that is stopped has woven some lines of one member: the next goes on behind them.
+#[test]
+fn a_load_that_was_stopped_goes_on() {
+    let root = tempfile::tempdir().unwrap();
+    let lines: String = (0..6000)
+        .map(|n| {
+            format!(
+                "k 20140126200624 {{\"url\": \"http://example.com/{n}\", \"offset\": \"{n}\", \"filename\": \"x.warc\"}}\n"
+            )
+        })
+        .collect();
+    let path = root.path().join("x.cdxj.gz");
+    let mut member = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    member.write_all(lines.as_bytes()).unwrap();
+    std::fs::write(&path, member.finish().unwrap()).unwrap();
+    let archive = own(&root.path().join("archive"));
+    let mut request = request_of(&path);
+    request.epoch_bytes = Some(64 << 10);
+    let mut rounds = 0;
+    loop {
+        let begun = status(&archive).index_lines;
+        let (_, job) = archive
+            .load(&request, &mut |_, job| job.index_lines < 500)
+            .unwrap();
+        rounds += 1;
+        if job.inputs_done + job.inputs_known > 0 {
+            break;
+        }
+        assert!(status(&archive).index_lines >= begun && rounds < 1000);
+    }
+    let whole = status(&archive);
+    assert_eq!((whole.index_lines, whole.records), (6000, 6000));
+    assert_eq!(all(&archive).len(), 6000);
+}
+
+#[test]
+fn a_cut_member_fails_and_what_is_before_it_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("archive"));
+    let path = root.path().join("x.cdx.gz");
+    let mut member = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    member
+        .write_all((cdxj(1, 100) + &cdxj(2, 200)).as_bytes())
+        .unwrap();
+    let mut bytes = member.finish().unwrap();
+    let cut: Vec<u8> = bytes.iter().copied().take(40).collect();
+    bytes.extend(cut);
+    std::fs::write(&path, bytes).unwrap();
+    let job = load_path(&archive, &path);
+    assert_eq!((job.inputs_failed, job.index_lines), (1, 2));
+    let reason = job.problems[0].state.to_string();
+    assert!(reason.contains("behind line 2"), "{reason}");
+    assert_eq!(input(root.path(), "x").name, "x");
+}

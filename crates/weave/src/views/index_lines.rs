@@ -1,0 +1,270 @@
+//! Table `index_lines`: captures that indexes of other tools tell of, whose records may be loaded or not.
+//!
+//! Definition: all lines by identity (input, offset of the line). Row keys have the form of those of `captures`, so that
+//! both are walked together in one order. No other view follows from lines: they have neither text nor links.
+//!
+//! A line is covered, and so not shown, where a capture of its URL key and second is at its place (the last part of the
+//! name of the file, and the offset of the record) or has its URL and digest; or where another line before it names the
+//! same place. So it does not matter which is loaded first, the index or the file, and a line is shown again when the
+//! capture has left.
+
+use extract::CaptureKind;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::Cut;
+use crate::epoch::Arrival;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
+use crate::name::base_name;
+use crate::snapshot::Snapshot;
+use crate::tables::Table;
+use crate::url_code;
+use crate::views::captures;
+use crate::write::Write;
+
+const ROW_VERSION: u8 = 1;
+
+/// Declared type of a revisit, in indexes as in captures.
+const REVISIT: &str = "warc/revisit";
+
+/// A capture as an index tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexLine {
+    /// URL key of `url`, not the key that the index has: other tools make others.
+    pub url_key: String,
+    /// Milliseconds since 1970; indexes have whole seconds.
+    pub fetch_time_ms: i64,
+    /// As archived.
+    pub url: String,
+    /// Declared type.
+    pub mime: String,
+    /// HTTP status, 0 if there is none.
+    pub status: u16,
+    /// Payload digest in the form of [`extract::Capture::digest`]; `-` if there is none.
+    pub digest: String,
+    /// The file that has the record, as the index names it.
+    pub filename: String,
+    /// First byte of the record in that file.
+    pub record_offset: u64,
+    /// Bytes of the record as stored; 0 where the index does not say.
+    pub record_length: u64,
+    /// First byte of the line in the index, decompressed.
+    pub offset: u64,
+    /// Bytes of the line, with its end.
+    pub length: u64,
+}
+
+impl IndexLine {
+    /// What the record is, as far as an index says.
+    pub fn kind(&self) -> CaptureKind {
+        match self.mime.as_str() {
+            REVISIT => CaptureKind::Revisit,
+            _ => CaptureKind::Response,
+        }
+    }
+}
+
+impl Arrival for IndexLine {
+    fn url_key(&self) -> &str {
+        &self.url_key
+    }
+
+    fn fetch_time_ms(&self) -> i64 {
+        self.fetch_time_ms
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+/// Drops what is known, writes the rest and gives it.
+pub(crate) fn apply(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    lines: Vec<(InputId, IndexLine)>,
+) -> Result<Vec<(InputId, IndexLine)>, SnapshotError> {
+    let mut keyed: Vec<(Vec<u8>, InputId, IndexLine)> = lines
+        .into_iter()
+        .map(|(input, line)| (row_key(input, &line), input, line))
+        .collect();
+    keyed.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
+    // A batch may hold a line twice: read again after a crash.
+    keyed.dedup_by(|(a, ..), (b, ..)| a == b);
+    let mut new = Vec::with_capacity(keyed.len());
+    for (key, input, line) in keyed {
+        if cut.contains(Table::IndexLines, &key)? {
+            continue;
+        }
+        write.put(Table::IndexLines, key, encode(&line));
+        new.push((input, line));
+    }
+    Ok(new)
+}
+
+pub(crate) fn row_key(input: InputId, line: &IndexLine) -> Vec<u8> {
+    captures::row_key(&line.url_key, line.fetch_time_ms, input, line.offset)
+}
+
+fn encode(line: &IndexLine) -> Vec<u8> {
+    let mut out = vec![ROW_VERSION];
+    codec::put_varint(&mut out, u64::from(line.status));
+    for number in [line.record_offset, line.record_length, line.length] {
+        codec::put_varint(&mut out, number);
+    }
+    url_code::put(&mut out, &line.url_key, &line.url, 0);
+    captures::put_digest(&mut out, &line.digest);
+    codec::put_bytes(&mut out, line.mime.as_bytes());
+    codec::put_bytes(&mut out, line.filename.as_bytes());
+    out
+}
+
+pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), Corrupt> {
+    let (url_key, place) = captures::split_key(key)?;
+    let url_key = codec::to_text(url_key)?;
+    let mut r = Reader::versioned(value, ROW_VERSION)?;
+    let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?;
+    let (record_offset, record_length, length) = (r.varint()?, r.varint()?, r.varint()?);
+    let (url, _) = url_code::get(&mut r, &url_key)?;
+    let line = IndexLine {
+        url_key,
+        fetch_time_ms: place.fetch_time_ms,
+        url,
+        status,
+        digest: captures::get_digest(&mut r)?,
+        mime: r.str()?.to_owned(),
+        filename: r.str()?.to_owned(),
+        record_offset,
+        record_length,
+        offset: place.offset,
+        length,
+    };
+    Ok((place.input, line))
+}
+
+/// Says which lines are covered. Remembers what it knows of the last moment it was asked of, so that many lines of one
+/// moment cost no more than reading them once.
+#[derive(Default)]
+pub(crate) struct Covering {
+    moment: Option<Moment>,
+}
+
+impl Covering {
+    pub(crate) fn covers(
+        &mut self,
+        snapshot: &Snapshot,
+        input: InputId,
+        line: &IndexLine,
+    ) -> Result<bool, SnapshotError> {
+        let second = line.fetch_time_ms.div_euclid(1000);
+        if let Some(moment) = &self.moment
+            && (moment.second, moment.url_key.as_str()) == (second, line.url_key.as_str())
+        {
+            return Ok(moment.covers(input, line));
+        }
+        let moment = Moment::read(snapshot, &line.url_key, second)?;
+        let covers = moment.covers(input, line);
+        self.moment = Some(moment);
+        Ok(covers)
+    }
+}
+
+/// What there is of one URL key and second.
+struct Moment {
+    url_key: String,
+    second: i64,
+    /// Places of captures: the last part of the name of the file, and the offset.
+    places: FxHashSet<(String, u64)>,
+    /// URLs and digests of captures.
+    contents: FxHashSet<(String, String)>,
+    /// The first line that names each place.
+    first: FxHashMap<(String, u64), (i64, InputId, u64)>,
+}
+
+impl Moment {
+    fn read(snapshot: &Snapshot, url_key: &str, second: i64) -> Result<Moment, SnapshotError> {
+        let cut = snapshot.cut();
+        let mut moment = Moment {
+            url_key: url_key.to_owned(),
+            second,
+            places: FxHashSet::default(),
+            contents: FxHashSet::default(),
+            first: FxHashMap::default(),
+        };
+        let from = captures::time_prefix(url_key, second.saturating_mul(1000));
+        let to = captures::time_prefix(url_key, second.saturating_add(1).saturating_mul(1000));
+        let rows = |table| cut.range(table, &from, &to);
+        let is_of_key = |key: &[u8]| captures::is_of_key(key, url_key);
+        for row in rows(Table::Captures) {
+            let (key, value) = row?;
+            if is_of_key(&key) {
+                let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
+                let name = file_name(&snapshot.input(stored.input)?.input);
+                moment.places.insert((name, stored.offset));
+                moment.contents.insert((stored.url, stored.digest));
+            }
+        }
+        for row in rows(Table::IndexLines) {
+            let (key, value) = row?;
+            if is_of_key(&key) {
+                let (input, line) = cut.decode(Table::IndexLines, &key, decode(&key, &value))?;
+                let at = (line.fetch_time_ms, input, line.offset);
+                moment.first.entry(place_of(&line)).or_insert(at);
+            }
+        }
+        Ok(moment)
+    }
+
+    fn covers(&self, input: InputId, line: &IndexLine) -> bool {
+        let place = place_of(line);
+        let is_recorded = self.places.contains(&place)
+            || is_known(&line.digest) && self.contents.contains(&(line.url.clone(), line.digest.clone()));
+        let this = (line.fetch_time_ms, input, line.offset);
+        is_recorded || self.first.get(&place).is_some_and(|first| *first < this)
+    }
+}
+
+fn place_of(line: &IndexLine) -> (String, u64) {
+    (file_name(&line.filename), line.record_offset)
+}
+
+/// The last part of the name of a file, as it is once the file is written.
+fn file_name(name: &str) -> String {
+    let base = base_name(name);
+    base.strip_suffix(".open").unwrap_or(base).to_owned()
+}
+
+/// An unknown digest is not that of another capture that has none.
+fn is_known(digest: &str) -> bool {
+    !digest.is_empty() && digest != "-"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back() {
+        let line = IndexLine {
+            url_key: "com,example)/a".into(),
+            fetch_time_ms: 1_404_000_000_000,
+            url: "https://www.example.com/A".into(),
+            mime: "text/html".into(),
+            status: 200,
+            digest: "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ".into(),
+            filename: "crawl/x.warc.gz".into(),
+            record_offset: 1 << 40,
+            record_length: 77,
+            offset: 5,
+            length: 300,
+        };
+        let key = row_key(InputId(3), &line);
+        assert_eq!(decode(&key, &encode(&line)), Ok((InputId(3), line)));
+        assert!(decode(&key, &[ROW_VERSION + 1]).is_err());
+    }
+}
