@@ -48,7 +48,7 @@ impl Discovery<'_> {
             .filter(|entry| is_index_name(&path_text(Path::new(entry))))
             .collect();
         if parts.is_empty() {
-            let problem = "a cluster without parts; their names are expected to be cdx-*.gz";
+            let problem = "a cluster without parts; their names are expected to be cdx-00000.gz and so on";
             return self.problem(path_text(name), path, problem.to_owned());
         }
         for entry in parts {

@@ -18,13 +18,16 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// What begins a gzip file (RFC 1952).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether a file, by its name or address, is an index: `.cdx` or `.cdxj`, maybe `.gz`, or `cdx-*.gz`, as parts of ZipNum
-/// clusters are called.
+/// Whether a file, by its name or address, is an index: `.cdx` or `.cdxj`, maybe `.gz`, or `cdx-` with digits and `.gz`, as
+/// parts of ZipNum clusters are called.
 pub(crate) fn is_index_name(name: &str) -> bool {
     let name = weave::base_name(name).to_ascii_lowercase();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
     let has_extension = plain.ends_with(".cdx") || plain.ends_with(".cdxj");
-    has_extension || name.starts_with("cdx-") && name.ends_with(".gz")
+    // Records fetched by such a part have names that begin like it: `cdx-00000-324.warc.gz`.
+    let number = plain.strip_prefix("cdx-").filter(|_| name.ends_with(".gz"));
+    let is_part = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    has_extension || number.is_some_and(is_part)
 }
 
 /// A line, and where it stands in the index, decompressed.
@@ -170,6 +173,8 @@ mod tests {
             "x.warc.gz",
             "cdx",
             "cdx-00000",
+            "cdx-.gz",
+            "cdx-00000-324.warc.gz",
             "x.cdx.warc",
             "cluster.idx",
             "x.gz",

@@ -145,7 +145,9 @@ impl Compared {
     fn input_column(self) -> Option<Column> {
         match self {
             Compared::Rows(Dump::View(View::Ledger | View::Quarantine)) => Some(Column::First),
-            Compared::Rows(Dump::View(View::Captures) | Dump::Details(Details::Kinds)) => Some(Column::Last),
+            Compared::Rows(
+                Dump::View(View::Captures) | Dump::Details(Details::Kinds | Details::IndexLines),
+            ) => Some(Column::Last),
             Compared::Rows(_) | Compared::Totals => None,
         }
     }
