@@ -59,6 +59,40 @@ fn archived_pages_are_shown_on_an_origin_of_their_own() {
     assert!(bar.contains(&format!("src=\"{origin}replay/~")), "{bar}");
 }
 
+/// A capture that only an index tells of is listed wherever captures are; its content is asked for in words.
+#[test]
+fn what_only_an_index_tells_of_is_listed_and_says_which_file_to_load() {
+    let place = Place::new();
+    let line = concat!(
+        r#"example,a)/ 20200101000000 {"url": "http://a.example/", "mime": "text/html", "status": "200", "#,
+        r#""digest": "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB", "length": "10", "offset": "7", "filename": "gone.warc.gz"}"#,
+        "\n"
+    );
+    place.write("x.cdxj", line);
+    place.good(&["load", "x.cdxj"]);
+    let mut served = serve(&place, &[]);
+    for (path, expected) in [
+        ("/cdx?url=http://a.example/", "gone.warc.gz"),
+        ("/cdx/search/cdx?url=http://a.example/", "20200101000000"),
+        (
+            "/outbackcdx/all?url=http://a.example/",
+            "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB",
+        ),
+        ("/timemap/link/http://a.example/", "memento"),
+        ("/page?url=http://a.example/", "not loaded"),
+        ("/api/v1/search?q=example", "\"total\":0"),
+    ] {
+        let answer = served.get(path);
+        assert!(
+            answer.starts_with("HTTP/1.0 200 ") && answer.contains(expected),
+            "{path}: {answer}"
+        );
+    }
+    let page = replayed(&mut served, "/replay/20200101000000/http://a.example/");
+    assert!(page.starts_with("HTTP/1.0 404 "), "{page}");
+    assert!(page.contains("offset 7 of gone.warc.gz"), "{page}");
+}
+
 /// What people may not see is not replayed: with rules, the replay origin shows what the public sees.
 #[test]
 fn what_rules_hide_is_not_replayed() {
