@@ -143,6 +143,7 @@ impl Run {
             let (begun, cpu) = (Instant::now(), cpu_times());
             let report = self.weave.apply(Batch {
                 captures,
+                lines: Vec::new(),
                 progress: vec![progress],
             })?;
             tenth.time += begun.elapsed();

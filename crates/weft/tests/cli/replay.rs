@@ -68,7 +68,7 @@ fn what_only_an_index_tells_of_is_listed_and_says_which_file_to_load() {
         r#""digest": "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB", "length": "10", "offset": "7", "filename": "gone.warc.gz"}"#,
         "\n"
     );
-    place.write("x.cdxj", line);
+    place.write("x.cdxj", line.as_bytes());
     place.good(&["load", "x.cdxj"]);
     let mut served = serve(&place, &[]);
     for (path, expected) in [
