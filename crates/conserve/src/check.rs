@@ -14,11 +14,11 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
 
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 use warc::{
     Container, Defect, Entry, Format, Input, Lies, ReadError, Reader, ReaderSettings, Record, reason,
 };
 
+use crate::short_digest;
 use rules::Rule;
 
 /// Number of bytes of a block that are kept. Longer ones are read for their digests alone.
@@ -87,8 +87,7 @@ impl Checker {
 
     /// Notes the id of a record. Returns where the same id was before.
     fn note(&mut self, id: &str, offset: u64) -> Option<String> {
-        let mut key = [0; 16];
-        key.copy_from_slice(&Sha256::digest(id.as_bytes())[..16]);
+        let key = short_digest(id);
         let file = self.names.len() - 1;
         match self.ids.entry(key) {
             Place::Vacant(place) => {

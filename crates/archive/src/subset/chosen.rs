@@ -7,7 +7,7 @@ use crate::ask::base_name_of;
 use crate::cdx::CdxRow;
 use crate::export::ExportError;
 
-/// Captures in the order of URL keys and then times, each once. All of them are in memory: about 600 bytes each.
+/// Captures in the order of URL keys and then times, each once. All of them are in memory.
 #[derive(Debug, Clone)]
 pub struct Chosen {
     described: String,

@@ -2,14 +2,14 @@
 //! of a revisit would find another record without it.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::PathBuf;
 
-use sha2::{Digest as _, Sha256};
-use warc::{Entry, Kind, ReadError, Reader, ReaderSettings, Record};
+use warc::{Entry, Kind, Reader, ReaderSettings, Record};
 
 use crate::Each;
 use crate::error::WriteError;
+use crate::short_digest;
+use crate::source::Original;
 
 /// What revisits refer to: 32 bytes of memory each.
 #[derive(Debug, Default)]
@@ -26,15 +26,10 @@ pub fn referred(inputs: &[PathBuf], each: &mut Each<'_>) -> Result<Referred, Wri
     let mut referred = Referred::default();
     let mut before = 0;
     for input in inputs {
-        let name = input.display().to_string();
-        let file = File::open(input).map_err(|source| ReadError::Io {
-            path: name.clone(),
-            offset: 0,
-            source,
-        })?;
+        let original = Original::open(input)?;
         let mut settings = ReaderSettings::default();
         settings.body_bytes_max = 0;
-        let mut reader = Reader::from_input(Box::new(file), &name, settings)?;
+        let mut reader = Reader::from_input(Box::new(original.file()?), &original.name(), settings)?;
         while let Some(entry) = reader.next_entry()? {
             if let Entry::Record(record) = entry {
                 referred.add(&record);
@@ -70,7 +65,5 @@ impl Referred {
 }
 
 fn key(parts: &[&str]) -> [u8; 16] {
-    let mut key = [0; 16];
-    key.copy_from_slice(&Sha256::digest(parts.join("\n").as_bytes())[..16]);
-    key
+    short_digest(&parts.join("\n"))
 }

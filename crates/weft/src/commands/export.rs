@@ -31,7 +31,7 @@ repeats. What is taken down, or hidden from whom --as names, is not written.
 A bag (BagIt 1.0, RFC 8493) has whole files, each compared with the digest of the ledger while it
 is copied. A file of which something is taken down is not in it.
 With a QUERY (as of weft search) the pages that it finds are written, as they were at that time,
-and what a browser loads for them; captures chosen so are held in memory, about 600 bytes each.
+and what a browser loads for them; captures chosen so are held in memory.
 For lists of results: weft search QUERY --export csv -o FILE.
 Exit code 1: a record or file could not be written (it is named), the others are.";
 

@@ -14,7 +14,7 @@ use archive::question::{Record, RecordBody};
 use archive::{Interrupt, RecordError, Sources};
 use warc::{Input as _, OpenRecord, ReadError};
 
-use self::part::{write_headers, write_payload, write_record_head};
+use self::part::{Part, write_headers, write_payload, write_record_head};
 
 use crate::ask;
 use crate::context::Context;
@@ -53,20 +53,6 @@ pub(crate) struct Args {
     /// Where inputs are that were loaded from `store://`.
     #[command(flatten)]
     place: StoreArgs,
-}
-
-#[derive(Debug, clap::Args)]
-#[group(multiple = false)]
-struct Part {
-    /// Only the headers: of the record, and of HTTP
-    #[arg(long)]
-    headers: bool,
-    /// Only the payload, without transfer and content encodings
-    #[arg(long)]
-    payload: bool,
-    /// The bytes as they stand in the input (compressed, if it is)
-    #[arg(long)]
-    stored: bool,
 }
 
 /// Runs `weft record`.

@@ -6,6 +6,21 @@ use anyhow::bail;
 use extract::PayloadReader;
 use warc::{Format, OpenRecord};
 
+/// Flags that say which part; the whole record without one.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+pub(in crate::commands) struct Part {
+    /// Only the headers: of the record, and of HTTP
+    #[arg(long)]
+    pub(in crate::commands) headers: bool,
+    /// Only the payload, without transfer and content encodings
+    #[arg(long)]
+    pub(in crate::commands) payload: bool,
+    /// The bytes as they stand in the input (compressed, if it is)
+    #[arg(long)]
+    pub(in crate::commands) stored: bool,
+}
+
 /// Writes the payload, without transfer and content encodings.
 pub(in crate::commands) fn write_payload(record: OpenRecord, out: &mut impl Write) -> anyhow::Result<()> {
     write_decoded(PayloadReader::open(record, u64::MAX)?, out)

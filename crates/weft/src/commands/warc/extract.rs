@@ -14,7 +14,7 @@ use warc::{Input, Kind};
 
 use super::out::{Progress, check_out};
 use crate::commands::inspect::files;
-use crate::commands::record::part::{write_decoded, write_headers};
+use crate::commands::record::part::{Part, write_decoded, write_headers};
 use crate::commands::search::export::beside;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
@@ -67,20 +67,6 @@ struct WhichArgs {
     /// The records of this URL
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-#[group(multiple = false)]
-struct Part {
-    /// Only the headers: of the record, and of HTTP
-    #[arg(long)]
-    headers: bool,
-    /// Only the payload, without transfer and content encodings
-    #[arg(long)]
-    payload: bool,
-    /// The bytes as they stand in the file (compressed, if it is)
-    #[arg(long)]
-    stored: bool,
 }
 
 /// A record that was found, as JSON.
