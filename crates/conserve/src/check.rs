@@ -18,6 +18,7 @@ use warc::{
     Container, Defect, Entry, Format, Input, Lies, ReadError, Reader, ReaderSettings, Record, reason,
 };
 
+use crate::defects::is_of_length;
 use crate::short_digest;
 use rules::Rule;
 
@@ -201,17 +202,13 @@ fn is_told_otherwise(record: &Record, defect: &Defect) -> bool {
 
 /// Whether a defect says that the record ends elsewhere than it should, so that its members tell nothing.
 fn is_of_extent(defect: &Defect) -> bool {
-    [
+    let is_of_bytes = [
         reason::TRUNCATED_MEMBER,
         reason::DAMAGED_MEMBER,
         reason::CHECKSUM_MISMATCH,
-        reason::TRUNCATED_RECORD,
-        reason::LENGTH_TOO_LONG,
-        reason::LENGTH_TOO_SHORT,
-        reason::LENGTH_MISSING,
-        reason::LENGTH_INVALID,
     ]
-    .contains(&defect.reason)
+    .contains(&defect.reason);
+    is_of_bytes || is_of_length(defect)
 }
 
 /// Says how a record lies, if it has not one compressed member to itself.

@@ -129,6 +129,7 @@ impl ProvedFolder {
         File::open(self.dir.path())
             .and_then(|dir| dir.sync_all())
             .map_err(sync())?;
+        // A folder takes the place of an empty one alone (rename(2)), so no file of anybody is lost by it.
         fs::rename(self.dir.path(), &self.out).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists
             | io::ErrorKind::DirectoryNotEmpty

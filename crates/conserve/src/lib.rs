@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 mod aside;
 pub mod check;
 pub mod dedup;
+mod defects;
 mod error;
 pub mod extract;
 mod folder;

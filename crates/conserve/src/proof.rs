@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use warc::{Entry, Input, Lies, ReadError, Reader, ReaderSettings};
 
 use crate::aside::{folder_of, io_error};
+use crate::defects::loses;
 use crate::error::WriteError;
-use crate::source::loses;
 use crate::{BODY_BYTES_MAX, Each};
 
 /// The SHA-256 of header and block of a record. Where the block begins is settled by the header, so that two records
@@ -55,6 +55,7 @@ impl Proof {
                 Some(Entry::Quarantined(span, defect)) => {
                     return Err(differs(format!("{} at offset {}", defect.reason, span.offset)));
                 }
+                // The frame of a dictionary: whatever else carries nothing was not written.
                 Some(_) => continue,
                 None => break,
             };

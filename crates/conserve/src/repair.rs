@@ -21,6 +21,7 @@ use warc::{
 
 use crate::Each;
 use crate::aside::{Aside, Proved, Written};
+use crate::defects::{is_of_length, is_of_member};
 use crate::error::WriteError;
 use crate::proof::{self, Hashed, Proof};
 use crate::source::Original;
@@ -401,30 +402,9 @@ fn has(record: &Record, reasons: &[&str]) -> bool {
         .any(|defect| reasons.contains(&defect.reason))
 }
 
-/// Whether what was decoded of a record is uncertain.
-fn is_of_member(defect: &Defect) -> bool {
-    [
-        reason::TRUNCATED_MEMBER,
-        reason::DAMAGED_MEMBER,
-        reason::CHECKSUM_MISMATCH,
-        reason::RECORDS_TOO_DENSE,
-        reason::SEARCH_GIVEN_UP,
-    ]
-    .contains(&defect.reason)
-}
-
 /// Whether a defect is one of those that a repair is for.
 fn is_mended(defect: &Defect) -> bool {
-    is_of_member(defect)
-        || [
-            reason::TRUNCATED_RECORD,
-            reason::LENGTH_TOO_LONG,
-            reason::LENGTH_TOO_SHORT,
-            reason::LENGTH_MISSING,
-            reason::LENGTH_INVALID,
-            reason::LINE_ENDS_MISSING,
-        ]
-        .contains(&defect.reason)
+    is_of_member(defect) || is_of_length(defect) || defect.reason == reason::LINE_ENDS_MISSING
 }
 
 /// The length of bytes without up to two line ends behind them, which are those of the record.

@@ -5,9 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use warc::{Defect, Entry, Format, ReadError, Reader, ReaderSettings, Record, Span, reason};
+use warc::{Defect, Entry, Format, ReadError, Reader, ReaderSettings, Record, Span};
 
 use crate::aside::folder_of;
+use crate::defects::loses;
 use crate::error::WriteError;
 use crate::proof;
 
@@ -165,20 +166,6 @@ impl Source {
             detail: defect.detail.clone(),
         }
     }
-}
-
-/// Whether a copy of header and block of a record with this defect lacks something that the file has, or may.
-pub(crate) fn loses(defect: &Defect) -> bool {
-    ![
-        reason::LINE_ENDS_MISSING,
-        reason::HEADER_LINE_INVALID,
-        reason::HEADER_INCOMPLETE,
-        reason::DATE_INVALID,
-        reason::BLOCK_DIGEST_MISMATCH,
-        reason::PAYLOAD_DIGEST_MISMATCH,
-        reason::DIGEST_UNKNOWN,
-    ]
-    .contains(&defect.reason)
 }
 
 fn state_of(file: &File) -> io::Result<(u64, Option<SystemTime>)> {
