@@ -344,6 +344,11 @@ fn what_a_search_finds_is_exported_with_its_parts() {
     assert!(none.contains("0 captures written"), "{none}");
     let most = place.run(&["export", "--cdxj", "most.cdxj", "link", "nowhere"]);
     assert!(most.stderr.contains("note: no page has all"), "{}", most.stderr);
+    std::fs::remove_file(place.path("parts.warc")).expect("it is there");
+    let gone = place.run(&["export", "--wacz", "gone.wacz", "link"]);
+    assert_eq!(gone.code, Some(1), "{}", gone.stderr);
+    let unknown = "the parts of http://a.example/ are not known";
+    assert!(gone.stderr.contains(unknown), "{}", gone.stderr);
     for wrong in [
         &["--wacz", "x.wacz", "link", "--collection", "c"][..],
         &["--wacz", "x.wacz", "--pages-only"],

@@ -27,7 +27,7 @@ pub(super) struct Found {
     pub(super) chosen: Chosen,
     /// Results whose captures are not there any more.
     pub(super) left_out: Vec<LeftOut>,
-    /// What of the query was not used as it is.
+    /// What of the query was not used as it is, and of which pages not all parts are known.
     pub(super) notes: Vec<String>,
 }
 
@@ -112,12 +112,19 @@ impl Found {
     fn add_parts(&mut self, archive: &Archive, hit: &SearchHit, stop: &Stop) -> Result<(), AskError> {
         let time = digits(&hit.fetch_time);
         match check_page(archive, &hit.url, Some(&time), &mut |_| !stop.asked()) {
-            Ok(page) => page
-                .captures
-                .into_iter()
-                .for_each(|capture| self.chosen.add(capture)),
-            // The parts of what cannot be read are not known. Its own record is named if it cannot be copied.
-            Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Unavailable) => {}
+            Ok(page) => {
+                if page.is_cut {
+                    let more = "has more parts than are looked at; those beyond are not written";
+                    self.notes.push(format!("{} {more}", hit.url));
+                }
+                for capture in page.captures {
+                    self.chosen.add(capture);
+                }
+            }
+            Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Unavailable) => {
+                self.notes
+                    .push(format!("the parts of {} are not known: {error}", hit.url));
+            }
             Err(error) => return Err(error),
         }
         Ok(())
