@@ -57,10 +57,24 @@ fn is_plain(reference: &str) -> bool {
     reference.bytes().all(|byte| {
         let is_step = byte == b'.' && before == b'/';
         before = byte;
-        let mark = b"-._~!$&()*+,;=:@/?";
-        !is_step && (byte.is_ascii_alphanumeric() || mark.contains(&byte))
+        !is_step && PLAIN[usize::from(byte)]
     })
 }
+
+/// The bytes that stand in paths and queries as they are. Each reference is looked at byte by byte.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < plain.len() {
+        plain[byte] = matches!(
+            byte as u8,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'
+                | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' | b'/' | b'?'
+        );
+        byte += 1;
+    }
+    plain
+};
 
 /// Whether a host stands before the first slash, and is written as hosts are: in lower case, without a port, not as a number, and
 /// not as what stands for letters of other scripts.

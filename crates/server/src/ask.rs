@@ -97,13 +97,30 @@ impl Asker {
 
     /// Asks one question.
     pub(crate) async fn ask<Q: Ask>(&self, question: Q) -> Result<Answer<Q::Answer>, Failure> {
+        let (answer, ()) = self.ask_then(question, |_, _| ()).await?;
+        Ok(answer)
+    }
+
+    /// Asks one question, and does what follows from the answer on the same thread: waking another one costs more than most answers.
+    pub(crate) async fn ask_then<Q, T, F>(
+        &self,
+        question: Q,
+        then: F,
+    ) -> Result<(Answer<Q::Answer>, T), Failure>
+    where
+        Q: Ask,
+        T: Send + 'static,
+        F: FnOnce(&dyn Answers, &Q::Answer) -> T + Send + 'static,
+    {
         let question = question.into();
         let counters = Arc::clone(&self.counters);
-        let answer = self
-            .blocking(move |source| ask_measured(source, &question, &counters))
-            .await?;
-        // An owner of another version could answer another question; this is the one place that looks.
-        Ok(answer?.to::<Q>()?)
+        let asked = self.blocking(move |source| {
+            // An owner of another version could answer another question; this is the one place that looks.
+            let answer = ask_measured(source, &question, &counters)?.to::<Q>()?;
+            let more = then(source, &answer.body);
+            Ok((answer, more))
+        });
+        asked.await?
     }
 
     /// Asks questions whose answers are shown together. The answers come from one epoch if that succeeds

@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use archive::Archive;
-use archive::question::SightBody;
+use archive::question::{Sight, SightBody};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts as RequestParts;
 use cache::Cache;
@@ -141,6 +141,21 @@ impl Common {
     /// Asks as the owner of the archive, for figures that only those get who see everything.
     pub(crate) fn owner(&self) -> &Asker {
         &self.owner
+    }
+
+    /// What those who ask may see.
+    ///
+    /// # Errors
+    /// Where the rules cannot be read.
+    pub(crate) async fn sight(&self, asking: &Asking) -> Result<SightBody, Failure> {
+        if self.owner().has_no_rules() {
+            return Ok(SightBody {
+                everything: true,
+                has_rules: false,
+            });
+        }
+        let asker = self.owner().seen_by(&asking.groups);
+        Ok(asker.ask(Sight {}).await?.body)
     }
 
     /// The server as somebody sees it, who may see so much of the archive.

@@ -62,6 +62,12 @@ pub(crate) trait Maker: Send + 'static {
 /// Interrupts the reading when it is dropped, because nobody waits for the result any more.
 pub(crate) struct Wanted(pub(crate) Interrupt);
 
+impl Wanted {
+    pub(crate) fn new() -> Wanted {
+        Wanted(Interrupt::new())
+    }
+}
+
 impl Drop for Wanted {
     fn drop(&mut self) {
         self.0.ask();

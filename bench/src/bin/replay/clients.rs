@@ -1,4 +1,4 @@
-//! Clients that ask for one page, again and again.
+//! Clients that ask for pages, again and again.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use bench::http::{Connection, encoded};
 use bench::weft_server::Server;
 
-use crate::pages::{CAPTURED, Page};
+use crate::pages::Page;
 
 /// How a page is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +45,11 @@ impl Measured {
     }
 }
 
-/// Asks for a page over so many connections.
+/// Asks for pages in turn, over so many connections.
 pub(crate) fn ask(
     server: &Server,
     way: Way,
-    page: &Page,
+    pages: &[Page],
     connections: usize,
     time: Duration,
 ) -> anyhow::Result<Measured> {
@@ -57,7 +57,7 @@ pub(crate) fn ask(
     let until = Instant::now() + time;
     let latencies = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..connections)
-            .map(|_| scope.spawn(|| client(server, way, page, until)))
+            .map(|_| scope.spawn(|| client(server, way, pages, until)))
             .collect();
         let mut latencies = Vec::new();
         for client in clients {
@@ -74,28 +74,58 @@ pub(crate) fn ask(
     })
 }
 
-fn client(server: &Server, way: Way, page: &Page, until: Instant) -> anyhow::Result<Vec<u32>> {
-    let url = &page.url;
-    let replay = server.replay.context("weft serve shows no archived pages")?;
-    let (address, path) = match way {
-        Way::Replayed => (replay, format!("/replay/{CAPTURED}mp_/{url}")),
-        Way::Payload => (replay, format!("/replay/{CAPTURED}id_/{url}")),
-        Way::Record => (
-            server.address,
-            format!("/record?url={}&at={CAPTURED}", encoded(url)),
-        ),
-    };
-    let mut connection = Connection::open(address)?;
+fn client(server: &Server, way: Way, pages: &[Page], until: Instant) -> anyhow::Result<Vec<u32>> {
+    let mut client = Client::open(server, way)?;
     let mut latencies = Vec::new();
-    // One answer at least, so that there is a median.
-    while latencies.is_empty() || Instant::now() < until {
+    for page in pages.iter().cycle() {
+        latencies.push(client.get(page)?);
+        if Instant::now() >= until {
+            break;
+        }
+    }
+    Ok(latencies)
+}
+
+/// The latency of one page alone, in microseconds: the median of so many requests.
+pub(crate) fn latency_us(client: &mut Client, page: &Page, times: usize) -> anyhow::Result<u32> {
+    let latencies: anyhow::Result<Vec<u32>> = (0..times).map(|_| client.get(page)).collect();
+    let mut latencies = latencies?;
+    latencies.sort_unstable();
+    Ok(latencies[times / 2])
+}
+
+/// A connection that asks for pages in one way.
+pub(crate) struct Client {
+    connection: Connection,
+    way: Way,
+}
+
+impl Client {
+    pub(crate) fn open(server: &Server, way: Way) -> anyhow::Result<Client> {
+        let address = match way {
+            Way::Record => server.address,
+            Way::Replayed | Way::Payload => server.replay.context("weft serve shows no archived pages")?,
+        };
+        Ok(Client {
+            connection: Connection::open(address)?,
+            way,
+        })
+    }
+
+    /// Asks for a page, compares what comes, and returns how long it took, in microseconds.
+    fn get(&mut self, page: &Page) -> anyhow::Result<u32> {
+        let Page { url, time, html, .. } = page;
+        let path = match self.way {
+            Way::Replayed => format!("/replay/{time}mp_/{url}"),
+            Way::Payload => format!("/replay/{time}id_/{url}"),
+            Way::Record => format!("/record?url={}&at={time}", encoded(url)),
+        };
         let begun = Instant::now();
-        let answer = connection.get(&path)?;
-        latencies.push(u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX));
-        // A page that is rewritten is longer, a record that is compressed is shorter.
-        let is_right = match way {
-            Way::Replayed => answer.body.len() > page.html.len(),
-            Way::Payload => answer.body == page.html.as_bytes(),
+        let answer = self.connection.get(&path)?;
+        let latency = u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX);
+        let is_right = match self.way {
+            Way::Replayed => answer.body != *html,
+            Way::Payload => answer.body == *html,
             Way::Record => !answer.body.is_empty(),
         };
         ensure!(
@@ -104,6 +134,6 @@ fn client(server: &Server, way: Way, page: &Page, until: Instant) -> anyhow::Res
             answer.status,
             answer.body.len()
         );
+        Ok(latency)
     }
-    Ok(latencies)
 }

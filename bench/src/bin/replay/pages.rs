@@ -1,27 +1,44 @@
-//! Pages as sites have them: a head with styles and scripts, navigation, paragraphs with links, pictures, and a footer.
+//! Pages as sites have them: a head with styles and scripts, navigation, paragraphs with links, pictures, and a footer; and the pages of
+//! crawls.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::Path;
 
+use anyhow::Context;
+use bench::http::Connection;
+use serde_json::Value;
 use warc::{Compression, Draft, Writer};
 
 /// 2014-01-26T20:06:24Z
 const CAPTURED_MS: i64 = 1_390_766_784_000;
 
 /// The same as digits.
-pub(crate) const CAPTURED: &str = "20140126200624";
+const CAPTURED: &str = "20140126200624";
 
 /// A page of the benchmark.
 pub(crate) struct Page {
     pub(crate) name: &'static str,
     pub(crate) url: String,
-    pub(crate) html: String,
-    /// References in it.
-    pub(crate) links: usize,
+    pub(crate) time: String,
+    /// The payload, as `id_` shows it.
+    pub(crate) html: Vec<u8>,
+}
+
+impl Page {
+    /// Things in it that look like references.
+    pub(crate) fn links(&self) -> usize {
+        let html = String::from_utf8_lossy(&self.html).to_ascii_lowercase();
+        ["href=", "src=", "url("]
+            .map(|word| html.matches(word).count())
+            .iter()
+            .sum()
+    }
 }
 
 /// A small, a middle and a large page.
-pub(crate) fn all() -> Vec<Page> {
+pub(crate) fn made() -> Vec<Page> {
     [("small", 4 << 10), ("middle", 25 << 10), ("large", 100 << 10)]
         .map(|(name, bytes)| page(name, bytes))
         .into()
@@ -64,25 +81,54 @@ fn page(name: &'static str, bytes: usize) -> Page {
         };
     }
     html.push_str("</body></html>\n");
-    let links = ["href=", "src=", "url("].map(|word| html.matches(word).count());
     Page {
         name,
         url: format!("http://www.weavers.example/front/{name}"),
-        links: links.iter().sum(),
-        html,
+        time: CAPTURED.to_owned(),
+        html: html.into_bytes(),
     }
+}
+
+/// All HTML pages that an index (CDXJ) has: one capture of each URL, and of those whose payload is there.
+pub(crate) fn of_index(cdxj: &Path, replay: SocketAddr) -> anyhow::Result<Vec<Page>> {
+    let text = std::fs::read_to_string(cdxj).with_context(|| format!("read {}", cdxj.display()))?;
+    let mut connection = Connection::open(replay)?;
+    let (mut pages, mut seen) = (Vec::new(), BTreeSet::new());
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ' ');
+        let (Some(_), Some(time), Some(fields)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        let fields: Value = serde_json::from_str(fields)?;
+        let is_page = fields["mime"] == "text/html" && fields["status"] == "200";
+        let url = fields["url"].as_str().unwrap_or_default();
+        if !is_page || !seen.insert(url.to_owned()) {
+            continue;
+        }
+        let payload = connection.get(&format!("/replay/{time}id_/{url}"))?;
+        if payload.status == 200 && !payload.body.is_empty() {
+            pages.push(Page {
+                name: "crawl",
+                url: url.to_owned(),
+                time: time.to_owned(),
+                html: payload.body,
+            });
+        }
+    }
+    Ok(pages)
 }
 
 /// Writes the pages as captures.
 pub(crate) fn write(file: &Path, pages: &[Page]) -> anyhow::Result<()> {
     let mut writer = Writer::create(file, Compression::GZIP)?;
     for page in pages {
-        let message = format!(
-            "HTTP/1.1 200 OK\r\nServer: Apache\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\r\n{}",
-            page.html.len(),
-            page.html
-        );
-        writer.write(&Draft::response(&page.url, CAPTURED_MS, message.into_bytes()))?;
+        let mut message = format!(
+            "HTTP/1.1 200 OK\r\nServer: Apache\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\r\n",
+            page.html.len()
+        )
+        .into_bytes();
+        message.extend_from_slice(&page.html);
+        writer.write(&Draft::response(&page.url, CAPTURED_MS, message))?;
     }
     writer.finish()?;
     Ok(())

@@ -5,6 +5,7 @@
 //! run time, on the socket and behind the routes of the API, [`Question`] and [`Body`] hold any of them.
 //! `--json` and `/api/v1` print [`Answer`] unchanged.
 
+mod calendar;
 mod cdx;
 mod concordance;
 mod diff;
@@ -31,9 +32,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*, load::*, page::*,
-    rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*, suggest::*, takedown::*,
-    trends::*,
+    calendar::*, cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*,
+    load::*, page::*, rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*,
+    suggest::*, takedown::*, trends::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;
@@ -47,7 +48,7 @@ use crate::AskError;
 /// A question that knows the type of its answer.
 pub trait Ask: Into<Question> {
     /// The type of the answer.
-    type Answer: Into<Body> + TryFrom<Body>;
+    type Answer: Into<Body> + TryFrom<Body> + Send + 'static;
 }
 
 /// An answer and the epoch it comes from.

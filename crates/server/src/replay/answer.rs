@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use replay::{Address, Scope, Scripts};
 use url::Url;
 
-use super::content::{self, Shown};
+use super::content::{self, Opened, Shown};
 use super::find;
 use super::headers::{media, redirect, status_of, take_over};
 use crate::failure::{Code, Failure};
@@ -27,11 +27,19 @@ pub(super) struct Asked<'r> {
     pub(super) scripts: Scripts,
 }
 
-/// Answers with the capture that `found` is, or the content that it refers to.
-pub(super) async fn with(state: &State, asked: &Asked<'_>, found: RecordBody) -> Result<Response, Failure> {
+/// Answers with the capture that `found` is, or the content that it refers to, which may be open already.
+pub(super) async fn with(
+    state: &State,
+    asked: &Asked<'_>,
+    found: RecordBody,
+    opened: Option<Opened>,
+) -> Result<Response, Failure> {
     let (capture, fuzzy) = (found.capture.clone(), found.fuzzy.clone());
     let record = find::content_of(found)?;
-    let opened = content::open(state, &record).await?;
+    let opened = match opened {
+        Some(opened) => opened,
+        None => content::open(state, &record).await?,
+    };
     let fields = opened.payload.fields().to_vec();
     let status = status_of(&capture, opened.payload.status());
     if let Some(location) = redirect(status, &fields) {
@@ -40,7 +48,7 @@ pub(super) async fn with(state: &State, asked: &Asked<'_>, found: RecordBody) ->
             && let Ok(beyond) = find::beyond_redirect(&state.asker, &capture.url, &capture.timestamp).await
         {
             // That one is no redirect, so this goes no deeper.
-            return Box::pin(with(state, asked, beyond)).await;
+            return Box::pin(with(state, asked, beyond, None)).await;
         }
     }
     let Ok(url) = Url::parse(&capture.url) else {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use archive::question::{CdxRow, RecordBody};
+use archive::question::{CdxRow, Record, RecordBody};
 use archive::{Interrupt, RecordError};
 use axum::body::Body;
 use axum::http::{StatusCode, header};
@@ -13,7 +13,9 @@ use warc::ReadError;
 
 use super::answer::Asked;
 use super::body::{self, BYTES_MAX, PageBody, PlainBody};
+use super::find;
 use super::headers::{field, media, set};
+use crate::ask::{Answers, Asker};
 use crate::failure::Failure;
 use crate::record::{no_bytes, within};
 use crate::state::State;
@@ -27,15 +29,47 @@ pub(super) struct Opened {
 
 /// Opens the content of a capture.
 pub(super) async fn open(state: &State, content: &RecordBody) -> Result<Opened, Failure> {
-    let (record, capture) = (content.clone(), content.capture.clone());
-    let interrupt = Interrupt::new();
-    let wanted = Wanted(interrupt.clone());
-    let opened = state.asker.blocking(move |source| {
-        let opened = archive::open_record(&source.sources(), &record, &interrupt)?;
-        PayloadReader::open(opened, BYTES_MAX).map_err(|source| cannot_read(&record, source))
-    });
-    let payload = opened.await?.map_err(|error| no_bytes(&capture, &error))?;
+    let wanted = Wanted::new();
+    let (record, interrupt) = (content.clone(), wanted.0.clone());
+    let opened = state
+        .asker
+        .blocking(move |source| payload_of(source, &record, &interrupt));
+    let payload = opened
+        .await?
+        .map_err(|error| no_bytes(&content.capture, &error))?;
     Ok(Opened { payload, wanted })
+}
+
+/// Finds a capture and, if it `is_wanted` and has content of its own or of an original, opens that: without a thread being woken between.
+pub(super) async fn find_and_open(
+    asker: &Asker,
+    question: Record,
+    is_wanted: impl FnOnce(&CdxRow) -> bool + Send + 'static,
+) -> Result<(RecordBody, Option<Opened>), Failure> {
+    let wanted = Wanted::new();
+    let interrupt = wanted.0.clone();
+    let asked = asker.ask_then(question, move |source, found: &RecordBody| {
+        if !is_wanted(&found.capture) {
+            return Ok(None);
+        }
+        let content = find::content_of(found.clone())?;
+        payload_of(source, &content, &interrupt)
+            .map(Some)
+            .map_err(|error| no_bytes(&content.capture, &error))
+    });
+    let (found, payload) = asked.await?;
+    let opened = payload?.map(|payload| Opened { payload, wanted });
+    Ok((found.body, opened))
+}
+
+/// The payload of a capture that has one; may block.
+fn payload_of(
+    source: &dyn Answers,
+    content: &RecordBody,
+    interrupt: &Interrupt,
+) -> Result<PayloadReader, RecordError> {
+    let opened = archive::open_record(&source.sources(), content, interrupt)?;
+    PayloadReader::open(opened, BYTES_MAX).map_err(|source| cannot_read(content, source))
 }
 
 fn cannot_read(record: &RecordBody, source: io::Error) -> RecordError {

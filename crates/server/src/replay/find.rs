@@ -3,6 +3,7 @@
 use archive::cdx::{MatchType, Order};
 use archive::question::{CaptureKind, CdxQuestion, CdxRow, Record, RecordBody};
 
+use super::content::{self, Opened};
 use crate::ask::Asker;
 use crate::failure::Failure;
 use crate::record;
@@ -25,14 +26,34 @@ pub(super) async fn nearest_like(asker: &Asker, url: &str, time: &str) -> Result
     nearest_of(asker, url, time, true).await
 }
 
+/// The same as [`nearest_like`], and its content, opened, if it `is_wanted` and stands where it was looked for first.
+pub(super) async fn nearest_opened(
+    asker: &Asker,
+    url: &str,
+    time: &str,
+    is_wanted: impl FnOnce(&CdxRow) -> bool + Send + 'static,
+) -> Result<(RecordBody, Option<Opened>), Failure> {
+    let is_wanted = |row: &CdxRow| can_replay(row.kind) && is_wanted(row);
+    let (found, opened) = content::find_and_open(asker, question(url, time, true), is_wanted).await?;
+    Ok((shown(asker, found).await?, opened))
+}
+
 async fn nearest_of(asker: &Asker, url: &str, time: &str, fuzzy: bool) -> Result<RecordBody, Failure> {
-    let question = Record {
+    let found = asker.ask(question(url, time, fuzzy)).await?.body;
+    shown(asker, found).await
+}
+
+fn question(url: &str, time: &str, fuzzy: bool) -> Record {
+    Record {
         url: url.to_owned(),
         at: (!time.is_empty()).then(|| time.to_owned()),
         capture: None,
         fuzzy,
-    };
-    let found = asker.ask(question).await?.body;
+    }
+}
+
+/// `found`, or the capture near it that has content to show.
+async fn shown(asker: &Asker, found: RecordBody) -> Result<RecordBody, Failure> {
     if can_replay(found.capture.kind) {
         return Ok(found);
     }

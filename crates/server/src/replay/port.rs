@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use archive::question::Sight;
+use archive::question::CdxRow;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Request, State as Shared};
@@ -98,7 +98,7 @@ async fn admit(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure
     request.headers_mut().remove(header::COOKIE);
     request.headers_mut().remove(header::AUTHORIZATION);
     let asking = state.who_asks.asking(request)?;
-    let sight = state.owner().seen_by(&asking.groups).ask(Sight {}).await?.body;
+    let sight = state.sight(&asking).await?;
     request.extensions_mut().insert(state.seen_by(asking, sight));
     Ok(())
 }
@@ -148,8 +148,12 @@ async fn answered(
     let peer = request.extensions().get::<Peer>();
     let peer = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Peer(peer)| peer.ip());
     let (parts, body) = request.into_parts();
-    let found = match parts.method {
-        Method::GET | Method::HEAD => find::nearest_like(&state.asker, &address.url, &address.time).await?,
+    let (found, opened) = match parts.method {
+        Method::GET | Method::HEAD => {
+            let asked = address.clone();
+            let is_wanted = move |capture: &CdxRow| is_exact(&asked, capture);
+            find::nearest_opened(&state.asker, &address.url, &address.time, is_wanted).await?
+        }
         Method::POST => {
             let body = to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| {
                 Failure::new(
@@ -158,14 +162,15 @@ async fn answered(
                     format!("a form of more than {BODY_BYTES_MAX} bytes is not looked up"),
                 )
             })?;
-            posted(state, address, &String::from_utf8_lossy(&body)).await?
+            (
+                posted(state, address, &String::from_utf8_lossy(&body)).await?,
+                None,
+            )
         }
         _ => return Err(Failure::bad_request("an archive answers GET, HEAD and POST")),
     };
     let capture = &found.capture;
-    let is_page = matches!(address.modifier, Modifier::None | Modifier::Page | Modifier::Raw);
-    // The time of a page decides which captures its references lead to, so its address has it in full.
-    if is_page && parts.method != Method::POST && !address.time.starts_with(&capture.timestamp) {
+    if parts.method != Method::POST && !is_exact(address, capture) {
         let exact = Address {
             time: capture.timestamp.clone(),
             ..address.clone()
@@ -179,7 +184,13 @@ async fn answered(
         peer,
         scripts,
     };
-    answer::with(state, &asked, found).await
+    answer::with(state, &asked, found, opened).await
+}
+
+/// Whether an address may stay as it is: the time of a page decides which captures its references lead to, so its address has it in full.
+fn is_exact(address: &Address, capture: &CdxRow) -> bool {
+    let is_page = matches!(address.modifier, Modifier::None | Modifier::Page | Modifier::Raw);
+    !is_page || address.time.starts_with(&capture.timestamp)
 }
 
 /// The capture of a request with a body.
