@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use archive::question::{Rights, Sight, SightBody};
+use archive::question::{Rights, SightBody};
 use axum::extract::{MatchedPath, Request};
 use axum::http::StatusCode;
 
@@ -21,7 +21,7 @@ use crate::who_asks::Asking;
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 47] = [
+const OF_THE_ARCHIVE: [&str; 48] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -52,6 +52,7 @@ const OF_THE_ARCHIVE: [&str; 47] = [
     "/api/v1/trends",
     "/api/v1/report",
     "/api/v1/page",
+    "/api/v1/calendar",
     "/api/v1/diff",
     "/api/v1/inlinks",
     "/api/v1/outlinks",
@@ -96,18 +97,12 @@ pub(crate) async fn admit(
         request.extensions_mut().insert(state.seen_by(asking, nothing));
         return Ok(());
     }
-    let sight = match state.owner().has_no_rules() {
-        true => SightBody {
-            everything: true,
-            has_rules: false,
-        },
-        false => match state.owner().seen_by(&asking.groups).ask(Sight {}).await {
-            Ok(answer) => answer.body,
-            Err(failure) => {
-                let is_from_here = loads::is_from_here(request);
-                return Err(closed(state, is_from_here, failure).await);
-            }
-        },
+    let sight = match state.sight(&asking).await {
+        Ok(sight) => sight,
+        Err(failure) => {
+            let is_from_here = loads::is_from_here(request);
+            return Err(closed(state, is_from_here, failure).await);
+        }
     };
     let (groups, everything) = (asking.groups.clone(), sight.everything);
     request.extensions_mut().insert(state.seen_by(asking, sight));

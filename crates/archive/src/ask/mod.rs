@@ -5,6 +5,7 @@
 //! - lists continue by key, never by count: a cursor names the last row returned.
 
 mod basis;
+mod calendar;
 mod cdx;
 mod cdx_walk;
 mod check;

@@ -28,6 +28,7 @@ pub(crate) fn for_those_who_see_everything(what: &str, groups: &Groups) -> Strin
 fn about_the_archive(question: &Question) -> Option<&'static str> {
     match question {
         Question::Page(_)
+        | Question::Calendar(_)
         | Question::Diff(_)
         | Question::Inlinks(_)
         | Question::Outlinks(_)

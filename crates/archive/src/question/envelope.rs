@@ -23,6 +23,8 @@ macro_rules! questions {
             Quarantine(QuarantineBody) { Quarantine(Quarantine) => ledger::quarantine }
             /// Everything known about one URL.
             Page(PageBody) { Page(Page) => page::page }
+            /// On which days a URL was captured.
+            Calendar(CalendarBody) { Calendar(Calendar) => calendar::calendar }
             /// What has changed on a page.
             Diff(DiffBody) { Diff(Diff) => diff::diff }
             /// Links to a URL, or links of a page.

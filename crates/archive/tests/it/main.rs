@@ -1,6 +1,7 @@
 //! Archives from the outside: loading, asking, owning, and what must not depend on how it was done.
 
 mod addresses;
+mod calendar;
 mod cdx;
 mod changed;
 mod data;

@@ -2,9 +2,9 @@
 
 use archive::cdx::url_and_match;
 use archive::question::{
-    CONTEXT_WORDS, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks, Job, Jobs,
-    LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record, Report,
-    Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
+    CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
+    Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record,
+    Report, Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 
 use super::cdx::{COLLECTION_INDEX, Server};
@@ -253,6 +253,28 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             question: |a| {
                 Ok(Question::Page(Page {
                     url: a.required("url"),
+                }))
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/calendar",
+        summary: "On which days a URL was captured, and how often its content changed",
+        parameters: &[
+            URL,
+            query(
+                "around",
+                Kind::Text,
+                "1 to 14 digits of a time: the captures of its day, and those next to it, are listed",
+            ),
+        ],
+        serves: Serves::Answer {
+            answer: "calendar",
+            question: |a| {
+                Ok(Question::Calendar(Calendar {
+                    url: a.required("url"),
+                    around: a.owned("around"),
                 }))
             },
         },

@@ -7,7 +7,7 @@ mod days;
 
 use std::collections::BTreeMap;
 
-use archive::question::CdxRow;
+use archive::question::{CalendarDay, CdxRow};
 use maud::{Markup, html};
 
 pub(crate) use self::days::strip_and_days;
@@ -21,31 +21,44 @@ const YEARS_MAX: u32 = 30;
 /// The months' first letters. The cells have the full names.
 const LETTERS: [&str; 12] = ["J", "F", "M", "A", "M", "J", "J", "A", "S", "O", "N", "D"];
 
-/// A capture with a time.
+/// The captures of one day.
 #[derive(Clone, Copy)]
-struct Taken<'c> {
-    row: &'c CdxRow,
-    moment: Moment,
-    /// Its content is another one than that of the capture before.
-    is_changed: bool,
+struct Day {
+    first: Moment,
+    last: Moment,
+    captures: u64,
+    /// Captures with another content than the one before.
+    changes: u64,
 }
 
-/// Captures of a year by month, oldest first.
-type Months<'c> = [Vec<Taken<'c>>; 12];
+impl Day {
+    /// Of the archive's own count; `None` for a time that cannot be read.
+    fn of(day: &CalendarDay) -> Option<Day> {
+        Some(Day {
+            first: Moment::parse(&day.first)?,
+            last: Moment::parse(&day.last)?,
+            captures: day.captures,
+            changes: day.changes,
+        })
+    }
+}
+
+/// Days of a year by month, oldest first.
+type Months = [Vec<Day>; 12];
 
 /// The strip; empty for fewer than two captures. `shown` is the time of the capture that the page shows.
 pub(crate) fn strip(url: &str, captures: &[CdxRow], shown: Option<&str>) -> Markup {
     let shown = shown.and_then(Moment::parse);
-    table(&taken(captures), shown, |month| listed(url, month))
+    table(&days_of(captures), shown, |month| listed(url, month))
 }
 
 /// Where a month leads by itself: to its only capture, or to the list of its captures.
-fn listed(url: &str, month: &[Taken<'_>]) -> String {
-    let Some(newest) = month.last().map(|taken| taken.moment) else {
+fn listed(url: &str, month: &[Day]) -> String {
+    let Some(newest) = month.last().map(|day| day.last) else {
         return link::page(url);
     };
-    match month {
-        [_] => link::page_at(url, &link::At::time(&newest.digits())),
+    match captures(month) {
+        1 => link::page_at(url, &link::At::time(&newest.digits())),
         _ => {
             // Both bounds are the same month: `to` covers all that begins so.
             let month = &newest.digits()[..6];
@@ -57,10 +70,14 @@ fn listed(url: &str, month: &[Taken<'_>]) -> String {
     }
 }
 
-fn table(taken: &[Taken<'_>], shown: Option<Moment>, address: impl Fn(&[Taken<'_>]) -> String) -> Markup {
-    let years = years(taken);
+fn captures(days: &[Day]) -> u64 {
+    days.iter().map(|day| day.captures).sum()
+}
+
+fn table(days: &[Day], shown: Option<Moment>, address: impl Fn(&[Day]) -> String) -> Markup {
+    let years = years(days);
     html! {
-        @if taken.len() > 1 {
+        @if captures(days) > 1 {
             table.calendar {
                 caption.hidden { "Captures by year and month" }
                 thead { tr {
@@ -71,9 +88,9 @@ fn table(taken: &[Taken<'_>], shown: Option<Moment>, address: impl Fn(&[Taken<'_
                     @for (year, months) in years.iter().rev() {
                         tr {
                             th scope="row" { (year) }
-                            @for (month, captures) in (1..).zip(months) {
-                                td { @if let Some(newest) = captures.last() {
-                                    (cell(&address(captures), captures, &newest.moment.month_and_year(), is_of(shown, *year, month)))
+                            @for (month, days) in (1..).zip(months) {
+                                td { @if let Some(newest) = days.last() {
+                                    (cell(&address(days), days, &newest.last.month_and_year(), is_of(shown, *year, month)))
                                 } }
                             }
                         }
@@ -89,39 +106,39 @@ fn is_of(shown: Option<Moment>, year: u32, month: u32) -> bool {
 }
 
 /// The captures of a span of time as one link.
-fn cell(address: &str, captures: &[Taken<'_>], when: &str, is_shown: bool) -> Markup {
-    let count = captures.len();
-    let words = format!("{} in {when}", counted(captures));
+fn cell(address: &str, days: &[Day], when: &str, is_shown: bool) -> Markup {
+    let count = captures(days);
+    let words = format!("{} in {when}", counted(days));
     html! {
-        a class=(class(captures)) href=(address) title=(words) aria-current=[is_shown.then_some("date")] {
+        a class=(class(days)) href=(address) title=(words) aria-current=[is_shown.then_some("date")] {
             span.wide[count > SHORT_MAX] aria-hidden="true" { (short(count)) } span.hidden { (words) }
         }
     }
 }
 
 /// `3 captures, 1 change`
-fn counted(captures: &[Taken<'_>]) -> String {
-    let captures_counted = present::counted(captures.len() as u64, "capture", "captures");
-    match captures.iter().filter(|taken| taken.is_changed).count() {
+fn counted(days: &[Day]) -> String {
+    let captures_counted = present::counted(captures(days), "capture", "captures");
+    match days.iter().map(|day| day.changes).sum() {
         0 => captures_counted,
         changes => format!(
             "{captures_counted}, {}",
-            present::counted(changes as u64, "change", "changes")
+            present::counted(changes, "change", "changes")
         ),
     }
 }
 
 /// How dark a cell is, and whether something changed then.
-fn class(captures: &[Taken<'_>]) -> String {
-    let changed = match captures.iter().any(|taken| taken.is_changed) {
+fn class(days: &[Day]) -> String {
+    let changed = match days.iter().any(|day| day.changes > 0) {
         true => " changed",
         false => "",
     };
-    format!("many-{}{changed}", level(captures.len()))
+    format!("many-{}{changed}", level(captures(days)))
 }
 
 /// How dark a month is: 1 to 3.
-fn level(count: usize) -> u8 {
+fn level(count: u64) -> u8 {
     match count {
         0..=1 => 1,
         2..=4 => 2,
@@ -130,9 +147,9 @@ fn level(count: usize) -> u8 {
 }
 
 /// The largest number of captures shown as a number, because a month is two digits wide on a phone.
-const SHORT_MAX: usize = 99;
+const SHORT_MAX: u64 = 99;
 
-fn short(count: usize) -> String {
+fn short(count: u64) -> String {
     if count > SHORT_MAX {
         "99+".to_owned()
     } else {
@@ -140,34 +157,42 @@ fn short(count: usize) -> String {
     }
 }
 
-/// The captures whose time can be read, oldest first.
-fn taken(captures: &[CdxRow]) -> Vec<Taken<'_>> {
-    let mut taken: Vec<Taken<'_>> = captures
+/// The days of captures whose time can be read, oldest first.
+fn days_of(captures: &[CdxRow]) -> Vec<Day> {
+    let mut taken: Vec<(Moment, &CdxRow)> = captures
         .iter()
-        .filter_map(|row| {
-            let moment = Moment::parse(&row.fetch_time)?;
-            Some(Taken {
-                row,
-                moment,
-                is_changed: false,
-            })
-        })
+        .filter_map(|row| Some((Moment::parse(&row.fetch_time)?, row)))
         .collect();
-    taken.sort_by(|a, b| (a.moment.seconds(), &a.row.timestamp).cmp(&(b.moment.seconds(), &b.row.timestamp)));
+    taken.sort_by(|(a, a_row), (b, b_row)| {
+        (a.seconds(), &a_row.timestamp).cmp(&(b.seconds(), &b_row.timestamp))
+    });
+    let mut days: Vec<Day> = Vec::new();
     let mut before: Option<&str> = None;
-    for taken in &mut taken {
-        let digest = taken.row.digest.as_str();
-        taken.is_changed = before.is_some_and(|before| before != digest);
-        before = Some(digest);
+    for (moment, row) in taken {
+        let changes = u64::from(before.is_some_and(|before| before != row.digest));
+        before = Some(&row.digest);
+        match days.last_mut().filter(|day| day.last.date() == moment.date()) {
+            Some(day) => {
+                day.last = moment;
+                day.captures += 1;
+                day.changes += changes;
+            }
+            None => days.push(Day {
+                first: moment,
+                last: moment,
+                captures: 1,
+                changes,
+            }),
+        }
     }
-    taken
+    days
 }
 
-fn years<'c>(taken: &[Taken<'c>]) -> BTreeMap<u32, Months<'c>> {
-    let mut years: BTreeMap<u32, Months<'c>> = BTreeMap::new();
-    for taken in taken {
-        let months = years.entry(taken.moment.year).or_default();
-        months[taken.moment.month as usize - 1].push(*taken);
+fn years(days: &[Day]) -> BTreeMap<u32, Months> {
+    let mut years: BTreeMap<u32, Months> = BTreeMap::new();
+    for day in days {
+        let months = years.entry(day.first.year).or_default();
+        months[day.first.month as usize - 1].push(*day);
     }
     if let (Some((&first, _)), Some((&last, _))) = (years.first_key_value(), years.last_key_value())
         && last - first < YEARS_MAX

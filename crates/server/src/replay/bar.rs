@@ -1,6 +1,6 @@
 //! `/replay/<14 digits>/<URL>` on the first port: an archived page in its frame, below a bar that says what it is and when.
 
-use archive::question::{CdxRow, Page, PageBody};
+use archive::question::{Calendar, CalendarBody, CalendarTime, CdxRow, Page, PageBody};
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -35,6 +35,11 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         Err(failure) => return Err(failure.into()),
     };
     let found = find::nearest(&state.asker, &address.url, &address.time).await?;
+    let calendar = Calendar {
+        url: address.url.clone(),
+        around: Some(found.capture.timestamp.clone()),
+    };
+    let calendar = state.asker.ask(calendar).await?.body;
     let origin = place.origin(request.headers());
     let exact = Address {
         key: place.key.clone(),
@@ -55,7 +60,7 @@ pub(crate) async fn show(Context(state): Context, request: Request) -> Result<Re
         epoch: None,
     };
     let content = html! {
-        (bar(&page, &found.capture, &exact))
+        (bar(&page, &calendar, &found.capture, &exact))
         (frame::element(&format!("{origin}{exact}"), "Archived page", place.scripts()))
     };
     let mut response = Html::ok(shown.around(content)).into_response();
@@ -127,15 +132,15 @@ pub(crate) fn address(url: &str, time: &str) -> String {
     link::with("/replay", &[("url", Some(url)), ("at", Some(time))])
 }
 
-fn bar(page: &PageBody, capture: &CdxRow, shown: &Address) -> Markup {
+fn bar(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow, shown: &Address) -> Markup {
     let at = At::exactly(capture);
     html! {
         div.replay-bar {
-            (neighbours(page, capture, &shown.url))
+            (neighbours(calendar, &shown.url))
             details {
                 summary { (parts::time(&capture.fetch_time)) " \u{b7} " (parts::url_text(&capture.url)) }
-                (parts::facts(&facts(page, capture)))
-                (calendar::strip_and_days(&page.url, &page.captures, capture, |row| address(&shown.url, &row.timestamp)))
+                (parts::facts(&facts(page, calendar, capture)))
+                (calendar::strip_and_days(&page.url, calendar, &capture.timestamp, |time| address(&shown.url, time)))
                 p.actions {
                     a.button.quiet data-in-place=".whole" href=(whole::address(&capture.url, &capture.timestamp)) { "Is it whole?" }
                     a.button.quiet href=(link::page_at(&capture.url, &at)) { "About this capture" }
@@ -148,31 +153,23 @@ fn bar(page: &PageBody, capture: &CdxRow, shown: &Address) -> Markup {
     }
 }
 
-fn facts(page: &PageBody, capture: &CdxRow) -> Vec<Markup> {
-    let captures = present::counted(page.captures.len() as u64, "capture", "captures");
+fn facts(page: &PageBody, calendar: &CalendarBody, capture: &CdxRow) -> Vec<Markup> {
+    let captures = present::counted(calendar.captures, "capture", "captures");
     let all = link::with("/captures", &[("url", Some(&page.url))]);
-    let mut digests: Vec<&str> = page.captures.iter().map(|row| row.digest.as_str()).collect();
-    digests.sort_unstable();
-    digests.dedup();
     vec![
-        html! { a href=(all) { (captures) } },
-        html! { (present::counted(digests.len() as u64, "content", "different contents")) },
+        html! { a href=(all) { @if calendar.is_cut { "more than " } (captures) } },
+        html! { (present::counted(calendar.contents, "content", "different contents")) },
         html! { "status " (capture.status) },
         html! { (present::clean(&capture.filename)) " at " (present::count(capture.offset)) },
     ]
 }
 
-fn neighbours(page: &PageBody, capture: &CdxRow, url: &str) -> Markup {
-    let is_it = |row: &CdxRow| row.name() == capture.name();
-    // The list has the newest capture first.
-    let place = page.captures.iter().position(is_it);
-    let differs = |row: &&CdxRow| row.timestamp != capture.timestamp;
-    let earlier = place.and_then(|place| page.captures[place..].iter().find(differs));
-    let later = place.and_then(|place| page.captures[..place].iter().rev().find(differs));
+fn neighbours(calendar: &CalendarBody, url: &str) -> Markup {
+    let time = |near: &CalendarTime| html! { span.soft { " " (parts::time(&near.fetch_time)) } };
     html! {
         nav.neighbours aria-label="Captures in time" {
-            @if let Some(row) = earlier { a rel="prev" href=(address(url, &row.timestamp)) { "\u{2190} Earlier" span.soft { " " (parts::time(&row.fetch_time)) } } }
-            @if let Some(row) = later { a rel="next" href=(address(url, &row.timestamp)) { "Later" span.soft { " " (parts::time(&row.fetch_time)) } " \u{2192}" } }
+            @if let Some(near) = &calendar.earlier { a rel="prev" href=(address(url, &near.timestamp)) { "\u{2190} Earlier" (time(near)) } }
+            @if let Some(near) = &calendar.later { a rel="next" href=(address(url, &near.timestamp)) { "Later" (time(near)) " \u{2192}" } }
         }
     }
 }

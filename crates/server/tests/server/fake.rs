@@ -51,6 +51,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Ledger(_) => "ledger",
         Question::Quarantine(_) => "quarantine",
         Question::Page(_) => "page",
+        Question::Calendar(_) => "calendar",
         Question::Diff(_) => "diff",
         Question::Inlinks(_) | Question::Outlinks(_) => "links",
         Question::Domain(_) => "domain",

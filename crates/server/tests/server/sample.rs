@@ -43,6 +43,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
         ("rights", Body::Rights(rights())),
         ("rights_test", Body::RightsTest(rights_test())),
         ("page", Body::Page(page())),
+        ("calendar", Body::Calendar(calendar())),
         ("diff", Body::Diff(diff())),
         (
             "links",
@@ -424,6 +425,29 @@ fn page() -> PageBody {
         current: Some(capture()),
         captures: vec![capture()],
         ..PageBody::default()
+    }
+}
+
+fn calendar() -> CalendarBody {
+    let time = |hour: u8, is_changed| CalendarTime {
+        timestamp: format!("20140126{hour:02}0624"),
+        fetch_time: format!("2014-01-26T{hour:02}:06:24.000Z"),
+        is_changed,
+    };
+    CalendarBody {
+        url_key: "com,example)/".into(),
+        captures: 3,
+        contents: 2,
+        is_cut: false,
+        days: vec![CalendarDay {
+            first: time(8, false).fetch_time,
+            last: time(20, true).fetch_time,
+            captures: 3,
+            changes: 1,
+        }],
+        times: vec![time(8, false), time(9, false), time(20, true)],
+        earlier: Some(time(8, false)),
+        later: Some(time(20, true)),
     }
 }
 

@@ -5,10 +5,10 @@
 
 use maud::{Markup, html};
 
-use super::{Taken, class, counted, listed, table, taken};
+use super::{Day, captures, class, counted, listed, table};
 use crate::link;
 use crate::present::{self, Moment};
-use archive::question::CdxRow;
+use archive::question::{CalendarBody, CalendarTime};
 
 /// Most bytes that the links to days may need. Above it, months lead to lists of their captures.
 const LINKS_BYTES_MAX: usize = 256 << 10;
@@ -18,71 +18,68 @@ const TIMES_MAX: usize = 48;
 
 const WEEKDAYS: [&str; 7] = ["M", "T", "W", "T", "F", "S", "S"];
 
-/// The strip, the days of every month with captures, and the times of the day of `shown`; empty for fewer than two captures. `address`
-/// is where the capture of a time is shown.
+/// The strip, the days of every month with captures, and the times of the day of `shown` (14 digits); empty for fewer than two captures.
+/// `address` is where the capture of a time is shown.
 pub(crate) fn strip_and_days(
     url: &str,
-    captures: &[CdxRow],
-    shown: &CdxRow,
-    address: impl Fn(&CdxRow) -> String,
+    calendar: &CalendarBody,
+    shown: &str,
+    address: impl Fn(&str) -> String,
 ) -> Markup {
-    let taken = taken(captures);
-    let now = Moment::parse(&shown.fetch_time);
-    if taken.len() < 2 {
+    let days: Vec<Day> = calendar.days.iter().filter_map(Day::of).collect();
+    let now = Moment::parse(shown);
+    if captures(&days) < 2 {
         return html! {};
     }
-    if taken.len() * (address(shown).len() + 100) > LINKS_BYTES_MAX {
-        return table(&taken, now, |month| listed(url, month));
+    if days.len() * (address(shown).len() + 100) > LINKS_BYTES_MAX {
+        return table(&days, now, |month| listed(url, month));
     }
-    let months: Vec<&[Taken<'_>]> = taken
-        .chunk_by(|a, b| (a.moment.year, a.moment.month) == (b.moment.year, b.moment.month))
-        .collect();
+    let months = days.chunk_by(|a, b| (a.first.year, a.first.month) == (b.first.year, b.first.month));
     html! {
         div.calendars {
             div {
-                (table(&taken, now, |month| format!("#{}", month.first().map(id).unwrap_or_default())))
-                @if taken.iter().any(|taken| taken.is_changed) {
+                (table(&days, now, |month| format!("#{}", month.first().map(id).unwrap_or_default())))
+                @if days.iter().any(|day| day.changes > 0) {
                     p.legend { span.changed aria-hidden="true" {} " the content changed" }
                 }
             }
-            @for month in months { (days(month, now, &address)) }
+            @for month in months { (days_of(month, now, &address)) }
         }
-        (times(url, &taken, shown, &address))
+        (times(url, &calendar.times, shown, &address))
     }
 }
 
 /// Name of a month in the page.
-fn id(taken: &Taken<'_>) -> String {
-    format!("days-{:04}-{:02}", taken.moment.year, taken.moment.month)
+fn id(day: &Day) -> String {
+    format!("days-{:04}-{:02}", day.first.year, day.first.month)
 }
 
-fn days(month: &[Taken<'_>], now: Option<Moment>, address: &impl Fn(&CdxRow) -> String) -> Markup {
+fn days_of(month: &[Day], now: Option<Moment>, address: &impl Fn(&str) -> String) -> Markup {
     let Some(first) = month.first() else {
         return html! {};
     };
-    let (year, number) = (first.moment.year, first.moment.month);
+    let (year, number) = (first.first.year, first.first.month);
     let is_shown = super::is_of(now, year, number);
-    let last_day = month.last().map_or(1, |last| last.moment.day);
-    // A day that the month does not have can stand in a record.
-    let length = (civil::days_in_month(i64::from(year), i64::from(number)) as u32).max(last_day);
+    let length = civil::days_in_month(i64::from(year), i64::from(number)) as u32;
     // 1 January 1970 was a Thursday.
     let weekday = (civil::days_of(i64::from(year), i64::from(number), 1) + 3).rem_euclid(7) as u32;
-    let of_day = |day: u32| {
-        let begin = month.partition_point(|taken| taken.moment.day < day);
-        let end = month.partition_point(|taken| taken.moment.day <= day);
-        &month[begin..end]
-    };
+    let of_day = |number: u32| month.iter().find(|day| day.first.day == number);
     html! {
         div.days.shown[is_shown] id=(id(first)) {
             table.calendar {
-                caption { (first.moment.month_and_year()) " " span.soft { (counted(month)) } }
+                caption { (first.first.month_and_year()) " " span.soft { (counted(month)) } }
                 thead { tr aria-hidden="true" { @for letter in WEEKDAYS { th { (letter) } } } }
                 tbody {
                     @for week in 0..(weekday + length).div_ceil(7) {
                         tr { @for day in (week * 7 + 1)..(week * 7 + 8) {
                             @match day.checked_sub(weekday).filter(|day| (1..=length).contains(day)) {
                                 None => td {},
-                                Some(day) => td { (day_cell(day, of_day(day), now, address)) },
+                                Some(number) => td {
+                                    @match of_day(number) {
+                                        None => (number),
+                                        Some(day) => (day_cell(*day, now, address)),
+                                    }
+                                },
                             }
                         } }
                     }
@@ -93,54 +90,41 @@ fn days(month: &[Taken<'_>], now: Option<Moment>, address: &impl Fn(&CdxRow) -> 
 }
 
 /// A day, which leads to its first capture.
-fn day_cell(
-    day: u32,
-    captures: &[Taken<'_>],
-    now: Option<Moment>,
-    address: &impl Fn(&CdxRow) -> String,
-) -> Markup {
-    let Some(first) = captures.first() else {
-        return html! { (day) };
-    };
-    let is_day = |now: Moment| (now.year, now.month, now.day) == (first.moment.year, first.moment.month, day);
-    let words = format!("{} on {}", counted(captures), first.moment.date());
+fn day_cell(day: Day, now: Option<Moment>, address: &impl Fn(&str) -> String) -> Markup {
+    let is_day = |now: Moment| now.date() == day.first.date();
+    let words = format!("{} on {}", counted(&[day]), day.first.date());
     html! {
-        a class=(class(captures)) href=(address(first.row)) title=(words) aria-current=[now.is_some_and(is_day).then_some("date")] {
-            span aria-hidden="true" { (day) @if captures.len() > 1 { sub { (super::short(captures.len())) } } }
+        a class=(class(&[day])) href=(address(&day.first.digits())) title=(words) aria-current=[now.is_some_and(is_day).then_some("date")] {
+            span aria-hidden="true" { (day.first.day) @if day.captures > 1 { sub { (super::short(day.captures)) } } }
             span.hidden { (words) }
         }
     }
 }
 
 /// The times of the day that is shown, if it has more than one capture.
-fn times(url: &str, taken: &[Taken<'_>], shown: &CdxRow, address: &impl Fn(&CdxRow) -> String) -> Markup {
-    let Some(now) = Moment::parse(&shown.fetch_time) else {
+fn times(url: &str, times: &[CalendarTime], shown: &str, address: &impl Fn(&str) -> String) -> Markup {
+    let Some(now) = Moment::parse(shown) else {
         return html! {};
     };
-    let day = |moment: Moment| (moment.year, moment.month, moment.day);
-    let of_day: Vec<&Taken<'_>> = taken
-        .iter()
-        .filter(|taken| day(taken.moment) == day(now))
-        .collect();
     let digits = &now.digits()[..8];
     let all = link::with(
         "/captures",
         &[("url", Some(url)), ("from", Some(digits)), ("to", Some(digits))],
     );
     html! {
-        @if of_day.len() > 1 {
+        @if times.len() > 1 {
             nav.times aria-label="Captures of this day" {
                 p { (now.date()) ":" }
                 ul {
-                    @for taken in of_day.iter().take(TIMES_MAX) {
+                    @for time in times.iter().take(TIMES_MAX) {
                         li {
-                            a.changed[taken.is_changed] href=(address(taken.row)) aria-current=[(taken.row.name() == shown.name()).then_some("page")] {
-                                (clock(taken.moment)) @if taken.is_changed { span.hidden { " changed" } }
+                            a.changed[time.is_changed] href=(address(&time.timestamp)) aria-current=[(time.timestamp == shown).then_some("page")] {
+                                (clock(&time.fetch_time)) @if time.is_changed { span.hidden { " changed" } }
                             }
                         }
                     }
-                    @if of_day.len() > TIMES_MAX {
-                        li { a href=(all) { "all " (present::count(of_day.len() as u64)) } }
+                    @if times.len() > TIMES_MAX {
+                        li { a href=(all) { "all " (present::count(times.len() as u64)) } }
                     }
                 }
             }
@@ -148,40 +132,68 @@ fn times(url: &str, taken: &[Taken<'_>], shown: &CdxRow, address: &impl Fn(&CdxR
     }
 }
 
-fn clock(moment: Moment) -> String {
-    format!("{:02}:{:02}:{:02}", moment.hour, moment.minute, moment.second)
+fn clock(time: &str) -> String {
+    Moment::parse(time).map_or_else(String::new, |moment| {
+        format!("{:02}:{:02}:{:02}", moment.hour, moment.minute, moment.second)
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use archive::question::CalendarDay;
+
     use super::*;
 
-    fn row(time: &str, digest: &str) -> CdxRow {
-        CdxRow {
-            fetch_time: time.to_owned(),
-            timestamp: time.to_owned(),
-            digest: digest.to_owned(),
-            offset: time.parse().unwrap_or(0),
-            ..CdxRow::default()
+    /// A calendar of captures, oldest first, each with its content.
+    fn calendar(taken: &[(&str, &str)]) -> CalendarBody {
+        let mut calendar = CalendarBody::default();
+        let mut before = None;
+        for (time, content) in taken {
+            let is_changed = before.is_some_and(|before| before != content);
+            before = Some(content);
+            match calendar.days.last_mut().filter(|day| day.first[..8] == time[..8]) {
+                Some(day) => {
+                    day.captures += 1;
+                    day.changes += u64::from(is_changed);
+                }
+                None => {
+                    calendar.times.clear();
+                    calendar.days.push(CalendarDay {
+                        first: (*time).to_owned(),
+                        last: (*time).to_owned(),
+                        captures: 1,
+                        changes: u64::from(is_changed),
+                    });
+                }
+            }
+            calendar.times.push(CalendarTime {
+                timestamp: (*time).to_owned(),
+                fetch_time: (*time).to_owned(),
+                is_changed,
+            });
         }
+        calendar
     }
 
-    fn html_of(url: &str, rows: &[CdxRow]) -> String {
-        strip_and_days(url, rows, &rows[0], |row| {
-            format!("/replay/{}/{url}", row.timestamp)
+    fn html_of(url: &str, taken: &[(&str, &str)]) -> String {
+        let shown = taken.last().expect("a capture").0;
+        strip_and_days(url, &calendar(taken), shown, |time| {
+            format!("/replay/{time}/{url}")
         })
         .into_string()
     }
 
     #[test]
     fn months_lead_to_days_and_days_to_captures() {
-        let rows = [
-            row("20140126200624", "B"),
-            row("20140126080000", "A"),
-            row("20140101000000", "A"),
-            row("20120301000000", "A"),
-        ];
-        let html = html_of("http://a/", &rows);
+        let html = html_of(
+            "http://a/",
+            &[
+                ("20120301000000", "A"),
+                ("20140101000000", "A"),
+                ("20140126080000", "A"),
+                ("20140126200624", "B"),
+            ],
+        );
         // 1 January 2014 was a Wednesday.
         assert!(
             html.contains(
@@ -208,25 +220,30 @@ mod tests {
 
     #[test]
     fn very_long_addresses_are_not_repeated_for_each_day() {
-        let rows: Vec<CdxRow> = (0..500)
-            .map(|n| row(&format!("20140101{:02}{:02}00", n / 60, n % 60), "A"))
+        let days: Vec<String> = (0..500)
+            .map(|n| format!("2014{:02}{:02}000000", n / 28 % 12 + 1, n % 28 + 1))
             .collect();
-        let html = html_of(&format!("http://a/{}", "x".repeat(2_000)), &rows);
+        let mut taken: Vec<(&str, &str)> = days.iter().map(|day| (day.as_str(), "A")).collect();
+        taken.sort_unstable();
+        let html = html_of(&format!("http://a/{}", "x".repeat(2_000)), &taken);
         assert!(
             !html.contains("days-2014-01") && html.contains("/captures?url="),
             "{html}"
         );
-        let html = html_of("http://a/", &rows);
+    }
+
+    #[test]
+    fn many_captures_of_one_day_are_one_day() {
+        let times: Vec<String> = (0..500)
+            .map(|n| format!("20140101{:02}{:02}00", n / 60, n % 60))
+            .collect();
+        let taken: Vec<(&str, &str)> = times.iter().map(|time| (time.as_str(), "A")).collect();
+        let html = html_of("http://a/", &taken);
         assert!(html.contains("all 500") && html.contains("99+"), "{html}");
     }
 
     #[test]
-    fn one_capture_has_no_calendar_and_no_day_is_lost() {
-        assert_eq!(html_of("http://a/", &[row("20140126200624", "A")]), "");
-        let html = html_of(
-            "http://a/",
-            &[row("20140231000000", "A"), row("20140201000000", "A")],
-        );
-        assert!(html.contains("1 capture on 31 February 2014"), "{html}");
+    fn one_capture_has_no_calendar() {
+        assert_eq!(html_of("http://a/", &[("20140126200624", "A")]), "");
     }
 }

@@ -1,0 +1,115 @@
+//! On which days a URL was captured.
+
+use std::collections::HashMap;
+
+use super::basis::Basis;
+use super::{key, time};
+use crate::AskError;
+use crate::question::{Calendar, CalendarBody, CalendarDay, CalendarTime};
+
+/// Most captures that are counted, newest first. They take a few megabytes, and a tenth of a second.
+const CAPTURES_MAX: usize = 100_000;
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+
+/// A capture of the URL.
+#[derive(Clone, Copy)]
+struct Taken {
+    fetch_time_ms: i64,
+    is_changed: bool,
+}
+
+impl Taken {
+    fn day(&self) -> i64 {
+        self.fetch_time_ms.div_euclid(DAY_MS)
+    }
+
+    fn row(&self) -> CalendarTime {
+        CalendarTime {
+            timestamp: civil::digits(self.fetch_time_ms),
+            fetch_time: civil::iso(self.fetch_time_ms),
+            is_changed: self.is_changed,
+        }
+    }
+}
+
+pub(super) fn calendar(
+    basis: &Basis<'_>,
+    Calendar { url, around }: &Calendar,
+) -> Result<CalendarBody, AskError> {
+    let seen = basis.seen();
+    let url_key = key::url_key(url)?;
+    let around_s = match around {
+        Some(around) => Some(civil::ms_of_digits(time::check(around)?).div_euclid(1000)),
+        None => None,
+    };
+    let (mut times_ms, mut contents) = (Vec::new(), Vec::new());
+    let mut digests: HashMap<String, u32> = HashMap::new();
+    let mut is_cut = false;
+    for capture in seen.known(&url_key, true) {
+        let capture = capture?;
+        if times_ms.len() == CAPTURES_MAX {
+            is_cut = true;
+            break;
+        }
+        let next = digests.len() as u32;
+        times_ms.push(capture.fetch_time_ms);
+        contents.push(*digests.entry(capture.digest).or_insert(next));
+    }
+    if times_ms.is_empty() {
+        return Err(key::unknown(url, &url_key));
+    }
+    let taken: Vec<Taken> = (0..times_ms.len())
+        .rev()
+        .map(|place| Taken {
+            fetch_time_ms: times_ms[place],
+            // The one before it stands behind it.
+            is_changed: contents
+                .get(place + 1)
+                .is_some_and(|before| *before != contents[place]),
+        })
+        .collect();
+    Ok(CalendarBody {
+        url_key,
+        captures: taken.len() as u64,
+        contents: digests.len() as u64,
+        is_cut,
+        days: taken.chunk_by(|a, b| a.day() == b.day()).map(day).collect(),
+        ..beside(&taken, around_s)
+    })
+}
+
+/// A day with captures.
+fn day(taken: &[Taken]) -> CalendarDay {
+    let time = |taken: Option<&Taken>| {
+        taken
+            .map(|taken| civil::iso(taken.fetch_time_ms))
+            .unwrap_or_default()
+    };
+    CalendarDay {
+        first: time(taken.first()),
+        last: time(taken.last()),
+        captures: taken.len() as u64,
+        changes: taken.iter().filter(|taken| taken.is_changed).count() as u64,
+    }
+}
+
+/// What lies beside a time, in seconds.
+fn beside(taken: &[Taken], around_s: Option<i64>) -> CalendarBody {
+    let Some(around_s) = around_s else {
+        return CalendarBody::default();
+    };
+    let second = |taken: &Taken| taken.fetch_time_ms.div_euclid(1000);
+    let begin = taken.partition_point(|taken| second(taken) < around_s);
+    let end = taken.partition_point(|taken| second(taken) <= around_s);
+    let today = (around_s * 1000).div_euclid(DAY_MS);
+    let first = taken.partition_point(|taken| taken.day() < today);
+    let last = taken.partition_point(|taken| taken.day() <= today);
+    CalendarBody {
+        times: taken[first..last].iter().map(Taken::row).collect(),
+        earlier: taken[..begin].last().map(Taken::row),
+        later: taken[end..].first().map(Taken::row),
+        ..CalendarBody::default()
+    }
+}
