@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::sync::Mutex;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 
 use archive::question::{CdxQuestion, CdxRow};
 
