@@ -20,6 +20,7 @@ mod frame;
 mod headers;
 mod policy;
 mod port;
+mod posted;
 mod whole;
 
 pub(crate) use answer::FUZZY;

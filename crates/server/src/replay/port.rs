@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use archive::question::CdxRow;
 use axum::Router;
-use axum::body::to_bytes;
 use axum::extract::{Request, State as Shared};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -16,16 +15,10 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use super::answer::{self, Asked};
-use super::{find, frame, policy};
-use crate::failure::{Code, Failure};
+use super::{find, frame, policy, posted};
+use crate::failure::Failure;
 use crate::routes::{health, misaddressed, robots};
 use crate::state::{Common, Peer, State};
-
-/// How the body of a request is looked up: as pywb keeps it, behind the query.
-const METHOD: &str = "__wb_method=POST";
-
-/// Longest body that is looked up, in bytes.
-const BODY_BYTES_MAX: usize = 64 << 10;
 
 /// The whole port as one service.
 pub(crate) fn router(state: Arc<Common>) -> Router {
@@ -155,17 +148,8 @@ async fn answered(
             find::nearest_opened(&state.asker, &address.url, &address.time, is_wanted).await?
         }
         Method::POST => {
-            let body = to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| {
-                Failure::new(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    Code::TooLarge,
-                    format!("a form of more than {BODY_BYTES_MAX} bytes is not looked up"),
-                )
-            })?;
-            (
-                posted(state, address, &String::from_utf8_lossy(&body)).await?,
-                None,
-            )
+            let found = posted::find(&state.asker, address, &parts.headers, body).await?;
+            (found, None)
         }
         _ => return Err(Failure::bad_request("an archive answers GET, HEAD and POST")),
     };
@@ -191,23 +175,6 @@ async fn answered(
 fn is_exact(address: &Address, capture: &CdxRow) -> bool {
     let is_page = matches!(address.modifier, Modifier::None | Modifier::Page | Modifier::Raw);
     !is_page || address.time.starts_with(&capture.timestamp)
-}
-
-/// The capture of a request with a body.
-async fn posted(
-    state: &State,
-    address: &Address,
-    body: &str,
-) -> Result<archive::question::RecordBody, Failure> {
-    let mark = if address.url.contains('?') { '&' } else { '?' };
-    let url = format!("{}{mark}{METHOD}&{body}", address.url);
-    match find::nearest_like(&state.asker, &url, &address.time).await {
-        // Crawlers keep the answer to a form under its address alone, too.
-        Err(failure) if failure.status == StatusCode::NOT_FOUND => {
-            find::nearest_like(&state.asker, &address.url, &address.time).await
-        }
-        found => found,
-    }
 }
 
 fn found_at(address: &str) -> Response {

@@ -411,3 +411,76 @@ fn scripts_can_be_left_out() {
     );
     assert!(!shown.contains("replay.js"));
 }
+
+/// Answers of one URL at one time, with their requests beside them as crawlers write them.
+fn posted(folder: &Path, is_named: bool) -> PathBuf {
+    let path = folder.join("posted.warc.gz");
+    let mut writer = Writer::create(&path, Compression::GZIP).expect("a file");
+    let url = "http://a.example/graphql";
+    let form = "--AaB\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\nloom\r\n--AaB--\r\n";
+    for (place, (method, kind, body)) in [
+        ("POST", "application/json", "{\"page\": 1}"),
+        ("POST", "application/json", "{\"page\": 2}"),
+        ("POST", "multipart/form-data; boundary=AaB", form),
+        ("GET", "text/plain", "{\"page\": 3}"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let time_ms = FIRST_MS + 1000 * place as i64;
+        let id = format!("<urn:uuid:00000000-0000-4000-8000-00000000000{place}>");
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[\"answer {place}\"]");
+        let answer = Draft::response(url, time_ms, answer.into_bytes());
+        let asked = format!(
+            "{method} /graphql HTTP/1.1\r\nHost: a.example\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let asked = Draft::request(url, time_ms, asked.into_bytes());
+        let noted = Draft::metadata(url, time_ms, "application/warc-fields", b"via: x\r\n".to_vec());
+        match is_named {
+            true => {
+                writer
+                    .write(&answer.field("WARC-Record-ID", &id))
+                    .expect("a record");
+                writer
+                    .write(&noted.field("WARC-Concurrent-To", &id))
+                    .expect("a record");
+                writer
+                    .write(&asked.field("WARC-Concurrent-To", &id))
+                    .expect("a record");
+            }
+            false => {
+                writer.write(&answer).expect("a record");
+                writer.write(&asked).expect("a record");
+            }
+        }
+    }
+    writer.finish().expect("written");
+    path
+}
+
+#[test]
+fn of_many_answers_of_one_url_that_of_the_same_request_is_shown() {
+    for is_named in [true, false] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let scene = Scene::over(load(&[posted(folder.path(), is_named)], None), true);
+        let post = |kind: &str, body: &str| {
+            scene.send(&format!(
+                "POST /replay/20140126200624mp_/http://a.example/graphql HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\
+                 Content-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+                scene.replay(),
+                body.len()
+            ))
+        };
+        check(&post("application/json", "{\"page\": 1}"), 200, &["answer 0"]);
+        check(&post("application/json", "{\"page\": 2}"), 200, &["answer 1"]);
+        let form = "--other\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\nloom\r\n--other--\r\n";
+        check(
+            &post("multipart/form-data; boundary=other", form),
+            200,
+            &["answer 2"],
+        );
+        // Nobody posted that; the answer nearest in time stands in.
+        check(&post("text/plain", "{\"page\": 3}"), 200, &["answer 0"]);
+    }
+}

@@ -1,0 +1,104 @@
+//! The request that a capture answers, where its record stands behind the capture's in the file.
+//!
+//! Requests are in no index. Crawlers write the record of one next to that of its answer; most write it behind, some before, where it
+//! is not found here.
+
+use std::time::Duration;
+
+use warc::{Entry, Kind, Reader, ReaderSettings, Record};
+
+use crate::inputs::Sources;
+use crate::question::RecordBody;
+use crate::record::{Interrupt, RecordError, input_at, open_record};
+
+/// Most records behind a capture that are looked at: its request, and what was noted of both.
+const BEHIND_MAX: usize = 3;
+
+/// Most bytes of a request that are read.
+const REQUEST_BYTES_MAX: u64 = 1 << 20;
+
+/// Longest that one look may take.
+const LOOK_MAX: Duration = Duration::from_secs(2);
+
+/// An HTTP request as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentRequest {
+    /// Its method.
+    pub method: String,
+    /// The media type of its body with its parameters; empty without.
+    pub content_type: String,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// The request that a capture answers; `None` if it is not among the next records, or longer than 1 MiB.
+///
+/// # Errors
+/// [`RecordError`] if the record of the capture cannot be read. What is behind it is not known to be records, and no error.
+pub fn request_of(sources: &Sources, record: &RecordBody) -> Result<Option<SentRequest>, RecordError> {
+    let interrupt = Interrupt::after(LOOK_MAX);
+    let answer = open_record(sources, record, &interrupt)?;
+    let id = answer
+        .headers()
+        .get("WARC-Record-ID")
+        .unwrap_or_default()
+        .trim()
+        .to_owned();
+    let concurrent = answer
+        .headers()
+        .get("WARC-Concurrent-To")
+        .unwrap_or_default()
+        .trim()
+        .to_owned();
+    let input = input_at(sources, &record.location, record.capture.offset, &interrupt)?;
+    let mut settings = ReaderSettings::default();
+    settings.body_bytes_max = REQUEST_BYTES_MAX;
+    settings.start_offset = record.capture.offset.saturating_add(record.capture.length);
+    let Ok(mut reader) = Reader::from_input(Box::new(input), &record.location, settings) else {
+        return Ok(None);
+    };
+    for _ in 0..BEHIND_MAX {
+        let Ok(Some(Entry::Record(behind))) = reader.next_entry() else {
+            break;
+        };
+        match behind.kind {
+            Kind::Request if belongs(&behind, &record.capture.url, &id, &concurrent) => {
+                return Ok(sent(&behind));
+            }
+            Kind::Request | Kind::Metadata => {}
+            _ => break,
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a request is that of a capture of `url`: one of them names the other, or none names any.
+fn belongs(request: &Record, url: &str, id: &str, concurrent: &str) -> bool {
+    let field = |name| request.headers.get(name).unwrap_or_default().trim();
+    let is_named = match (field("WARC-Concurrent-To"), concurrent) {
+        ("", "") => true,
+        (named, _) if !named.is_empty() && named == id => true,
+        (_, named) => !named.is_empty() && named == field("WARC-Record-ID"),
+    };
+    is_named && request.target() == Some(url)
+}
+
+/// Reads the block of a request.
+fn sent(request: &Record) -> Option<SentRequest> {
+    if !request.body_is_whole() {
+        return None;
+    }
+    let (head, body) = request.body.split_at(warc::http_header_length(&request.body)?);
+    let head = String::from_utf8_lossy(head);
+    let content_type = head.lines().skip(1).find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.trim()
+            .eq_ignore_ascii_case("content-type")
+            .then(|| value.trim().to_owned())
+    });
+    Some(SentRequest {
+        method: head.split_whitespace().next()?.to_owned(),
+        content_type: content_type.unwrap_or_default(),
+        body: body.to_vec(),
+    })
+}

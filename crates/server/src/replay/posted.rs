@@ -1,0 +1,179 @@
+//! Finds the capture that answers a request with a body.
+//!
+//! Pages ask one URL for many things, so the answer nearest in time is often another one. In order: the capture whose URL has the body in
+//! it, as pywb keeps it; of the captures of the URL that whose own request, which stands beside it in its file, had this body; the one
+//! nearest in time.
+
+use std::time::{Duration, Instant};
+
+use archive::SentRequest;
+use archive::cdx::{MatchType, Order};
+use archive::question::{CdxQuestion, CdxRow, Question, Record, RecordBody};
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use replay::Address;
+
+use super::find;
+use crate::ask::{Answers, Asker};
+use crate::failure::{Code, Failure};
+
+/// How the body of a request is looked up behind the query.
+const METHOD: &str = "__wb_method=POST";
+
+/// Longest body that is looked up, in bytes.
+const BODY_BYTES_MAX: usize = 64 << 10;
+
+/// Captures near the time whose requests are looked at.
+const NEAR_MAX: usize = 50;
+
+/// How long their requests are looked at.
+const LOOK_MAX: Duration = Duration::from_secs(4);
+
+/// The capture that answers a request.
+pub(super) async fn find(
+    asker: &Asker,
+    address: &Address,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<RecordBody, Failure> {
+    let body = to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| {
+        Failure::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            Code::TooLarge,
+            format!("a form of more than {BODY_BYTES_MAX} bytes is not looked up"),
+        )
+    })?;
+    let mark = if address.url.contains('?') { '&' } else { '?' };
+    let url = format!("{}{mark}{METHOD}&{}", address.url, String::from_utf8_lossy(&body));
+    match find::nearest_like(asker, &url, &address.time).await {
+        Err(failure) if failure.status == StatusCode::NOT_FOUND => {}
+        found => return found,
+    }
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let posted = SentRequest {
+        method: "POST".to_owned(),
+        content_type: content_type.unwrap_or_default().to_owned(),
+        body: body.into(),
+    };
+    match answer_to(asker, address, posted).await? {
+        Some(found) => Ok(found),
+        None => find::nearest_like(asker, &address.url, &address.time).await,
+    }
+}
+
+/// Of several captures of a URL, that of the same request.
+async fn answer_to(
+    asker: &Asker,
+    address: &Address,
+    posted: SentRequest,
+) -> Result<Option<RecordBody>, Failure> {
+    let order = match address.time.as_str() {
+        "" => Order::Reverse,
+        time => Order::Closest(time.to_owned()),
+    };
+    let question = CdxQuestion {
+        url: address.url.clone(),
+        match_type: MatchType::Exact,
+        order,
+        limit: NEAR_MAX,
+        records_only: true,
+        ..CdxQuestion::default()
+    };
+    let rows = match asker.ask(question).await {
+        Ok(answer) => answer.body.rows,
+        Err(failure) if failure.status == StatusCode::NOT_FOUND => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    if rows.len() < 2 {
+        return Ok(None);
+    }
+    let until = ambient::now() + LOOK_MAX;
+    asker
+        .blocking(move |source| first_like(source, &rows, &posted, until))
+        .await
+}
+
+/// The first of captures whose request was this one; may block. One that cannot be read is passed over: replay says so of what is shown.
+fn first_like(
+    source: &dyn Answers,
+    rows: &[CdxRow],
+    posted: &SentRequest,
+    until: Instant,
+) -> Option<RecordBody> {
+    let wanted = without_boundary(posted);
+    rows.iter()
+        .take_while(|_| ambient::now() < until)
+        .filter(|row| find::can_replay(row.kind))
+        .find_map(|row| {
+            let record = record_of(source, row)?;
+            let sent = archive::request_of(&source.sources(), &record).ok().flatten()?;
+            let is_it = sent.method.eq_ignore_ascii_case(&posted.method) && without_boundary(&sent) == wanted;
+            is_it.then_some(record)
+        })
+}
+
+fn record_of(source: &dyn Answers, row: &CdxRow) -> Option<RecordBody> {
+    let question = Question::Record(Record {
+        url: row.url.clone(),
+        at: None,
+        capture: Some(row.name()),
+        fuzzy: false,
+    });
+    let answer = source.ask(&question).ok()?.to::<Record>().ok()?;
+    Some(answer.body)
+}
+
+/// The body of a request; of a form in parts (RFC 7578) without the line between them, which a browser makes up each time.
+fn without_boundary(request: &SentRequest) -> Vec<u8> {
+    let boundary = request.content_type.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim()
+            .eq_ignore_ascii_case("boundary")
+            .then(|| value.trim().trim_matches('"'))
+    });
+    match boundary.filter(|boundary| !boundary.is_empty()) {
+        None => request.body.clone(),
+        Some(boundary) => {
+            let finder = memchr::memmem::Finder::new(boundary);
+            let mut body = Vec::with_capacity(request.body.len());
+            let mut rest = request.body.as_slice();
+            while let Some(at) = finder.find(rest) {
+                body.extend_from_slice(&rest[..at]);
+                rest = &rest[at + boundary.len()..];
+            }
+            body.extend_from_slice(rest);
+            body
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(content_type: &str, body: &str, expected: &str) {
+        let request = SentRequest {
+            method: "POST".to_owned(),
+            content_type: content_type.to_owned(),
+            body: body.as_bytes().to_vec(),
+        };
+        assert_eq!(String::from_utf8_lossy(&without_boundary(&request)), expected);
+    }
+
+    #[test]
+    fn the_line_between_parts_is_no_part_of_a_form() {
+        let body = "--x7\r\nContent-Disposition: form-data; name=q\r\n\r\nloom\r\n--x7--\r\n";
+        let expected = body.replace("x7", "");
+        check("multipart/form-data; boundary=x7", body, &expected);
+        check(
+            "multipart/form-data; charset=utf-8; Boundary=\"x7\"",
+            body,
+            &expected,
+        );
+        check("multipart/form-data; boundary=", body, body);
+        check("application/json", body, body);
+    }
+}
