@@ -9,7 +9,7 @@ pub const DAMAGED_MEMBER: &str = "damaged-member";
 pub const CHECKSUM_MISMATCH: &str = "checksum-mismatch";
 /// The file, or what can be read of it, ends inside a record's block.
 pub const TRUNCATED_RECORD: &str = "truncated-record";
-/// The file, or what can be read of it, ends inside a record's header.
+/// The file, or what can be read of it, ends inside a record's header, or another record begins there.
 pub const TRUNCATED_HEADER: &str = "truncated-header";
 /// Another record begins before the declared length is reached; the block ends there.
 pub const LENGTH_TOO_LONG: &str = "length-too-long";
@@ -31,7 +31,8 @@ pub const HEADER_INCOMPLETE: &str = "header-incomplete";
 pub const DATE_INVALID: &str = "date-invalid";
 /// Bytes that are neither a record nor a compressed member.
 pub const JUNK: &str = "junk";
-/// A compressed member or frame, or a whole file, that holds no record.
+/// A compressed member or frame, or a whole file, that holds no record; or bytes that begin like a member, are none, and
+/// are followed by a record.
 pub const NO_RECORD: &str = "no-record";
 /// More records begin in a range of compressed bytes than it has bytes, so they cannot get different offsets.
 pub const RECORDS_TOO_DENSE: &str = "records-too-dense";

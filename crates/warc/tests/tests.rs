@@ -7,9 +7,11 @@ mod tests {
     mod counts;
     mod damage;
     mod digests;
+    mod displaced;
     mod growing;
     mod hostile;
     mod resume;
     mod swallowed;
+    mod untouched;
     mod writing;
 }

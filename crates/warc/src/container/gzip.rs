@@ -26,6 +26,7 @@ pub(super) const ROW: Row = Row {
     begins,
     header_bytes: 512,
     header,
+    has_checksum: |_| true,
     decoder: |_| Ok(Box::new(Gzip::new())),
 };
 

@@ -29,6 +29,8 @@ pub(super) const ROW: Row = Row {
     header_bytes: 0,
     // The decoder reads the header itself.
     header: |_, _| FrameHeader::Bytes(0),
+    // Content Checksum flag of FLG.
+    has_checksum: |bytes| bytes.get(MAGIC.len()).is_some_and(|flags| flags & 4 != 0),
     decoder: |_| Ok(Box::new(Lz4::new())),
 };
 

@@ -34,6 +34,9 @@ pub(crate) struct Row {
     pub(crate) header_bytes: usize,
     /// Measures the header of the frame that begins here. The flag says whether the input has a dictionary.
     pub(crate) header: fn(&[u8], bool) -> FrameHeader,
+    /// Returns whether a frame that begins with these bytes, at least [`MAGIC_BYTES`](super::MAGIC_BYTES), ends with a
+    /// checksum of its content. Without one, any bytes may be decoded to an end.
+    pub(crate) has_checksum: fn(&[u8]) -> bool,
     pub(super) decoder: MakeDecoder,
 }
 

@@ -23,6 +23,12 @@ pub(super) const ROW: Row = Row {
     begins: |bytes| bytes.starts_with(&MAGIC),
     header_bytes: HEADER_BYTES_MAX,
     header,
+    // Content_Checksum_flag (RFC 8878, 3.1.1.1.1).
+    has_checksum: |bytes| {
+        bytes
+            .get(MAGIC.len())
+            .is_some_and(|descriptor| descriptor & 4 != 0)
+    },
     decoder: |dictionary| Ok(Box::new(Zstd::new(dictionary)?)),
 };
 

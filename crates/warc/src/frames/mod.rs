@@ -19,6 +19,7 @@ pub(crate) mod budget;
 pub(crate) mod open;
 pub(crate) mod search;
 pub(crate) mod source;
+mod swallowed;
 mod whole;
 
 use std::collections::VecDeque;
@@ -71,6 +72,15 @@ pub(crate) struct Bookmark {
 }
 
 impl Bookmark {
+    /// The position after so many decoded bytes of the frame that begins at `frame_start`.
+    fn within(frame_start: u64, position: u64) -> Bookmark {
+        Bookmark {
+            frame_start,
+            position,
+            offset_taken: frame_start,
+        }
+    }
+
     /// Decoded bytes before it in its frame.
     pub(crate) fn position(&self) -> u64 {
         self.position
@@ -99,6 +109,12 @@ struct Frame {
     start: u64,
     /// Number of bytes decoded so far (not used for plain frames).
     decoded: u64,
+    /// Whether it ends with a checksum of its content.
+    has_checksum: bool,
+    /// Whether a record, or a part of one, was found in it.
+    holds_record: bool,
+    /// Decoded bytes before the last record that was found in it; 0 if none was.
+    record_position: u64,
     /// Whether decoding the frame in one step is still to be tried.
     may_be_whole: bool,
     /// The frame was decoded in one step although it has more than one grain.
@@ -240,13 +256,32 @@ impl Frames {
         Ok(true)
     }
 
+    /// Notes that a record begins at the next byte of the open frame: so this is what it was taken for.
+    pub(crate) fn note_record(&mut self) {
+        let ready = (self.window_tail - self.window_head) as u64;
+        if let Some(frame) = &mut self.frame {
+            frame.holds_record = true;
+            frame.record_position = frame.decoded - ready;
+        }
+    }
+
+    /// Notes that a part of a record is in the open frame.
+    pub(crate) fn note_part(&mut self) {
+        if let Some(frame) = &mut self.frame {
+            frame.holds_record = true;
+        }
+    }
+
     /// Opens a frame whose decoder is ready.
-    pub(crate) fn begin_frame(&mut self, container: Container, start: u64) {
+    pub(crate) fn begin_frame(&mut self, container: Container, start: u64, has_checksum: bool) {
         (self.window_head, self.window_tail) = (0, 0);
         self.frame = Some(Frame {
             container,
             start,
             decoded: 0,
+            has_checksum,
+            holds_record: false,
+            record_position: 0,
             may_be_whole: !self.in_steps,
             lacks_grains: false,
             grain_left: GRAIN_BYTES,

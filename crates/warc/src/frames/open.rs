@@ -9,6 +9,9 @@ use crate::reason;
 use crate::record::start::{self, Start};
 use crate::span::Defect;
 
+/// Number of bytes that mostly tell what begins with them.
+const AHEAD_BYTES: usize = 256;
+
 impl Frames {
     /// Reads the dictionary of a `.warc.zst`. It is in the first frame of the file, wherever reading is to
     /// start.
@@ -54,7 +57,9 @@ impl Frames {
 
     fn open_frame(&mut self, container: Container) -> Result<Opened, ReadError> {
         let start = self.source.position();
+        let mut has_checksum = false;
         if let Some(row) = container.row() {
+            has_checksum = (row.has_checksum)(self.source.available());
             let mut wanted = row.header_bytes;
             let length = loop {
                 let available = self.source.ensure(wanted)?;
@@ -71,7 +76,7 @@ impl Frames {
             };
             self.source.consume(length);
         }
-        self.begin(container, start)
+        self.begin(container, start, has_checksum)
     }
 
     fn open_skippable(&mut self, content_bytes: u32) -> Result<Opened, ReadError> {
@@ -80,9 +85,16 @@ impl Frames {
         if end > self.size() {
             return self.junk(reason::TRUNCATED_MEMBER, "the file ends inside a skippable frame");
         }
+        let is_dictionary = start == 0 && self.dictionary_frame()?.is_some();
+        if !is_dictionary && self.swallows(start, end)? {
+            self.source.seek(start);
+            return self.junk(
+                reason::JUNK,
+                "the magic number of a skippable frame before records",
+            );
+        }
         self.source.seek(end);
         // A damaged dictionary frame is reported once, here; the frames that need it fail on their own.
-        let is_dictionary = start == 0 && self.dictionary_frame()?.is_some();
         if is_dictionary && self.decoders.dictionary().is_none() {
             let defect = Defect::new(
                 reason::DICTIONARY_DAMAGED,
@@ -91,6 +103,17 @@ impl Frames {
             return Ok(Opened::Junk(end, defect));
         }
         Ok(Opened::Padding(end))
+    }
+
+    /// Returns whether the skippable frame from `start` to `end` is none: whether its magic number stands there by chance, and
+    /// its length reaches over records, or to where nothing begins. Moves.
+    fn swallows(&mut self, start: u64, end: u64) -> Result<bool, ReadError> {
+        if self.what_follows(end, true)? == Follows::Other {
+            return Ok(true);
+        }
+        // Where files were joined, a dictionary may be here. It is made of what is in records.
+        let is_dictionary = zstd::dictionary_frame(self.source.available()).is_some();
+        Ok(!is_dictionary && self.holds_record(start + 1, end)?)
     }
 
     fn open_plain(&mut self) -> Result<Opened, ReadError> {
@@ -108,7 +131,42 @@ impl Frames {
                 }
             }
         }
-        self.begin(Container::Plain, self.source.position())
+        self.begin(Container::Plain, self.source.position(), false)
+    }
+
+    /// Looks at what is stored at `offset`. With `is_complete`, the input does not grow. Does not move.
+    pub(crate) fn what_follows(&self, offset: u64, is_complete: bool) -> Result<Follows, ReadError> {
+        let ahead = offset
+            .checked_sub(self.source.position())
+            .and_then(|ahead| usize::try_from(ahead).ok())
+            .and_then(|ahead| {
+                self.source
+                    .available()
+                    .get(ahead..ahead.checked_add(AHEAD_BYTES)?)
+            });
+        let follows = match ahead {
+            Some(bytes) => what_begins(bytes, false),
+            None => {
+                let mut bytes = [0; AHEAD_BYTES];
+                let read = self.source.read_at(offset, &mut bytes)?;
+                let last = is_complete && read < bytes.len();
+                what_begins(&bytes[..read], last)
+            }
+        };
+        if let Some(follows) = follows {
+            return Ok(follows);
+        }
+        // The line of an ARC record may be longer.
+        for wanted in [8 * AHEAD_BYTES, start::START_BYTES_MAX + 1] {
+            let mut bytes = vec![0; wanted];
+            let read = self.source.read_at(offset, &mut bytes)?;
+            let last = is_complete && read < bytes.len();
+            if let Some(follows) = what_begins(&bytes[..read], last) {
+                return Ok(follows);
+            }
+        }
+        // The file may be growing.
+        Ok(Follows::Nothing)
     }
 
     /// Skips line ends and zero bytes. Returns where they end, if there are any.
@@ -116,10 +174,7 @@ impl Frames {
         let start = self.source.position();
         while self.source.ensure(1)? > 0 {
             let bytes = self.source.available();
-            let blank = bytes
-                .iter()
-                .take_while(|b| matches!(b, b'\r' | b'\n' | 0))
-                .count();
+            let blank = padding_bytes(bytes);
             let all = blank == bytes.len();
             self.source.consume(blank);
             if !all {
@@ -142,14 +197,51 @@ impl Frames {
     }
 
     /// Opens a frame. The source must be behind its header, if it has one.
-    fn begin(&mut self, container: Container, start: u64) -> Result<Opened, ReadError> {
+    fn begin(&mut self, container: Container, start: u64, has_checksum: bool) -> Result<Opened, ReadError> {
         match self.decoders.start(container) {
             Ok(()) => {
-                self.begin_frame(container, start);
+                self.begin_frame(container, start, has_checksum);
                 Ok(Opened::Frame)
             }
             // Only zstd can fail here, if the bytes of its dictionary are not a dictionary.
             Err(error) => self.junk(reason::DICTIONARY_DAMAGED, &error.to_string()),
         }
     }
+}
+
+/// Recognises what begins behind padding. With `last`, no more bytes follow. Returns `None` if more are needed.
+fn what_begins(bytes: &[u8], last: bool) -> Option<Follows> {
+    let (padding, rest) = bytes.split_at(padding_bytes(bytes));
+    if rest.is_empty() {
+        return Some(Follows::Nothing);
+    }
+    if container::sniff(rest).is_none() {
+        match start::start_of(rest, last) {
+            Start::Warc | Start::Arc => {}
+            Start::Neither => return Some(Follows::Other),
+            Start::Unsure => return None,
+        }
+    }
+    let line_ends = padding.iter().filter(|b| **b == b'\n').count() as u64;
+    Some(Follows::Beginning { line_ends })
+}
+
+/// What is stored behind some bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// Nothing but line ends and zero bytes, as far as was looked.
+    Nothing,
+    /// A frame or a record, behind so many line ends.
+    Beginning {
+        line_ends: u64,
+    },
+    Other,
+}
+
+/// Returns how many bytes at the start are line ends or zero: what may lie between records of plain bytes.
+fn padding_bytes(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .take_while(|b| matches!(b, b'\r' | b'\n' | 0))
+        .count()
 }

@@ -1,6 +1,7 @@
 //! Finds where to go on after damage, and after bytes that are no records.
 
 use crate::container;
+use crate::container::Container;
 use crate::container::codec::End;
 use crate::container::codec::FrameHeader;
 use crate::container::decoders::Decoders;
@@ -19,15 +20,15 @@ impl Frames {
             return Ok(self.stored());
         };
         let whole = frame.end.as_ref().is_none_or(|end| *end == End::Whole);
-        if whole {
+        if whole && (frame.holds_record || frame.has_checksum || frame.container == Container::Plain) {
             return Ok(self.source.position());
         }
         // Go on by one byte at least: a frame that fails at its first byte must not be found again.
         let stopped = self.source.position().max((frame.start + 1).min(self.size()));
-        // Damaged bytes may have led the decoder across the beginnings of good members, even if it then
-        // reached an end.
+        // Damaged bytes, or a magic number that stands there by chance, may have led the decoder across the
+        // beginnings of records, even if it then reached an end.
         if self.budget.allows(stopped - frame.start, stopped)
-            && let Some(next) = self.find(frame.offset_taken + 1, stopped, Wanted::Members)?
+            && let Some(next) = self.find_swallowed(&frame, stopped)?
         {
             self.source.seek(next);
             return Ok(next);
@@ -48,17 +49,30 @@ impl Frames {
     /// Returns the offset from `from` on where reading can go on, or the end of the input.
     pub(crate) fn find_next(&mut self, from: u64) -> Result<u64, ReadError> {
         let size = self.size();
-        Ok(self.find(from, size, Wanted::Anything)?.unwrap_or(size))
+        let found = self.find(from, size, Wanted::Anything)?;
+        Ok(found.map_or(size, |found| found.offset()))
     }
 
-    /// Returns the offset of the first plain record in `from..until`.
-    pub(crate) fn find_plain(&mut self, from: u64, until: u64) -> Result<Option<u64>, ReadError> {
-        self.find(from, until, Wanted::PlainRecords)
+    /// Returns whether a record, compressed or not, begins in `from..until`, as far as it may be read again. Moves.
+    pub(super) fn holds_record(&mut self, from: u64, until: u64) -> Result<bool, ReadError> {
+        let may_look = self.budget.allows(until.saturating_sub(from), until);
+        Ok(may_look && self.find(from, until, Wanted::Records)?.is_some())
     }
 
-    fn find(&mut self, from: u64, until: u64, wanted: Wanted) -> Result<Option<u64>, ReadError> {
+    fn find(&mut self, from: u64, until: u64, wanted: Wanted) -> Result<Option<Found>, ReadError> {
+        self.find_with(&mut Trials::new(), from, until, wanted)
+    }
+
+    /// Returns the first of what is wanted that begins in `from..until`. Moves. Searches that go on where another one ended
+    /// share their trials.
+    pub(super) fn find_with(
+        &mut self,
+        trials: &mut Trials,
+        from: u64,
+        until: u64,
+        wanted: Wanted,
+    ) -> Result<Option<Found>, ReadError> {
         let mut searcher = Searcher::new(true);
-        let mut trials = Trials::new();
         self.source.seek(from);
         loop {
             let at = self.source.position();
@@ -70,36 +84,24 @@ impl Frames {
             let available = self.source.ensure(SEARCH_BYTES)?;
             let last = available < SEARCH_BYTES;
             let piece = self.source.available();
-            let (text, decided) = match wanted {
-                Wanted::Members => (
-                    None,
-                    if last {
-                        piece.len()
-                    } else {
-                        piece.len() - container::MAGIC_BYTES
-                    },
-                ),
-                _ => match searcher.search(piece, last) {
-                    Search::Found(text) => (Some(text), text),
-                    Search::NotBefore(decided) => (None, decided),
-                },
+            let (text, decided) = match searcher.search(piece, last) {
+                Search::Found(text) => (Some(text), text),
+                Search::NotBefore(decided) => (None, decided),
             };
-            let magics = match wanted {
-                Wanted::PlainRecords => Vec::new(),
-                _ => magics_in(piece, decided.min(most)),
-            };
-            for magic in magics {
+            for magic in magics_in(piece, decided.min(most)) {
                 let offset = at + magic as u64;
-                match self.try_member(offset, &mut trials)? {
-                    Trial::Record => return Ok(Some(offset)),
-                    Trial::Decodes | Trial::Unsure if wanted == Wanted::Anything => return Ok(Some(offset)),
+                match self.try_member(offset, trials)? {
+                    Trial::Record => return Ok(Some(Found::Member(offset))),
+                    Trial::Decodes | Trial::Unsure if wanted == Wanted::Anything => {
+                        return Ok(Some(Found::Member(offset)));
+                    }
                     _ => {}
                 }
             }
             // Members before the text were tried first, so the earlier of the two wins.
             if let Some(text) = text {
                 let offset = at + text as u64;
-                return Ok((offset < until).then_some(offset));
+                return Ok((offset < until).then_some(Found::Plain(offset)));
             }
             if last {
                 return Ok(None);
@@ -130,7 +132,7 @@ impl Frames {
 }
 
 /// What all trials of a search share. Hostile bytes may cause many trials.
-struct Trials {
+pub(super) struct Trials {
     decoders: Decoders,
     bytes: Vec<u8>,
     /// Number of long trials that are still allowed in this search.
@@ -138,7 +140,7 @@ struct Trials {
 }
 
 impl Trials {
-    fn new() -> Trials {
+    pub(super) fn new() -> Trials {
         Trials {
             decoders: Decoders::default(),
             bytes: Vec::new(),
@@ -171,8 +173,9 @@ impl Trials {
         let text = &output[..decoded.produced];
         let blank = text.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
         match start::start_of(&text[blank..], true) {
-            _ if decoded.failed.is_some() => Trial::Fails,
+            // Also if it is damaged behind this.
             Start::Warc | Start::Arc => Trial::Record,
+            _ if decoded.failed.is_some() => Trial::Fails,
             _ if text.is_empty() && !decoded.finished => Trial::Unsure,
             _ => Trial::Decodes,
         }
@@ -181,13 +184,26 @@ impl Trials {
 
 /// What a search is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+pub(super) enum Wanted {
     /// Compressed members, whatever they hold, and plain records.
     Anything,
-    /// Compressed members that begin with a record.
-    Members,
-    /// Plain records.
-    PlainRecords,
+    /// Compressed members that begin with a record, and plain records.
+    Records,
+}
+
+/// What was found, and where it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Plain(u64),
+    Member(u64),
+}
+
+impl Found {
+    pub(super) fn offset(self) -> u64 {
+        match self {
+            Found::Plain(offset) | Found::Member(offset) => offset,
+        }
+    }
 }
 
 /// The outcome of decoding the beginning of a member.
@@ -218,6 +234,23 @@ fn magics_in(bytes: &[u8], decided: usize) -> Vec<usize> {
 }
 
 impl Frames {
+    /// Returns where in the next `bytes` plain bytes, which must be in the window, the first compressed member begins
+    /// that begins with a record. Does not move.
+    pub(crate) fn member_ahead(&mut self, bytes: usize) -> Result<Option<usize>, ReadError> {
+        if !self.is_plain() {
+            return Ok(None);
+        }
+        let magics = magics_in(self.source.available(), bytes);
+        let mut trials = Trials::new();
+        for magic in magics {
+            let offset = self.source.position() + magic as u64;
+            if self.try_member(offset, &mut trials)? == Trial::Record {
+                return Ok(Some(magic));
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns the offset of the last compressed member that begins before `before`, as far as a trial can
     /// tell.
     pub(crate) fn find_member_before(&mut self, before: u64) -> Result<Option<u64>, ReadError> {

@@ -1,5 +1,6 @@
 //! Inside a frame, between records: recognises what begins here, and skips what is no record.
 
+use crate::container::Container;
 use crate::container::codec::End;
 use crate::error::ReadError;
 use crate::frames::Opened;
@@ -19,10 +20,16 @@ impl Reader {
         self.skip_line_ends()?;
         match self.look()? {
             Start::Neither if self.frames.window().is_empty() => self.end_frame(),
-            Start::Neither => self.skip_bad(
-                0,
-                Defect::new(reason::NO_RECORD, "a compressed member without a record"),
-            ),
+            Start::Neither => {
+                let defect = Defect::new(reason::NO_RECORD, "a compressed member without a record");
+                match self.frames.end_if_swallowing()? {
+                    Some(end) => {
+                        self.quarantine(end, defect);
+                        Ok(())
+                    }
+                    None => self.skip_bad(0, defect),
+                }
+            }
             Start::Warc | Start::Arc | Start::Unsure => self.read_record(),
         }
     }
@@ -79,9 +86,14 @@ impl Reader {
             return Ok(());
         }
         let defect = self.frames.end().and_then(End::defect).cloned();
+        let stopped = self.frames.stored();
         let end = self.frames.close()?;
         match defect {
             Some(defect) => self.quarantine(end, defect),
+            None if end < stopped => {
+                let defect = Defect::new(reason::NO_RECORD, "an empty frame, in which a record begins");
+                self.quarantine(end, defect);
+            }
             None => self.pad(end),
         }
         Ok(())
@@ -178,6 +190,11 @@ impl Reader {
                 next => return Ok(next),
             }
         }
+    }
+
+    /// Returns whether a record that broke off at the end of a frame of `container` may go on in the open frame.
+    pub(crate) fn goes_on_in(&mut self, container: Container) -> Result<bool, ReadError> {
+        Ok(self.frames.container() == container && !self.record_begins()?)
     }
 
     /// Returns whether a record certainly begins at the start of the window. Line ends before it are ignored.

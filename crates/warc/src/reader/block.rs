@@ -1,9 +1,9 @@
 //! Reads the block of a record, in its declared length if that can be right.
 
-use crate::container;
 use crate::container::codec::End;
 use crate::error::ReadError;
 use crate::frames::Opened;
+use crate::frames::open::Follows;
 use crate::reader::Reader;
 use crate::reader::between::line_end_bytes;
 use crate::reader::body::{Body, without_line_ends};
@@ -147,15 +147,25 @@ impl Reader {
         let end = declared
             .and_then(|bytes| start.checked_add(bytes))
             .unwrap_or(u64::MAX);
-        if declared.is_some() && end <= size && self.record_may_end_at(end)? {
-            return Ok(declared);
-        }
+        let follows = match declared {
+            Some(_) if end <= size => self.frames.what_follows(end, !self.settings.growing)?,
+            _ => Follows::Other,
+        };
+        let ends_well = match follows {
+            Follows::Nothing => return Ok(declared),
+            Follows::Beginning { line_ends } => {
+                // The length of the block at the start of an ARC file often includes the line end after it.
+                if line_ends >= head.line_ends() || head.is_arc_file_header() {
+                    return Ok(declared);
+                }
+                true
+            }
+            Follows::Other => false,
+        };
         if end > size && self.settings.growing {
             return Ok(None);
         }
-        let next = self.frames.find_plain(start, end.min(size))?;
-        // The search has moved the source; the block is read from its start.
-        self.frames.seek_plain(start);
+        let next = self.frames.find_in_block(start, end, ends_well)?;
         let found = match (next, declared) {
             (Some(next), _) => self.without_line_ends(start, next, head.line_ends())?,
             (None, Some(_)) => end.min(size),
@@ -174,28 +184,6 @@ impl Reader {
             ));
         }
         Ok(Some(found))
-    }
-
-    /// Returns whether a record can end at `end`: the end of the file, a frame or a record follows.
-    fn record_may_end_at(&mut self, end: u64) -> Result<bool, ReadError> {
-        let mut bytes = [0; 256];
-        let ahead = usize::try_from(end - self.frames.stored()).unwrap_or(usize::MAX);
-        let read = match self.frames.window().get(ahead..ahead.saturating_add(bytes.len())) {
-            Some(window) => {
-                bytes.copy_from_slice(window);
-                bytes.len()
-            }
-            None => self.frames.read_stored(end, &mut bytes)?,
-        };
-        let blank = bytes[..read]
-            .iter()
-            .take_while(|b| matches!(b, b'\r' | b'\n' | 0))
-            .count();
-        let rest = &bytes[blank..read];
-        let last = read < bytes.len() && !self.settings.growing;
-        Ok(rest.is_empty()
-            || container::sniff(rest).is_some()
-            || start::start_of(rest, last) != Start::Neither)
     }
 
     /// Returns `end` without up to `count` line ends before it, but not less than `start`.
@@ -252,6 +240,7 @@ impl Reader {
         bytes: u64,
         searching: bool,
     ) -> Result<Across, ReadError> {
+        let container = self.frames.container();
         loop {
             let left = bytes - body.length;
             if searching && self.skip_to_record(left, |bytes| body.push(bytes))? {
@@ -269,7 +258,7 @@ impl Reader {
             }
             let end = self.frames.close()?;
             match self.next_frame()? {
-                Opened::Frame if !self.record_begins()? => {}
+                Opened::Frame if self.goes_on_in(container)? => self.frames.note_part(),
                 next if self.may_grow(&next) => return Ok(Across::Unfinished),
                 next => return Ok(Across::Ended(end, next)),
             }

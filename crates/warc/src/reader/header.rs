@@ -32,22 +32,35 @@ impl Reader {
     /// Reads the header at the start of the window.
     pub(crate) fn read_header(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
         loop {
-            let window = self.frames.window();
-            match parse(window, headers) {
+            match parse(self.frames.window(), headers) {
                 Parsed::Head(head, bytes) => {
-                    if let Some(kept) = &mut self.kept {
-                        kept.begin(&self.frames, &window[..bytes]);
+                    if !head.is_text
+                        && let Some(at) = self.frames.member_ahead(bytes)?
+                    {
+                        return Ok(cut_by_member(at));
                     }
+                    if let Some(kept) = &mut self.kept {
+                        kept.begin(&self.frames, &self.frames.window()[..bytes]);
+                    }
+                    self.frames.note_record();
                     self.frames.consume(bytes);
                     return Ok(HeaderRead::Head(head));
                 }
-                Parsed::Invalid(bytes, defect) => return Ok(HeaderRead::Bad(bytes, defect)),
+                Parsed::Invalid(bytes, defect) => {
+                    return Ok(match self.frames.member_ahead(bytes)? {
+                        Some(at) => cut_by_member(at),
+                        None => HeaderRead::Bad(bytes, defect),
+                    });
+                }
                 Parsed::Incomplete => {}
             }
             // Doubling keeps the work linear, although each attempt parses from the start.
-            let wanted = window.len() * 2;
+            let wanted = self.frames.window().len() * 2;
             if self.frames.more(wanted)? {
                 continue;
+            }
+            if let Some(at) = self.frames.member_ahead(self.frames.window().len())? {
+                return Ok(cut_by_member(at));
             }
             if !self.frames.is_plain() && self.frames.end().is_some_and(End::is_complete) {
                 return self.read_header_across(headers);
@@ -65,13 +78,15 @@ impl Reader {
     /// Reads on in the next frame after a frame that ended inside the header, unless a record begins there.
     fn read_header_across(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
         let mut bytes = Vec::new();
+        let container = self.frames.container();
         loop {
+            self.frames.note_part();
             let window = self.frames.window();
             bytes.extend_from_slice(window);
             self.frames.consume(window.len());
             let end = self.frames.close()?;
             match self.next_frame()? {
-                Opened::Frame if !self.record_begins()? => {}
+                Opened::Frame if self.goes_on_in(container)? => {}
                 next if self.may_grow(&next) => {
                     self.done = true;
                     return Ok(HeaderRead::Settled);
@@ -91,6 +106,7 @@ impl Reader {
                         if let Some(kept) = &mut self.kept {
                             kept.begin(&self.frames, &bytes[..length]);
                         }
+                        self.frames.note_part();
                         self.frames.consume(length.saturating_sub(before));
                         return Ok(HeaderRead::Head(head));
                     }
@@ -115,6 +131,12 @@ impl Reader {
             }
         }
     }
+}
+
+/// A header within which, after so many bytes, a compressed member begins.
+fn cut_by_member(bytes: usize) -> HeaderRead {
+    let detail = format!("a compressed member begins {bytes} bytes into this header");
+    HeaderRead::Bad(bytes, Defect::new(reason::TRUNCATED_HEADER, detail))
 }
 
 fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {

@@ -153,8 +153,9 @@ impl OpenRecord {
         {
             return Ok(false);
         }
+        let container = frames.container();
         frames.close()?;
-        Ok(matches!(self.reader.next_frame()?, Opened::Frame) && !self.reader.record_begins()?)
+        Ok(matches!(self.reader.next_frame()?, Opened::Frame) && self.reader.goes_on_in(container)?)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::reason;
 use crate::record::date::parse_date;
 use crate::record::head::{BlockLength, Head, Parsed};
 use crate::record::headers::Headers;
-use crate::record::warc::{parse_length, trim_line_end};
+use crate::record::warc::{self, parse_length, trim_line_end};
 use crate::record::{Format, Kind};
 use crate::span::Defect;
 
@@ -68,13 +68,17 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
             false => Parsed::Incomplete,
         };
     };
+    if let Some(at) = warc::record_within(bytes, 0, trim_line_end(&bytes[..length]).len()) {
+        return warc::another_begins(at);
+    }
     let Some(line) = read_line(&bytes[..length], Trust::Expected) else {
         return Parsed::Invalid(length + 1, Defect::new(reason::JUNK, "not an ARC header line"));
     };
-    Parsed::Head(Box::new(into_head(&line, headers)), length + 1)
+    let is_text = bytes[..length].is_ascii();
+    Parsed::Head(Box::new(into_head(&line, headers, is_text)), length + 1)
 }
 
-fn into_head(line: &Line<'_>, headers: &mut Headers) -> Head {
+fn into_head(line: &Line<'_>, headers: &mut Headers, is_text: bool) -> Head {
     headers.clear();
     let mut defects = Vec::new();
     let filedesc = is_filedesc(line.url);
@@ -110,6 +114,7 @@ fn into_head(line: &Line<'_>, headers: &mut Headers) -> Head {
         kind,
         headers: std::mem::take(headers),
         block,
+        is_text,
         defects,
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Head {
     pub(crate) kind: Kind,
     pub(crate) headers: Headers,
     pub(crate) block: BlockLength,
+    /// Whether it is known to be all UTF-8, which the beginning of a compressed member is not.
+    pub(crate) is_text: bool,
     pub(crate) defects: Vec<Defect>,
 }
 

@@ -3,9 +3,10 @@
 //! The parser is tolerant: lines end in LF with any number of CR before it, names have any case, values may
 //! be folded, and lines that are no field are reported and ignored.
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 use crate::reason;
+use crate::record::arc::{self, Trust};
 use crate::record::date::parse_date;
 use crate::record::head::{BlockLength, HEADER_BYTES_MAX, Head, Parsed};
 use crate::record::headers::{Field, Headers};
@@ -52,6 +53,17 @@ pub(crate) fn plausible(bytes: &[u8]) -> bool {
     name > 1 && bytes.get(length + name) == Some(&b':')
 }
 
+/// Fields that most records have, and none has twice. If they come again behind a version line within a line, another
+/// record begins there: this one was cut within that line. Else it is the end of a value, such as a URL.
+const ONCE: [&str; 6] = [
+    "WARC-Type",
+    "WARC-Record-ID",
+    "WARC-Date",
+    "WARC-Target-URI",
+    "Content-Type",
+    "Content-Length",
+];
+
 /// Number of bytes from the start of a version line that [`plausible`] may need.
 pub(crate) const PLAUSIBLE_BYTES: usize = VERSION_LINE_BYTES_MAX + 128;
 
@@ -65,6 +77,8 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
         ..Lines::default()
     };
     let mut position = version_length;
+    // Version lines within lines: where they begin, and how many fields come before them.
+    let mut within: Vec<(usize, usize)> = Vec::new();
     loop {
         let Some(length) = memchr(b'\n', &bytes[position..]) else {
             return match bytes.len() > HEADER_BYTES_MAX {
@@ -78,17 +92,34 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
             break;
         }
         if may_be_version_line(line) && version_line(&bytes[position..]).is_some() {
-            let detail = format!("another record begins {position} bytes into this header");
-            return Parsed::Invalid(position, Defect::new(reason::TRUNCATED_HEADER, detail));
+            return another_begins(position);
         }
-        lines.add(line, position);
+        let is_field = lines.add(line, position);
+        // Few lines end in a digit, but those in which another record may begin do.
+        if line.last().is_some_and(u8::is_ascii_digit) {
+            if is_arc_header(line, &bytes[position..]) {
+                return another_begins(position);
+            }
+            if let Some(at) = record_within(bytes, position, line.len()) {
+                if !is_field {
+                    return another_begins(at);
+                }
+                within.push((at, lines.fields.len()));
+            }
+        }
         position += length + 1;
         if position > HEADER_BYTES_MAX {
             return too_long(position);
         }
     }
-    lines.write_into(&bytes[..position], headers);
-    finish(format, headers, lines, position)
+    if let Some((at, _)) = within
+        .iter()
+        .find(|(_, fields)| lines.begin_anew_behind(*fields, bytes))
+    {
+        return another_begins(*at);
+    }
+    let is_text = lines.write_into(&bytes[..position], headers);
+    finish(format, headers, lines, position, is_text)
 }
 
 /// The lines of a header: where its fields are, and which lines are invalid.
@@ -103,33 +134,50 @@ struct Lines {
 }
 
 impl Lines {
-    /// Adds the line that begins at `position`.
-    fn add(&mut self, line: &[u8], position: usize) {
+    /// Adds the line that begins at `position`. Returns false if it is invalid.
+    fn add(&mut self, line: &[u8], position: usize) -> bool {
         if matches!(line[0], b' ' | b'\t') && !self.fields.is_empty() {
             self.folded.push((trimmed(line, position), self.fields.len()));
-            return;
+            return true;
         }
-        let colon = line.iter().position(|b| *b == b':').unwrap_or(0);
+        let colon = memchr(b':', line).unwrap_or(0);
         let name = trimmed(&line[..colon], position);
         if name.0 == name.1 {
             if self.invalid == 0 {
                 self.invalid_first = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
             }
             self.invalid += 1;
-            return;
+            return false;
         }
         let value = trimmed(&line[colon + 1..], position + colon + 1);
         self.fields.push(Field { name, value });
+        true
     }
 
-    fn write_into(&mut self, header: &[u8], headers: &mut Headers) {
+    /// Returns whether a field that a record has only once is among the first `count` fields and again behind them: then
+    /// these are the fields of another record.
+    fn begin_anew_behind(&self, count: usize, header: &[u8]) -> bool {
+        let name = |field: &Field| &header[field.name.0 as usize..field.name.1 as usize];
+        let (before, behind) = self.fields.split_at(count);
+        before.iter().any(|field| {
+            ONCE.iter()
+                .any(|once| name(field).eq_ignore_ascii_case(once.as_bytes()))
+                && behind
+                    .iter()
+                    .any(|other| name(other).eq_ignore_ascii_case(name(field)))
+        })
+    }
+
+    /// Puts the fields into `headers`. Returns whether the header is UTF-8.
+    fn write_into(&mut self, header: &[u8], headers: &mut Headers) -> bool {
         let fields = std::mem::take(&mut self.fields);
+        let text = std::str::from_utf8(header);
         if self.folded.is_empty()
-            && let Ok(text) = std::str::from_utf8(header)
+            && let Ok(text) = text
         {
             // The usual case: the ranges are valid in the header itself, and one copy is enough.
             headers.take_over(text, fields);
-            return;
+            return true;
         }
         let bytes = |(start, end): (u32, u32)| &header[start as usize..end as usize];
         let mut folded = self.folded.iter().peekable();
@@ -139,6 +187,7 @@ impl Lines {
                 headers.extend_last(bytes(*more));
             }
         }
+        text.is_ok()
     }
 }
 
@@ -149,12 +198,38 @@ fn trimmed(part: &[u8], position: usize) -> (u32, u32) {
     (start as u32, (start + part.trim_ascii().len()) as u32)
 }
 
+/// Returns where within the line of `length` bytes at `position` (not at its start) a record may begin: where a version line
+/// reaches to its end, and a field follows.
+pub(crate) fn record_within(bytes: &[u8], position: usize, length: usize) -> Option<usize> {
+    let line = &bytes[position..position + length];
+    // The versions that there are: 1.0, 1.1, 0.17, 0.18.
+    let slash = [4, 5]
+        .into_iter()
+        .filter_map(|behind| line.len().checked_sub(behind))
+        .find(|at| line[*at] == b'/')?;
+    let at = position + slash.checked_sub(MAGIC.len() - 1).filter(|at| *at > 0)?;
+    plausible(&bytes[at..]).then_some(at)
+}
+
+/// Whether a line, with which `bytes` begin, is the header of an ARC record, which has at least five fields.
+fn is_arc_header(line: &[u8], bytes: &[u8]) -> bool {
+    line.len() > 24
+        && memchr_iter(b' ', line).nth(3).is_some()
+        && arc::is_header(bytes, Trust::Searching) == Some(true)
+}
+
+/// A header that is cut within, so that after so many bytes another record begins.
+pub(crate) fn another_begins(position: usize) -> Parsed {
+    let detail = format!("another record begins {position} bytes into this header");
+    Parsed::Invalid(position, Defect::new(reason::TRUNCATED_HEADER, detail))
+}
+
 fn too_long(bytes: usize) -> Parsed {
     let detail = format!("no end of the header within {HEADER_BYTES_MAX} bytes");
     Parsed::Invalid(bytes, Defect::new(reason::HEADER_TOO_LONG, detail))
 }
 
-fn finish(format: Format, headers: &mut Headers, lines: Lines, length: usize) -> Parsed {
+fn finish(format: Format, headers: &mut Headers, lines: Lines, length: usize, is_text: bool) -> Parsed {
     // One pass over the fields finds all that is needed here.
     let (mut kind, mut declared, mut date) = (None, None, None);
     for (name, value) in headers.iter() {
@@ -190,6 +265,7 @@ fn finish(format: Format, headers: &mut Headers, lines: Lines, length: usize) ->
             kind,
             headers,
             block,
+            is_text,
             defects,
         }),
         length,

@@ -1,0 +1,183 @@
+//! Records that were taken for something else: for a part of a frame that is damaged or none at all, or for a part of a block
+//! whose declared length is wrong.
+
+use std::ops::Range;
+
+use memchr::{memchr, memmem};
+
+use crate::container::codec::End;
+use crate::error::ReadError;
+use crate::frames::search::{Found, Trials, Wanted};
+use crate::frames::{Bookmark, Frame, Frames, Opened, PASS_BYTES};
+use crate::record::start::START_BYTES_MAX;
+
+/// Number of bytes of a record that are looked for in what a frame was decoded to: mostly more than the first two fields.
+const TEXT_BYTES: usize = 192;
+
+/// Number of bytes at the end of a frame that may be no content: its checksum and the like.
+const TRAILER_BYTES: u64 = 16;
+
+/// With fewer bytes than these, they may well be those of another record.
+const TEXT_BYTES_MIN: usize = 32;
+
+impl Frames {
+    /// Returns where the first record begins that the decoder of a frame ran across before it stopped.
+    pub(super) fn find_swallowed(&mut self, frame: &Frame, stopped: u64) -> Result<Option<u64>, ReadError> {
+        let mut trials = Trials::new();
+        let mut from = frame.offset_taken + 1;
+        loop {
+            match self.find_with(&mut trials, from, stopped, Wanted::Records)? {
+                Some(Found::Plain(at)) if frame.holds_record && self.is_known(frame, at, stopped)? => {
+                    from = at + 1;
+                }
+                found => return Ok(found.map(Found::offset)),
+            }
+        }
+    }
+
+    /// Closes the open compressed frame if it is none, so that its decoder ran across records, and returns where the first of
+    /// these begins. To be asked of a frame that does not begin with a record: what it is decoded to may have records, too,
+    /// but as its bytes were not made for it, not as they are stored.
+    pub(crate) fn end_if_swallowing(&mut self) -> Result<Option<u64>, ReadError> {
+        let Some(place) = self.place().filter(|_| !self.is_plain()) else {
+            return Ok(None);
+        };
+        let is_used = self.frame.as_ref().is_some_and(|frame| frame.holds_record);
+        if is_used || !self.may_look_again(0) {
+            return Ok(None);
+        }
+        while self.pass(PASS_BYTES, |_| ())? > 0 {}
+        let stopped = self.stored();
+        self.budget.allows(stopped - place.frame_start, stopped);
+        let end = self.close()?;
+        if end < stopped {
+            return Ok(Some(end));
+        }
+        self.rewind(place)?;
+        Ok(None)
+    }
+
+    /// Returns whether the plain record at `offset` is one that was found in the frame: whether the frame was decoded to
+    /// these very bytes, because it has them stored without compression. Bytes behind the beginning of the last record
+    /// found are not looked at: where such a frame is cut, what follows it in the file is taken for its content.
+    fn is_known(&mut self, frame: &Frame, offset: u64, stopped: u64) -> Result<bool, ReadError> {
+        let mut text = [0; TEXT_BYTES];
+        let given_out = (stopped - offset).saturating_sub(TRAILER_BYTES);
+        let most = usize::try_from(given_out).unwrap_or(usize::MAX).min(TEXT_BYTES);
+        let read = self.source.read_at(offset, &mut text[..most])?;
+        if read < TEXT_BYTES_MIN {
+            return Ok(false);
+        }
+        if !self.budget.allows(stopped - frame.start, stopped) {
+            return Ok(true);
+        }
+        // Many records begin alike. If the decoder stopped within these bytes, they are among the last ones that it gave out.
+        let from = match read < TEXT_BYTES {
+            true => frame.decoded.saturating_sub(read as u64 + 4 * TRAILER_BYTES),
+            false => 0,
+        };
+        let until = frame.record_position + read as u64;
+        let is_known = self.is_decoded_to(frame.start, from..until, &text[..read])?;
+        self.seek(stopped);
+        Ok(is_known)
+    }
+
+    /// Returns whether `text` is within a range of the decoded bytes of the frame that begins at `start`.
+    fn is_decoded_to(&mut self, start: u64, range: Range<u64>, text: &[u8]) -> Result<bool, ReadError> {
+        let place = Bookmark::within(start, range.start);
+        if !self.rewind(place)? {
+            return Ok(false);
+        }
+        let finder = memmem::Finder::new(text);
+        let (mut bytes, mut left) = (Vec::new(), range.end.saturating_sub(range.start));
+        while left > 0 {
+            let most = left.min(PASS_BYTES as u64) as usize;
+            let passed = self.pass(most, |more| bytes.extend_from_slice(more))?;
+            if finder.find(&bytes).is_some() {
+                return Ok(true);
+            }
+            if passed == 0 {
+                break;
+            }
+            left -= passed as u64;
+            // The text may lie across the border of two pieces.
+            bytes.drain(..bytes.len().saturating_sub(text.len()));
+        }
+        Ok(false)
+    }
+
+    /// Returns where in the block of a plain record, declared to reach from `start` to `end`, the first record begins that
+    /// is no content of it. Goes back to `start`.
+    ///
+    /// A block may hold records as content. If something readable follows its end, and only the line ends are missing
+    /// (`ends_well`), plain records in it are content unless the first line of one reaches over this end; else they are not.
+    /// Compressed members in it are content unless a row of them reaches over the end of the block, or over that of the file.
+    pub(crate) fn find_in_block(
+        &mut self,
+        start: u64,
+        end: u64,
+        ends_well: bool,
+    ) -> Result<Option<u64>, ReadError> {
+        let plain = self.frame.take();
+        let found = self.find_no_content(start, end, ends_well);
+        self.seek(start);
+        self.frame = plain;
+        found
+    }
+
+    fn find_no_content(&mut self, start: u64, end: u64, ends_well: bool) -> Result<Option<u64>, ReadError> {
+        let until = end.min(self.size());
+        let mut trials = Trials::new();
+        let mut from = start;
+        // The first and the end of members that follow one another.
+        let mut row: Option<(u64, u64)> = None;
+        loop {
+            let Some(found) = self.find_with(&mut trials, from, until, Wanted::Records)? else {
+                return Ok(None);
+            };
+            let at = found.offset();
+            let first = row.filter(|row| row.1 == at).map_or(at, |row| row.0);
+            if end > self.size() {
+                return Ok(Some(first));
+            }
+            if matches!(found, Found::Plain(_)) {
+                if !ends_well || self.line_reaches_over(at, end)? {
+                    return Ok(Some(first));
+                }
+                from = at + 1;
+                continue;
+            }
+            match self.whole_member_end(at)? {
+                Some(member_end) if member_end > end => return Ok(Some(first)),
+                Some(member_end) => {
+                    row = Some((first, member_end));
+                    from = member_end;
+                }
+                None => from = at + 1,
+            }
+        }
+    }
+
+    /// Returns whether the line that begins at `offset` goes on at `end`.
+    fn line_reaches_over(&self, offset: u64, end: u64) -> Result<bool, ReadError> {
+        if end - offset > START_BYTES_MAX as u64 {
+            return Ok(false);
+        }
+        let mut line = vec![0; (end - offset) as usize];
+        let read = self.source.read_at(offset, &mut line)?;
+        Ok(memchr(b'\n', &line[..read]).is_none())
+    }
+
+    /// Returns where the compressed member that begins at `offset` ends, if it is whole. Closes the open frame.
+    fn whole_member_end(&mut self, offset: u64) -> Result<Option<u64>, ReadError> {
+        self.seek(offset);
+        if !self.budget.allows(0, offset) || !matches!(self.open()?, Opened::Frame) {
+            return Ok(None);
+        }
+        while self.pass(PASS_BYTES, |_| ())? > 0 {}
+        let (stopped, is_whole) = (self.stored(), self.end() == Some(&End::Whole));
+        self.frame = None;
+        self.budget.allows(stopped - offset, stopped);
+        Ok(is_whole.then_some(stopped))
+    }
+}
