@@ -12,10 +12,11 @@ pub mod rules;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
+use std::sync::Arc;
 
 use serde::Serialize;
 use warc::{
-    Container, Defect, Entry, Format, Input, Lies, ReadError, Reader, ReaderSettings, Record, reason,
+    Container, Defect, Entry, Format, Input, Lies, ReadError, Reader, ReaderSettings, Record, Span, reason,
 };
 
 use crate::defects::is_of_length;
@@ -53,6 +54,7 @@ pub struct Checker {
 /// A file while it is checked.
 pub struct CheckedFile<'a> {
     checker: &'a mut Checker,
+    input: Arc<dyn Input>,
     reader: Reader,
     records: u64,
     is_over: bool,
@@ -75,11 +77,13 @@ impl Checker {
         let mut settings = ReaderSettings::default();
         settings.body_bytes_max = BODY_BYTES_MAX;
         settings.verify_digests = true;
-        let mut reader = Reader::from_input(input, name, settings)?;
+        let input: Arc<dyn Input> = Arc::from(input);
+        let mut reader = Reader::from_input(Box::new(input.clone()), name, settings)?;
         reader.keep_headers();
         self.names.push(name.to_owned());
         Ok(CheckedFile {
             checker: self,
+            input,
             reader,
             records: 0,
             is_over: false,
@@ -126,6 +130,13 @@ impl CheckedFile<'_> {
                 findings
             }
             Some(Entry::Quarantined(span, defect)) => vec![of_bytes(span.offset, &defect)],
+            Some(Entry::Padding(span)) => match self.holds_zeros(span)? {
+                true => {
+                    let detail = format!("zero bytes among {} that are no record", span.length);
+                    vec![of_bytes(span.offset, &Defect::new(reason::JUNK, detail))]
+                }
+                false => Vec::new(),
+            },
             Some(_) => Vec::new(),
             None => {
                 self.is_over = true;
@@ -143,6 +154,30 @@ impl CheckedFile<'_> {
         };
         findings.retain(|finding| self.checker.advice || !finding.advice);
         Ok(Some(findings))
+    }
+
+    /// Whether there are zero bytes in padding that is not compressed. Readers pass over them.
+    fn holds_zeros(&self, span: Span) -> Result<bool, ReadError> {
+        let mut bytes = [0; 4 << 10];
+        let mut at = span.offset;
+        while at < span.end() {
+            let most = (span.end() - at).min(bytes.len() as u64) as usize;
+            let read = self
+                .input
+                .read_at(&mut bytes[..most], at)
+                .map_err(|source| ReadError::Io {
+                    path: self.checker.names.last().cloned().unwrap_or_default(),
+                    offset: at,
+                    source,
+                })?;
+            match bytes[..read].iter().find(|byte| !matches!(byte, b'\r' | b'\n')) {
+                // Other bytes are those of a frame without records.
+                Some(byte) => return Ok(*byte == 0),
+                None if read == 0 => break,
+                None => at += read as u64,
+            }
+        }
+        Ok(false)
     }
 
     /// Number of records read so far.

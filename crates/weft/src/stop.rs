@@ -23,7 +23,8 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Handles Ctrl-C and SIGTERM from now on.
+    /// Handles Ctrl-C and SIGTERM from now on. A limit on the size of files (`ulimit -f`) no longer ends the process: writing
+    /// fails, as it does on a full disk.
     pub(crate) fn listen() -> anyhow::Result<Stop> {
         let stop = Stop {
             state: Arc::default(),
@@ -117,6 +118,10 @@ struct Signals {
 impl Signals {
     fn register() -> std::io::Result<Signals> {
         use tokio::signal::unix::{SignalKind, signal};
+        // Nobody listens, but the handler stays in the place of the default, which ends the process.
+        drop(signal(SignalKind::from_raw(
+            rustix::process::Signal::XFSZ.as_raw(),
+        ))?);
         Ok(Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,

@@ -55,6 +55,37 @@ fn a_record_that_follows_every_rule_has_no_findings() {
 }
 
 #[test]
+fn zero_bytes_are_no_padding() {
+    let records = [response(1, "one"), response(2, "two")];
+    for compression in [Compression::Plain, Compression::GZIP, Compression::Lz4] {
+        let [one, two] = records
+            .each_ref()
+            .map(|record| file(compression.clone(), std::slice::from_ref(record)));
+        let zeros = vec![0; 5000];
+        let many_line_ends = [&b"\r\n".repeat(3000)[..], b"\0"].concat();
+        for pad in [&zeros[..1], &zeros, &many_line_ends] {
+            let files = [
+                [pad, &one, &two].concat(),
+                [&one, pad, &two].concat(),
+                [&one, &two, pad].concat(),
+            ];
+            for bytes in files {
+                assert_eq!(broken(&bytes), ["junk"], "{compression:?}");
+            }
+        }
+    }
+    // An empty member has zero bytes, too, and a dictionary may.
+    let empty = file(Compression::GZIP, &[Vec::new()]);
+    let one = file(Compression::GZIP, &records[..1]);
+    assert_eq!(broken(&[&empty, &one[..]].concat()), Vec::<&str>::new());
+    let with = Compression::Zstd {
+        level: 1,
+        dictionary: Some(vec![0; 100]),
+    };
+    assert_eq!(broken(&file(with, &records)), Vec::<&str>::new());
+}
+
+#[test]
 fn rules_of_a_header_are_found_broken() {
     for (from, to, rule) in [
         ("WARC/1.1", "WARC/0.18", "version"),

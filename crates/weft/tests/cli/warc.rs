@@ -368,21 +368,73 @@ fn a_full_disk_or_a_folder_that_is_not_there_leaves_nothing() {
         assert!(run.stderr.contains("none/b.warc.gz"), "{run:?}");
         // A limit on the size of files fails as a full disk does, in the middle of a file.
         let program = env!("CARGO_BIN_EXE_weft");
-        let limited = format!("trap '' XFSZ; ulimit -f 1; exec {program} warc {command} big.warc -o b.warc");
         let big: Vec<u8> = std::iter::repeat_with(web).take(20).flatten().collect();
         place.write("big.warc", &big);
-        let output = Command::new("sh")
-            .args(["-c", &limited])
-            .current_dir(place.path("."))
-            .output()
-            .expect("a shell");
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        assert!(
-            String::from_utf8_lossy(&output.stderr).contains("b.warc"),
-            "{output:?}"
-        );
-        assert_eq!(names(&place), ["a.warc", "big.warc"]);
+        // Unless it is ignored or handled, the signal that comes with the limit ends a process.
+        for ignored in ["trap '' XFSZ;", ""] {
+            let limited = format!("{ignored} ulimit -f 1; exec {program} warc {command} big.warc -o b.warc");
+            let output = Command::new("sh")
+                .args(["-c", &limited])
+                .current_dir(place.path("."))
+                .output()
+                .expect("a shell");
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            assert!(
+                String::from_utf8_lossy(&output.stderr).contains("b.warc"),
+                "{output:?}"
+            );
+            assert_eq!(names(&place), ["a.warc", "big.warc"]);
+        }
     }
+}
+
+#[test]
+fn standard_output_is_no_file_to_write() {
+    let place = Place::new();
+    place.write("a.warc", &web());
+    for command in [
+        &["recompress", "a.warc"][..],
+        &["repair", "a.warc"],
+        &["dedup", "a.warc"],
+        &["split", "a.warc", "--records", "2"],
+        &["extract", "a.warc", "--offset", "0"],
+    ] {
+        let run = place.run(&[&["warc"], command, &["-o", "-"]].concat());
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains("standard output"), "{run:?}");
+        assert_eq!(names(&place), ["a.warc"]);
+    }
+    // A file of this name can be written all the same.
+    place.good(&["warc", "recompress", "a.warc", "-o", "./-"]);
+    assert_eq!(names(&place), ["-", "a.warc"]);
+}
+
+#[test]
+fn a_check_of_a_folder_passes_over_quarantines() {
+    let place = Place::new();
+    place.write("junk.warc", &[&web()[..], b"no record\n"].concat());
+    fs::create_dir(place.path("mended")).expect("a folder");
+    assert_eq!(
+        place
+            .run(&["warc", "repair", "junk.warc", "-o", "mended/a.warc"])
+            .code,
+        Some(1)
+    );
+    let run = place.run(&["warc", "check", "mended"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    for name in ["a.warc.quarantine", "a.warc.quarantine.jsonl"] {
+        assert!(
+            run.stderr.contains(&format!("mended/{name}: passed over")),
+            "{run:?}"
+        );
+    }
+    assert_eq!(
+        place.run(&["warc", "check", "mended/a.warc.quarantine"]).code,
+        Some(1)
+    );
+    // What is only named so is checked.
+    fs::remove_file(place.path("mended/a.warc.quarantine.jsonl")).expect("removed");
+    assert_eq!(place.run(&["warc", "check", "mended"]).code, Some(1));
 }
 
 /// Ctrl-C in the middle of the work ends it, and no half file is left.

@@ -1,10 +1,11 @@
 //! `weft warc check`: which rules of the standard files do not follow.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Context as _;
-use archive::Sources;
+use archive::{Sources, path_text};
 use conserve::check::{Checker, Finding, rules};
 use serde::Serialize;
 
@@ -12,6 +13,7 @@ use crate::commands::inspect::files;
 use crate::commands::store::content;
 use crate::context::Context;
 use crate::exit::{Outcome, complain};
+use crate::stderr::progress_line;
 use crate::style::clean;
 use crate::units::{count, counted};
 use crate::which_store::StoreArgs;
@@ -67,7 +69,8 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     }
     context.remote_inputs.use_given(&args.place);
     let sources = context.remote_inputs.sources();
-    let locations = files::expand(&args.inputs, &sources)?;
+    let mut locations = files::expand(&args.inputs, &sources)?;
+    pass_over_quarantines(&mut locations, &args.inputs);
     let mut checker = Checker::new(args.advice);
     let mut outcome = Outcome::Done;
     for location in &locations {
@@ -83,6 +86,26 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         }
     }
     Ok(outcome)
+}
+
+/// Leaves out what `weft warc repair` put beside a file, and says so, unless it was named itself.
+fn pass_over_quarantines(locations: &mut Vec<String>, inputs: &[OsString]) {
+    let all: HashSet<String> = locations.iter().cloned().collect();
+    locations.retain(|location| {
+        let is_named = inputs.iter().any(|input| path_text(input.as_ref()) == *location);
+        let pieces = location.strip_suffix(".jsonl").unwrap_or(location);
+        // Both are written, or neither.
+        let is_quarantine = pieces.ends_with(".quarantine")
+            && all.contains(pieces)
+            && all.contains(&format!("{pieces}.jsonl"));
+        if is_quarantine && !is_named {
+            progress_line(&format!(
+                "{}: passed over, it is a quarantine of weft warc repair",
+                clean(location)
+            ));
+        }
+        !is_quarantine || is_named
+    });
 }
 
 /// Checks a file. Returns how much was found.

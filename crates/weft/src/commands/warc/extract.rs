@@ -94,6 +94,10 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         );
         return Err(WrongUse(several).into());
     };
+    if args.out.as_deref() == Some(Path::new("-")) {
+        let message = "without -o, records go to standard output; leave out -o -";
+        return Err(WrongUse(message.to_owned()).into());
+    }
     if let Some(out) = &args.out {
         check_out(out, &[Path::new(&args.input)], args.force)?;
     }

@@ -79,8 +79,10 @@ impl CompressionArgs {
     }
 }
 
-/// What is written never takes the place of an input, nor of another file unless that is wanted.
+/// What is written never takes the place of an input, nor of another file unless that is wanted. It cannot be standard
+/// output, because it is read again before it gets its name.
 pub(super) fn check_out(out: &Path, inputs: &[&Path], force: bool) -> anyhow::Result<()> {
+    check_name(out)?;
     let Ok(there) = out.metadata() else { return Ok(()) };
     let name = out.display();
     for input in inputs {
@@ -101,8 +103,20 @@ pub(super) fn check_out(out: &Path, inputs: &[&Path], force: bool) -> anyhow::Re
     Ok(())
 }
 
+fn check_name(out: &Path) -> Result<(), WrongUse> {
+    match out == Path::new("-") {
+        true => Err(WrongUse(
+            "-o - is not standard output here, because what is written is read again before it gets its name; name a file \
+             (./- if it is to be called so)"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// A folder that is written must not be there, or be empty.
 pub(super) fn check_out_dir(out: &Path) -> Result<(), WrongUse> {
+    check_name(out)?;
     let is_empty = |mut entries: std::fs::ReadDir| entries.next().is_none();
     match out.symlink_metadata().is_err() || out.read_dir().is_ok_and(is_empty) {
         true => Ok(()),
