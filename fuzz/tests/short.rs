@@ -49,6 +49,11 @@ fn warc_reader() {
 }
 
 #[test]
+fn warc_repair() {
+    check(&fuzz::targets::warc_repair::TARGET, 150);
+}
+
+#[test]
 fn extract() {
     check(&fuzz::targets::extract::TARGET, 20_000);
 }

@@ -197,7 +197,6 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         let is_proved = self.is_proved(record, block_bytes, &[])?;
         if is_cut && !is_proved && matches!(record.format, Format::Warc(..)) {
             change.cut = true;
-            self.repaired.records_cut += 1;
             done.push(
                 "it says WARC-Truncated: unspecified, and digests of the whole have other names".to_owned(),
             );
@@ -329,6 +328,9 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
     ) -> Result<(), WriteError> {
         let keep = proof::keep(self.out);
         let header = header::changed(self.reader.header_bytes(), record, change);
+        if *change != Change::default() && !header::says(&header, change)? {
+            return self.give_up(record);
+        }
         let line_ends: &[u8] = match record.format {
             Format::Arc(_) => b"\n",
             _ => b"\r\n\r\n",
@@ -340,6 +342,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
             .write_from(content.by_ref().chain(line_ends), bytes)
             .map_err(&self.failed)?;
         self.proof.push(content.finish());
+        self.repaired.records_cut += u64::from(change.cut);
         if !done.is_empty() {
             self.repaired.records_mended += 1;
             self.repaired.mends.push(Mend {
@@ -355,6 +358,18 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
             });
         }
         Ok(())
+    }
+}
+
+impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
+    /// Puts a record into quarantine whose header cannot be mended.
+    fn give_up(&mut self, record: &Record) -> Result<(), WriteError> {
+        self.taken = None;
+        self.repaired.record_bytes -= record.span.length;
+        self.repaired.quarantined_bytes += record.span.length;
+        let detail = "with the length that the block has, the header would be read as another one";
+        self.quarantine
+            .stored(record.span, reason::HEADER_LINE_INVALID, detail)
     }
 }
 

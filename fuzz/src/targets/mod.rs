@@ -7,6 +7,7 @@ pub mod replica;
 pub mod s3_body;
 pub mod url_key;
 pub mod warc_reader;
+pub mod warc_repair;
 
 /// Something that reads bytes from outside.
 pub struct Target {
@@ -27,6 +28,7 @@ pub struct Target {
 /// All targets.
 pub const TARGETS: &[&Target] = &[
     &warc_reader::TARGET,
+    &warc_repair::TARGET,
     &extract::TARGET,
     &url_key::TARGET,
     &query::TARGET,

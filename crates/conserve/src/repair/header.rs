@@ -1,6 +1,6 @@
 //! Changes the header of a record as stored: all else in it stays byte for byte.
 
-use warc::{Format, Kind, Record};
+use warc::{Entry, Format, Kind, ReadError, Reader, ReaderSettings, Record};
 
 /// What is changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,6 +17,21 @@ const OF_WHOLE: [(&str, &str); 2] = [
     ("WARC-Payload-Digest", "Weft-Payload-Digest-Of-Whole"),
 ];
 
+/// Returns whether a reader finds the whole of a header that was changed, and the length in it. A line more may make of damage
+/// before it what looks like the beginning of another record.
+///
+/// # Errors
+/// None, because memory can be read.
+pub(super) fn says(header: &[u8], change: &Change) -> Result<bool, ReadError> {
+    let mut reader = Reader::from_input(Box::new(header.to_vec()), "header", ReaderSettings::default())?;
+    reader.keep_headers();
+    let Some(Entry::Record(record)) = reader.next_entry()? else {
+        return Ok(false);
+    };
+    let length = record.headers.get("Content-Length").map(str::parse);
+    Ok(reader.header_bytes() == header && (change.length.is_none() || change.length.map(Ok) == length))
+}
+
 /// Returns the header of a record with a change.
 pub(super) fn changed(header: &[u8], record: &Record, change: &Change) -> Vec<u8> {
     if *change == Change::default() {
@@ -28,16 +43,15 @@ pub(super) fn changed(header: &[u8], record: &Record, change: &Change) -> Vec<u8
     }
 }
 
-/// The length is the last field of an ARC header line.
+/// The length is what follows the last blank of an ARC header line. A URL in it may have carriage returns.
 fn arc(header: &[u8], length: u64) -> Vec<u8> {
-    let line_end = header.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-    let (line, rest) = header.split_at(line_end.unwrap_or(header.len()));
-    let fields = line.trim_ascii_end();
-    let last = fields
+    let is_of_line = |byte: &u8| !matches!(byte, b'\r' | b'\n');
+    let (line, line_end) = header.split_at(header.iter().rposition(is_of_line).map_or(0, |last| last + 1));
+    let last = line
         .iter()
         .rposition(|byte| *byte == b' ')
         .map_or(0, |blank| blank + 1);
-    [&fields[..last], length.to_string().as_bytes(), rest].concat()
+    [&line[..last], length.to_string().as_bytes(), line_end].concat()
 }
 
 fn warc(header: &[u8], kind: Kind, change: &Change) -> Vec<u8> {
@@ -52,7 +66,8 @@ fn warc(header: &[u8], kind: Kind, change: &Change) -> Vec<u8> {
         if matches!(line.first(), Some(b' ' | b'\t')) && skips_continued {
             continue;
         }
-        skips_continued = false;
+        // A line that is no field is passed over by readers, so what continues behind it is that of the field before.
+        skips_continued &= !is_field(line);
         is_truncated |= name_is(line, "WARC-Truncated");
         if name_is(line, "Content-Length")
             && let Some(bytes) = length.take()
@@ -87,6 +102,12 @@ fn warc(header: &[u8], kind: Kind, change: &Change) -> Vec<u8> {
     into
 }
 
+/// Whether a line has a name.
+fn is_field(line: &[u8]) -> bool {
+    let colon = line.iter().position(|byte| *byte == b':');
+    colon.is_some_and(|colon| !line[..colon].trim_ascii().is_empty())
+}
+
 /// Whether a line is the field of a name. Blanks before the colon belong to no name.
 fn name_is(line: &[u8], name: &str) -> bool {
     line.get(..name.len())
@@ -116,6 +137,11 @@ mod tests {
             "WARC/1.0\r\nContent-Length: 7\r\nX: y\r\n\r\n",
         );
         check(
+            "WARC/1.0\r\nContent-Length: x\r\nno field\r\n 9\r\nX: y\r\n z\r\n\r\n",
+            mended,
+            "WARC/1.0\r\nContent-Length: 7\r\nno field\r\nX: y\r\n z\r\n\r\n",
+        );
+        check(
             "WARC/1.0\nX: y\n\n",
             mended,
             "WARC/1.0\nX: y\nContent-Length: 7\r\n\n",
@@ -131,7 +157,21 @@ mod tests {
             cut,
             "WARC/1.0\r\nWARC-Truncated: time\r\nContent-Length: 7\r\n\r\n",
         );
-        let line = b"http://x/ 1.2.3.4 20240101000000 text/html 99\n";
-        assert_eq!(arc(line, 7), b"http://x/ 1.2.3.4 20240101000000 text/html 7\n");
+        for (line, expected) in [
+            (
+                "http://x/ 1.2.3.4 20240101000000 text/html 99\n",
+                "http://x/ 1.2.3.4 20240101000000 text/html 7\n",
+            ),
+            (
+                "http://x/\ry 1.2.3.4 20240101000000 text/html 99\r\n",
+                "http://x/\ry 1.2.3.4 20240101000000 text/html 7\r\n",
+            ),
+            (
+                "http://x/ 1.2.3.4 20240101000000 text/html \n",
+                "http://x/ 1.2.3.4 20240101000000 text/html 7\n",
+            ),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&arc(line.as_bytes(), 7)), expected);
+        }
     }
 }

@@ -286,6 +286,36 @@ fn a_length_that_is_too_small_grows_where_a_digest_proves_it() {
     }
 }
 
+/// Found by the fuzz target: the length that was added behind such a line made it the beginning of a record.
+#[test]
+fn a_header_that_would_become_two_is_given_up() {
+    let damaged = "WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:test:1>\r\nno fieldWARC/1.0\r\n\r\nblock\r\n\r\n";
+    for compression in BOTH {
+        let bytes = file(compression, &[damaged.as_bytes().to_vec(), response(2, "two")]);
+        let outcome = mended(&bytes, Compression::Plain);
+        assert!(outcome.bytes == response(2, "two"));
+        let reasons: Vec<_> = outcome
+            .repaired
+            .quarantine
+            .iter()
+            .map(|piece| piece.reason)
+            .collect();
+        assert_eq!(reasons, ["header-line-invalid"]);
+    }
+}
+
+/// Found by the fuzz target: the length of a record whose URL has a carriage return stayed wrong.
+#[test]
+fn the_length_of_an_arc_record_is_mended_whatever_its_url_has() {
+    let header = "filedesc://x 0.0.0.0 20110804181044 text/plain 6\n1 0 x\n\n";
+    let record = |length| format!("http://a.b/\rx 1.2.3.4 20110804181142 text/html {length}\nhello\n");
+    let next = "http://a.b/ 1.2.3.4 20110804181142 text/html 5\nhello\n";
+    let file_of = |length| [header, &record(length), next].concat().into_bytes();
+    let outcome = mended(&file_of("285"), Compression::Plain);
+    assert_eq!(outcome.bytes, file_of("5"));
+    assert_eq!((outcome.records.len(), outcome.quarantine.len()), (3, 0));
+}
+
 #[test]
 fn missing_line_ends_are_added() {
     let one = response(1, "one");
