@@ -12,8 +12,18 @@
 //! | `redact.before_rename` | a whole copy, under another name | the same; the next redaction writes it anew |
 //! | `feed.before_apply` | an epoch that search does not have | opening finds that search is behind, and catches up |
 //! | `feed.before_settle` | search without some anchors, and up to which epoch it has all | opening applies again what came after that |
+//!
+//! Posting lines of indexes passes [`POSTING_CRASH_POINTS`]:
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `post.before_rename` | a file under another name, which has nothing to say | the next one that is written takes its place |
+//! | `post.before_weave` | the segment with the lines, which the index does not have | opening weaves what of a segment is not woven |
+//! | `post.after_pending` | what is to be done, and nothing of it | opening does it |
+//! | `post.after_blank` | lines are blanked that the index has | opening finds them in the index, blanks them once more, and takes them out |
+//! | `post.before_done` | all is done, and written down as begun | opening does it once more, which changes nothing |
 
-/// Names of all crash points.
+/// Names of the crash points of loads and opening.
 pub const CRASH_POINTS: [&str; 9] = [
     "settings.before_rename",
     "settings.after_rename",
@@ -25,6 +35,20 @@ pub const CRASH_POINTS: [&str; 9] = [
     "redact.while_writing",
     "redact.before_rename",
 ];
+
+/// Names of the crash points of posting.
+pub const POSTING_CRASH_POINTS: [&str; 5] = [
+    "post.before_rename",
+    "post.before_weave",
+    "post.after_pending",
+    "post.after_blank",
+    "post.before_done",
+];
+
+/// As [`point`], while lines are posted or deleted.
+pub(crate) fn posting_point(name: &'static str) {
+    crashpoint::pass(&POSTING_CRASH_POINTS, name);
+}
 
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {

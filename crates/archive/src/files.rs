@@ -27,6 +27,8 @@ pub(crate) const FORMAT: u32 = 2;
 /// Format of an archive without facts, which those programs read.
 pub(crate) const FORMAT_WITHOUT_FACTS: u32 = 1;
 
+/// Lines of indexes that were posted.
+const POSTED: &str = "posted";
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
 const FACTS: &str = "facts";
@@ -123,6 +125,11 @@ impl Files {
     /// Tables of facts, unless the settings name another place. Read-only archives read them where they are.
     pub(crate) fn facts(&self) -> PathBuf {
         self.dir.join(FACTS)
+    }
+
+    /// Lines of indexes that were posted. Read-only archives have them where they are.
+    pub(crate) fn posted(&self) -> PathBuf {
+        self.dir.join(POSTED)
     }
 
     pub(crate) fn lock(&self) -> PathBuf {

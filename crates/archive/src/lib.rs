@@ -39,6 +39,7 @@ mod memory;
 mod one_input;
 mod open_archive;
 mod owner;
+mod posts;
 pub mod question;
 mod read_only;
 mod readable;
@@ -57,7 +58,7 @@ mod subset;
 
 pub use archive::{Archive, OpenSettings};
 pub use bag::{BagError, Bagged, FileLeftOut};
-pub use crash::CRASH_POINTS;
+pub use crash::{CRASH_POINTS, POSTING_CRASH_POINTS};
 pub use cut::Cut;
 pub use error::{AskError, ErrorCode, OpenError};
 pub use export::{AskBy, Export, ExportError, ExportFormat, Exported, LeftOut};

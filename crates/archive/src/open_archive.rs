@@ -49,6 +49,8 @@ pub(crate) struct OpenArchive {
     /// What was fed to the search index. Locked while feeding, so that epochs reach it in order.
     feeding: Mutex<Fed>,
     rebuilding: RebuildProgress,
+    /// Locked by who adds or deletes posted lines. Whether all that was begun is done.
+    pub(crate) posting: Mutex<bool>,
     /// When and why the last attempt to write the search index failed; `None` if it succeeded.
     search_failure: Mutex<Option<(Instant, String)>>,
 }
@@ -91,6 +93,7 @@ impl OpenArchive {
             feeding: Mutex::new(Fed::at(search.covered_epoch())),
             search,
             rebuilding: RebuildProgress::default(),
+            posting: Mutex::default(),
             search_failure: Mutex::default(),
             jobs: Arc::default(),
             recounting: None,

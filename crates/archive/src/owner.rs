@@ -26,7 +26,7 @@ use crate::open_archive::OpenArchive;
 use crate::question::{Answer, DumpRequest, Question};
 use crate::recounting::Recounting;
 use crate::socket::server::{Answerer, Server};
-use crate::{AskError, OpenError, ask, facts_place, load};
+use crate::{AskError, OpenError, ask, facts_place, load, posts};
 
 /// What a new archive keeps.
 #[derive(Debug, Clone)]
@@ -88,6 +88,13 @@ impl Owner {
         open.recounting = how.recount.then(|| Recounting::new(&files.index()));
         open.kept_out = how.kept_out;
         open.document_reader = how.document_reader;
+        if opened_for == OpenedFor::Writing
+            && !how.recount
+            && let Err(error) = posts::settle(&open)
+        {
+            // The next post tries again. What is in the index can be asked for all the same.
+            tracing::error!(%error, "posted lines are not all in the index");
+        }
         let open = Arc::new(open);
         let in_runner = open.clone();
         let runner = open

@@ -67,7 +67,9 @@ const OF_THE_ARCHIVE: [&str; 48] = [
     "/{collection}/cdx",
     "/{index}",
     "/collinfo.json",
+    // Who may post is looked at there: a setting says it.
     "/outbackcdx/{collection}",
+    "/outbackcdx/{collection}/delete",
     "/record",
     "/record/{*file}",
 ];

@@ -53,7 +53,7 @@ pub use ask::Answers;
 pub use catalogue::FilesPlace;
 pub use pages::report_document;
 pub use serve::{ServeError, Server, serve};
-pub use settings::ServerSettings;
+pub use settings::{Posts, ServerSettings};
 pub use sql::SqlServer;
 pub use state::Served;
 pub use who_asks::GroupsHeader;

@@ -21,6 +21,8 @@ pub struct ServerSettings {
     /// Whether `POST /api/v1/loads` and cancelling are allowed, and then only from this machine, because a
     /// load reads any file that the server may read.
     pub loads_over_http: bool,
+    /// Who may post captures as to OutbackCDX.
+    pub posts: Posts,
     /// The header in which a proxy names the groups of who asks; without it all are the public, but who has a token.
     pub groups_header: Option<GroupsHeader>,
     /// The file of tokens, if any are taken.
@@ -44,10 +46,19 @@ pub struct ServerSettings {
     /// Largest size of request line and header fields together, in bytes. It is large because the request
     /// line may contain a long archived URL.
     pub header_bytes_max: usize,
-    /// Largest request body in bytes. Only requests for loads have one.
+    /// Largest body of a request for a load, in bytes.
     pub body_bytes_max: usize,
     /// Time between two samples of the statistics charts.
     pub sample_interval: Duration,
+}
+
+/// Who may add and delete captures over HTTP (`POST /outbackcdx/<collection>`); nobody, where nothing is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Posts {
+    /// Programs of this machine, as far as can be told, if nothing of the archive is hidden from them.
+    pub from_here: bool,
+    /// Members of these groups, from wherever they ask.
+    pub groups: Vec<String>,
 }
 
 impl Default for ServerSettings {
@@ -58,6 +69,7 @@ impl Default for ServerSettings {
             hosts: Vec::new(),
             replay: None,
             loads_over_http: false,
+            posts: Posts::default(),
             groups_header: None,
             tokens: None,
             connections_max: 1024,

@@ -15,7 +15,9 @@ use cache::Cache;
 use door::{Door, Hosts, Limits, Places};
 use look::{Parts, Viewer};
 use rights::Groups;
+use tokio::sync::Semaphore;
 
+use crate::api::cdx::post::POSTS_AT_ONCE;
 use crate::ask::{Answers, Asker};
 use crate::catalogue::{Files, FilesPlace};
 use crate::cdx_pages::PageLists;
@@ -81,6 +83,23 @@ impl From<Archive> for Served {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
+/// Places of posted captures.
+pub(crate) struct PostPlaces {
+    /// For bodies in memory.
+    pub(crate) bodies: Semaphore,
+    /// For the one that is being added or deleted.
+    pub(crate) turn: Semaphore,
+}
+
+impl PostPlaces {
+    fn new() -> PostPlaces {
+        PostPlaces {
+            bodies: Semaphore::new(POSTS_AT_ONCE),
+            turn: Semaphore::new(1),
+        }
+    }
+}
+
 /// What all requests share; one for each server.
 pub(crate) struct Common {
     pub(crate) settings: ServerSettings,
@@ -95,6 +114,7 @@ pub(crate) struct Common {
     /// Who asks over HTTP.
     pub(crate) who_asks: WhoAsks,
     pub(crate) cdx_pages: PageLists,
+    pub(crate) posts: PostPlaces,
     pub(crate) counters: Arc<Counters>,
     pub(crate) history: History,
     /// The store beside the archive, if there is one.
@@ -126,6 +146,7 @@ impl Common {
                 reserve: 0,
             }),
             cdx_pages: PageLists::default(),
+            posts: PostPlaces::new(),
             counters,
             history: History::new(),
             store: served.store.map(Watch::new),

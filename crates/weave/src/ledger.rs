@@ -209,6 +209,8 @@ pub struct Digested {
     pub digest: String,
     /// As [`LedgerEntry::digesting`].
     pub digesting: String,
+    /// As [`LedgerEntry::size`], where the input has grown by what this batch brings.
+    pub size: Option<u64>,
 }
 
 /// Names of inputs by id.

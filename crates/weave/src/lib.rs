@@ -75,9 +75,11 @@ pub use shown::ShownPage;
 pub use snapshot::{Captures, Linking, Snapshot, When};
 pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
-pub use views::captures::refusal;
+pub use views::captures::{refusal, refusal_of_key};
 pub use views::index_lines::IndexLine;
-pub use weave::{NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave};
+pub use weave::{
+    LinesGone, NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave,
+};
 
 #[cfg(test)]
 mod tests;

@@ -122,6 +122,7 @@ impl<'l> LedgerMoves<'l> {
         }
         entry.digest = now.digest;
         entry.digesting = now.digesting;
+        entry.size = now.size.unwrap_or(entry.size);
         let (bytes, is_digested) = (entry.beginning().0, entry.is_digested());
         holds!(
             "weave.digested",

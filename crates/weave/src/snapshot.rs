@@ -30,7 +30,7 @@ use crate::rows::{
 };
 use crate::shown::{self, ShownPage};
 use crate::tables::Table;
-use crate::views::index_lines::IndexLine;
+use crate::views::index_lines::{self, IndexLine};
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
@@ -363,6 +363,34 @@ impl Snapshot {
             None => self.cut().from(Table::IndexLines, &span.from),
         };
         captures.with_lines(lines)
+    }
+
+    /// Captures with records of a URL key within the second of a time.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn captures_within_second(
+        &self,
+        url_key: &str,
+        time_ms: i64,
+    ) -> Result<Vec<CaptureRow>, SnapshotError> {
+        let stored = index_lines::captures_within(self, url_key, time_ms.div_euclid(1000))?;
+        stored
+            .into_iter()
+            .map(|stored| self.capture_row(stored))
+            .collect()
+    }
+
+    /// Lines of indexes of a URL key within the second of a time, also those that captures cover.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn lines_within_second(
+        &self,
+        url_key: &str,
+        time_ms: i64,
+    ) -> Result<Vec<(InputId, IndexLine)>, SnapshotError> {
+        index_lines::lines_within(self, url_key, time_ms.div_euclid(1000))
     }
 
     /// Whether there are lines of indexes; also where that cannot be read, which whoever reads them is told.

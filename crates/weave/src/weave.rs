@@ -9,12 +9,14 @@
 mod leave;
 mod purge;
 mod recover;
+mod remove_lines;
 mod take_back;
 mod take_down;
 mod writer;
 
 pub use leave::Reread;
 pub(crate) use purge::remove_left;
+pub use remove_lines::LinesGone;
 pub use take_back::{TakeBack, TakeBackError};
 pub use take_down::{NoteTakenDown, TakeDown, TookDown, WouldLeave};
 use writer::Writer;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::HeaderName;
 use ipnet::IpNet;
 use listen::ListenAddress;
-use server::{GroupsHeader, ReplaySettings, ServerSettings};
+use server::{GroupsHeader, Posts, ReplaySettings, ServerSettings};
 
 use crate::flag_values::positive;
 
@@ -65,6 +65,19 @@ pub(crate) struct WebArgs {
     #[arg(long, value_name = "FILE", help_heading = "Who asks")]
     tokens: Option<PathBuf>,
 
+    /// Take captures that programs of this machine post or delete as at OutbackCDX: POST /outbackcdx/COLLECTION
+    #[arg(long, conflicts_with = "read_only", help_heading = "Posts")]
+    posts: bool,
+
+    /// Take them from members of this group, from wherever they ask; repeat it for more
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "read_only",
+        help_heading = "Posts"
+    )]
+    posts_group: Vec<String>,
+
     /// Close a connection that has sent no whole request after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Web")]
     first_request_seconds: u64,
@@ -111,6 +124,10 @@ impl WebArgs {
                 from: self.groups_from.clone(),
             }),
             tokens: self.tokens.clone(),
+            posts: Posts {
+                from_here: self.posts,
+                groups: self.posts_group.clone(),
+            },
             connections_max: self.connections_max,
             connections_per_address_max: self.connections_per_address,
             first_request_max: Duration::from_secs(self.first_request_seconds),

@@ -25,6 +25,7 @@ mod links;
 mod originals;
 mod page;
 mod permit;
+mod post;
 mod rebuild;
 mod record;
 mod referred;

@@ -49,6 +49,7 @@ fn about_the_archive(question: &Question) -> Option<&'static str> {
         Question::Check(_) => Some("the check of the index"),
         Question::Stages(_) | Question::Job(_) | Question::Jobs(_) => Some("loads"),
         Question::Load(_) | Question::Cancel(_) => Some("loading"),
+        Question::Post(_) | Question::Unpost(_) => Some("posting"),
         Question::Ledger(_) => Some("the ledger"),
         Question::Quarantine(_) => Some("the quarantine"),
         Question::Forget(_) | Question::TakeDown(_) | Question::UndoTakedown(_) | Question::Purge(_) => {

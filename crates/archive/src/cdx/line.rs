@@ -24,7 +24,9 @@ const COLUMNS: [&str; 3] = [
 pub(crate) enum Line {
     /// It tells of a capture. `offset` and `length` of the line are not known here, and 0.
     Capture(Box<IndexLine>),
-    /// It tells of none: it is empty, names columns, or is of a record that is no capture (dns, ftp).
+    /// It says something of the lines behind it: it names columns, or is the head of a file or a remark (`!`).
+    Head,
+    /// It tells of none: it is empty, or is of a record that is no capture (dns, ftp).
     Nothing,
     /// It cannot be used.
     Bad(Defect),
@@ -46,10 +48,13 @@ impl LineReader {
         let text = text.trim_end();
         if let Some(columns) = text.trim_start().strip_prefix("CDX ") {
             self.columns = Some(columns.split_whitespace().map(str::to_owned).collect());
-            return Line::Nothing;
+            return Line::Head;
         }
-        // Heads of CDXJ of OpenWayback begin so.
-        if text.is_empty() || text.starts_with('!') {
+        // Heads of CDXJ of OpenWayback begin so, and lines that were posted and deleted.
+        if text.starts_with('!') {
+            return Line::Head;
+        }
+        if text.is_empty() {
             return Line::Nothing;
         }
         if text.starts_with('@') {
@@ -332,7 +337,7 @@ mod tests {
                         prop_assert_eq!(urlkey::url_key(&line.url), Ok(line.url_key));
                         prop_assert!(!line.filename.is_empty() && !line.digest.is_empty());
                     }
-                    Line::Nothing => {}
+                    Line::Nothing | Line::Head => {}
                     Line::Bad(defect) => prop_assert!(!defect.detail.is_empty()),
                 }
             }
@@ -341,17 +346,14 @@ mod tests {
 
     #[test]
     fn what_tells_of_no_capture_is_passed_over() {
-        for line in [
-            "",
-            " CDX N b a m s k r V g",
-            "!OpenWayback-CDXJ 1.0",
-            r#"dns:x 20140126200624 {"url": "dns:x.org", "offset": "1", "filename": "x"}"#,
+        let dns = r#"dns:x 20140126200624 {"url": "dns:x.org", "offset": "1", "filename": "x"}"#;
+        for (line, expected) in [
+            ("", Line::Nothing),
+            (dns, Line::Nothing),
+            (" CDX N b a m s k r V g", Line::Head),
+            ("!OpenWayback-CDXJ 1.0", Line::Head),
         ] {
-            assert_eq!(
-                LineReader::default().read(line.as_bytes()),
-                Line::Nothing,
-                "{line}"
-            );
+            assert_eq!(LineReader::default().read(line.as_bytes()), expected, "{line}");
         }
     }
 

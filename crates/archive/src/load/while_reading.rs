@@ -63,11 +63,13 @@ impl WhileReading {
             return Digested {
                 digest,
                 digesting: String::new(),
+                size: None,
             };
         }
         Digested {
             digest: weave::digest_of_beginning(&digest, digesting.position()),
             digesting: Interrupted::of(&digesting, version, growing),
+            size: None,
         }
     }
 

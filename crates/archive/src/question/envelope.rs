@@ -67,6 +67,8 @@ macro_rules! questions {
             }
             /// All loads since the archive was opened.
             Jobs(JobsBody) { Jobs(Jobs) => jobs::jobs }
+            /// What became of lines that were posted.
+            Posted(PostedBody) { Post(Post) => post::post, Unpost(Unpost) => post::unpost }
             /// What was removed from the ledger.
             Forgotten(ForgottenBody) { Forget(Forget) => forget::forget }
             /// What was taken down, or would be.

@@ -17,6 +17,7 @@ mod ledger;
 mod links;
 mod load;
 mod page;
+mod post;
 mod rebuild;
 mod record;
 mod report;
@@ -33,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     calendar::*, cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*,
-    load::*, page::*, rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*,
+    load::*, page::*, post::*, rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*,
     suggest::*, takedown::*, trends::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};

@@ -20,6 +20,7 @@ mod links_ever;
 mod near_duplicates;
 mod one_second;
 mod owners;
+mod posts;
 mod questions;
 mod read_once;
 mod records;

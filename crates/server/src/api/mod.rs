@@ -47,6 +47,16 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<Common>> 
                 cdx::lines(&state, *server, endpoint, &path, &request.into_parts().0).await
             },
         ),
+        Serves::Post(posting) => on(
+            axum::routing::MethodFilter::POST,
+            move |state: Context, path: RawPathParams, request: Request| async move {
+                let path: Vec<(&str, &str)> = path.iter().collect();
+                let query = request.uri().query().unwrap_or("");
+                // OutbackCDX's clients send parameters of its own.
+                let arguments = Arguments::parse_known(endpoint.parameters, query, &path)?;
+                cdx::post::lines(&state, *posting, &arguments, request).await
+            },
+        ),
         Serves::Collections => get(
             move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
                 arguments(query, path)?;

@@ -53,6 +53,12 @@ fn operation(endpoint: &Endpoint) -> Value {
             "content": { "application/json": { "schema": reference("LoadRequest") } },
         });
     }
+    if let Serves::Post(_) = endpoint.serves {
+        operation["requestBody"] = json!({
+            "required": true,
+            "content": { "text/plain": { "schema": { "type": "string" } } },
+        });
+    }
     operation
 }
 
@@ -117,6 +123,7 @@ fn success(serves: &Serves) -> Value {
             ][..],
             text,
         ),
+        Serves::Post(_) => ("What became of them", &["text/plain"][..], text),
         Serves::Metrics => ("All metrics", &["text/plain"][..], text),
     };
     let content: Map<String, Value> = media

@@ -218,6 +218,8 @@ mod lines {
     pub(super) const IN_COLLECTION: Parameter =
         path("collection", "a collection; `all` for everything in the archive");
 
+    pub(super) const LABEL: Parameter = path("collection", "the label of what is posted; `all` for none");
+
     // pywb's own.
     pub(super) const PYWB_OUTPUT: Parameter = query(
         "output",
@@ -439,6 +441,23 @@ pub(super) const OUTBACK_CDX: &[Parameter] = &[
     lines::Q,
     lines::COUNT,
     lines::START_PAGE,
+];
+pub(super) const POST: &[Parameter] = &[
+    lines::LABEL,
+    query(
+        "badLines",
+        Kind::OneOf(&["error", "skip"]),
+        "`skip` leaves out lines that cannot be read, instead of refusing the whole body",
+    ),
+];
+pub(super) const DELETE: &[Parameter] = &[
+    lines::LABEL,
+    query(
+        "loaded",
+        Kind::OneOf(&["error", "skip"]),
+        "`skip` passes over captures that stay listed, because their records or other indexes are loaded, instead of refusing \
+         the whole body",
+    ),
 ];
 pub(super) const RECORD: &[Parameter] = &[
     URL,

@@ -7,6 +7,7 @@ use archive::question::{
     Report, Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
 };
 
+use super::cdx::post::Posting;
 use super::cdx::{COLLECTION_INDEX, Server};
 use super::parameters::*;
 use crate::arguments::{Arguments, Kind, Parameter};
@@ -34,6 +35,8 @@ pub(crate) enum Serves {
     },
     /// Captures for the field's clients, streamed.
     Cdx(Server),
+    /// What became of captures that are posted, as text (only from those whom the settings name).
+    Post(Posting),
     /// The collections, for the same clients.
     Collections,
     /// All results of a search, streamed.
@@ -577,6 +580,20 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Captures of a collection as OutbackCDX gives them, streamed; unknown parameters are left aside",
         parameters: OUTBACK_CDX,
         serves: Serves::Cdx(Server::OutbackCdx),
+    },
+    Endpoint {
+        method: "post",
+        path: "/outbackcdx/{collection}",
+        summary: "Add the captures that lines of CDX or CDXJ tell of, as at OutbackCDX; only with weft serve --posts or --posts-group",
+        parameters: POST,
+        serves: Serves::Post(Posting::Add),
+    },
+    Endpoint {
+        method: "post",
+        path: "/outbackcdx/{collection}/delete",
+        summary: "Delete captures that were posted, by lines of the same forms; same condition",
+        parameters: DELETE,
+        serves: Serves::Post(Posting::Delete),
     },
     Endpoint {
         method: "get",

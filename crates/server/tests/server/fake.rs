@@ -68,6 +68,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Record(_) => "record",
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",
+        Question::Post(_) | Question::Unpost(_) => "posted",
         Question::Forget(_) => "forgotten",
         Question::TakeDown(_) => "taken_down",
         Question::Takedowns(_) => "takedowns",

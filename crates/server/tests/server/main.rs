@@ -16,6 +16,7 @@ mod loaded;
 mod metrics;
 mod pages;
 mod port;
+mod posts;
 mod real;
 mod replay;
 mod rights;

@@ -301,6 +301,7 @@ fn digests_of_beginnings_are_no_identity_and_move_with_epochs() {
         digested: Some(Digested {
             digest: digested.digest.clone(),
             digesting: digested.digesting.clone(),
+            size: None,
         }),
         ..progress(input, bytes_done, InputState::Loading)
     };

@@ -36,7 +36,7 @@ pub fn refusal(capture: &Capture) -> Option<(&'static str, String)> {
 }
 
 /// The same of what has a URL key.
-pub(crate) fn refusal_of_key(url_key: &str) -> Option<(&'static str, String)> {
+pub fn refusal_of_key(url_key: &str) -> Option<(&'static str, String)> {
     let bytes = url_key.len();
     let wrong = || format!("URL key of {bytes} bytes, must be 1 to {KEY_BYTES_MAX}");
     (!is_usable_key(url_key)).then(|| ("url-key-length", wrong()))

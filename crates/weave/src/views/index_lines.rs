@@ -4,23 +4,24 @@
 //! both are walked together in one order. No other view follows from lines: they have neither text nor links.
 //!
 //! A line is covered, and so not shown, where a capture of its URL key and second is at its place (the last part of the
-//! name of the file, and the offset of the record) or has its URL and digest; or where another line before it names the
-//! same place. So it does not matter which is loaded first, the index or the file, and a line is shown again when the
+//! name of the file, and the offset of the record) or has its URL and digest; or where another line of the collection before
+//! it names the same place. So it does not matter which is loaded first, the index or the file, and a line is shown again when the
 //! capture has left.
 
 use extract::CaptureKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codec::{self, Corrupt, Reader};
-use crate::cut::Cut;
+use crate::cut::{Cut, Rows};
 use crate::epoch::Arrival;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::name::base_name;
+use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::url_code;
-use crate::views::captures;
+use crate::views::captures::{self, Stored};
 use crate::write::Write;
 
 const ROW_VERSION: u8 = 1;
@@ -62,6 +63,17 @@ impl IndexLine {
             REVISIT => CaptureKind::Revisit,
             _ => CaptureKind::Response,
         }
+    }
+
+    /// Whether both name one place: an offset in a file of the same name (the last part counts).
+    pub fn is_at_place_of(&self, other: &IndexLine) -> bool {
+        place_of(self) == place_of(other)
+    }
+
+    /// Whether a capture with a record, of the same URL key and second, is what the line tells of.
+    pub fn tells_of(&self, capture: &CaptureRow) -> bool {
+        let is_there = place_of(self) == (file_name(&capture.input_name), capture.offset);
+        is_there || is_known(&self.digest) && (&self.url, &self.digest) == (&capture.url, &capture.digest)
     }
 }
 
@@ -182,40 +194,33 @@ struct Moment {
     places: FxHashSet<(String, u64)>,
     /// URLs and digests of captures.
     contents: FxHashSet<(String, String)>,
-    /// The first line that names each place.
-    first: FxHashMap<(String, u64), (i64, InputId, u64)>,
+    /// The first line of each collection that names each place.
+    first: FxHashMap<(String, (String, u64)), (i64, InputId, u64)>,
+    /// The collections of their inputs.
+    collections: FxHashMap<InputId, String>,
 }
 
 impl Moment {
     fn read(snapshot: &Snapshot, url_key: &str, second: i64) -> Result<Moment, SnapshotError> {
-        let cut = snapshot.cut();
         let mut moment = Moment {
             url_key: url_key.to_owned(),
             second,
             places: FxHashSet::default(),
             contents: FxHashSet::default(),
             first: FxHashMap::default(),
+            collections: FxHashMap::default(),
         };
-        let from = captures::time_prefix(url_key, second.saturating_mul(1000));
-        let to = captures::time_prefix(url_key, second.saturating_add(1).saturating_mul(1000));
-        let rows = |table| cut.range(table, &from, &to);
-        let is_of_key = |key: &[u8]| captures::is_of_key(key, url_key);
-        for row in rows(Table::Captures) {
-            let (key, value) = row?;
-            if is_of_key(&key) {
-                let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
-                let name = file_name(&snapshot.input(stored.input)?.input);
-                moment.places.insert((name, stored.offset));
-                moment.contents.insert((stored.url, stored.digest));
-            }
+        for stored in captures_within(snapshot, url_key, second)? {
+            let name = file_name(&snapshot.input(stored.input)?.input);
+            moment.places.insert((name, stored.offset));
+            moment.contents.insert((stored.url, stored.digest));
         }
-        for row in rows(Table::IndexLines) {
-            let (key, value) = row?;
-            if is_of_key(&key) {
-                let (input, line) = cut.decode(Table::IndexLines, &key, decode(&key, &value))?;
-                let at = (line.fetch_time_ms, input, line.offset);
-                moment.first.entry(place_of(&line)).or_insert(at);
-            }
+        for (input, line) in lines_within(snapshot, url_key, second)? {
+            let collection = snapshot.input(input)?.collection.clone();
+            let at = (line.fetch_time_ms, input, line.offset);
+            let place = (collection.clone(), place_of(&line));
+            moment.first.entry(place).or_insert(at);
+            moment.collections.insert(input, collection);
         }
         Ok(moment)
     }
@@ -224,9 +229,55 @@ impl Moment {
         let place = place_of(line);
         let is_recorded = self.places.contains(&place)
             || is_known(&line.digest) && self.contents.contains(&(line.url.clone(), line.digest.clone()));
+        if is_recorded {
+            return true;
+        }
         let this = (line.fetch_time_ms, input, line.offset);
-        is_recorded || self.first.get(&place).is_some_and(|first| *first < this)
+        let collection = self.collections.get(&input).cloned().unwrap_or_default();
+        self.first
+            .get(&(collection, place))
+            .is_some_and(|first| *first < this)
     }
+}
+
+/// Captures of a URL key within a second.
+pub(crate) fn captures_within(
+    snapshot: &Snapshot,
+    url_key: &str,
+    second: i64,
+) -> Result<Vec<Stored>, SnapshotError> {
+    let cut = snapshot.cut();
+    let mut within = Vec::new();
+    for row in rows_within(snapshot, Table::Captures, url_key, second) {
+        let (key, value) = row?;
+        if captures::is_of_key(&key, url_key) {
+            within.push(cut.decode(Table::Captures, &key, captures::decode(&key, &value))?);
+        }
+    }
+    Ok(within)
+}
+
+/// Lines of a URL key within a second, covered or not, in the order of their rows.
+pub(crate) fn lines_within(
+    snapshot: &Snapshot,
+    url_key: &str,
+    second: i64,
+) -> Result<Vec<(InputId, IndexLine)>, SnapshotError> {
+    let cut = snapshot.cut();
+    let mut within = Vec::new();
+    for row in rows_within(snapshot, Table::IndexLines, url_key, second) {
+        let (key, value) = row?;
+        if captures::is_of_key(&key, url_key) {
+            within.push(cut.decode(Table::IndexLines, &key, decode(&key, &value))?);
+        }
+    }
+    Ok(within)
+}
+
+fn rows_within(snapshot: &Snapshot, table: Table, url_key: &str, second: i64) -> Rows {
+    let from = captures::time_prefix(url_key, second.saturating_mul(1000));
+    let to = captures::time_prefix(url_key, second.saturating_add(1).saturating_mul(1000));
+    snapshot.cut().range(table, &from, &to)
 }
 
 fn place_of(line: &IndexLine) -> (String, u64) {

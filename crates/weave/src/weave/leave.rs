@@ -223,10 +223,11 @@ fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, Strin
 /// Takes over the ledger of a step that is committed. Of inputs that are forgotten the digest leads nowhere any more.
 pub(super) fn take_over(writer: &mut Writer, ledger: Vec<(InputId, crate::ledger::LedgerEntry)>) {
     for (id, entry) in ledger {
-        let is_forgotten = entry.state == crate::InputState::Forgotten;
-        let before = std::mem::replace(&mut writer.ledger[id.0 as usize - 1], entry);
-        if is_forgotten {
-            writer.by_digest.remove(&before.digest);
+        if entry.state != crate::InputState::Forgotten {
+            writer.replace(id, entry);
+            continue;
         }
+        let before = std::mem::replace(&mut writer.ledger[id.0 as usize - 1], entry);
+        writer.by_digest.remove(&before.digest);
     }
 }

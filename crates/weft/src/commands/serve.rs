@@ -41,6 +41,7 @@ Examples:
   weft serve --flight 127.0.0.1:8091   (where weft-sql is installed: Arrow Flight SQL, too)
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
   weft serve --watch /data/crawls      loads what appears there by itself
+  weft serve --posts                   takes captures posted as to OutbackCDX, from this machine
   weft serve --policies                runs policies of policies.toml when they are due
 
 An archive that is not there is not made unless --create says so (or the command

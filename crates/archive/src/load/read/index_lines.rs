@@ -74,6 +74,8 @@ impl Reading<'_> {
         self.chunk.lines_read += 1;
         match line {
             Line::Nothing => {}
+            // An index may be empty.
+            Line::Head => self.useless = false,
             Line::Bad(defect) => self.chunk.bad_lines.push(quarantined(defect)),
             Line::Capture(mut line) => {
                 self.useless = false;

@@ -17,6 +17,7 @@ mod asked;
 pub(super) mod collections;
 mod links;
 mod paged_index;
+pub(crate) mod post;
 mod send;
 mod stage;
 mod xml;

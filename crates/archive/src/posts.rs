@@ -1,0 +1,437 @@
+//! Captures that come as lines of indexes one post at a time, not in files of their own.
+//!
+//! The lines of a post are kept in a segment, a file of the archive (`posted/COLLECTION/000001.cdx`) that is an input like
+//! an index that is loaded: ledger, takedowns, rights, checks and rebuilding know nothing of posts. Small posts share a
+//! segment.
+//!
+//! Invariants:
+//! - a segment is replaced whole, and what is new of it is woven in one epoch: a post is there whole or not at all;
+//! - a deleted line is blanked where it is, so that all others keep their offsets and numbers;
+//! - what takes several steps is written down before the first (`pending`), and gone through with by whoever opens the
+//!   archive next;
+//! - one post at a time.
+
+mod body;
+mod pending;
+mod segment;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use weave::{
+    Batch, Digested, IndexLine, InputId, InputProgress, InputState, LedgerEntry, LinesGone, QuarantineEntry,
+    Snapshot,
+};
+
+use self::body::PostedLines;
+use self::pending::{Action, Pending};
+use self::segment::Segments;
+use crate::AskError;
+use crate::cdx::Line;
+use crate::crash;
+use crate::inputs::{IndexLines, NumberedLine, path_of, path_text};
+use crate::kept_facts::WeaveError;
+use crate::open_archive::OpenArchive;
+use crate::question::{Post, PostedBody, Unpost};
+
+/// Why posted lines were not added, deleted or brought into the index.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PostError {
+    #[error("{action} {path}: {source}")]
+    Io {
+        action: &'static str,
+        path: String,
+        source: std::io::Error,
+    },
+    #[error("read {path}: {message}; it says what was not finished: mend or remove it")]
+    Pending { path: String, message: String },
+    #[error(transparent)]
+    Weave(#[from] WeaveError),
+    #[error(transparent)]
+    Index(#[from] weave::ApplyError),
+    #[error(transparent)]
+    Snapshot(#[from] weave::SnapshotError),
+}
+
+impl PostError {
+    fn io(action: &'static str, path: &Path, source: std::io::Error) -> PostError {
+        PostError::Io {
+            action,
+            path: path.display().to_string(),
+            source,
+        }
+    }
+}
+
+impl From<PostError> for AskError {
+    fn from(error: PostError) -> AskError {
+        AskError::internal(error)
+    }
+}
+
+/// Adds the captures that lines tell of.
+pub(crate) fn post(open: &OpenArchive, post: &Post) -> Result<PostedBody, AskError> {
+    open.writable()?;
+    let segments = Segments::of(open.files.posted(), &post.collection)?;
+    let read = body::read(&post.text, post.skip_bad_lines)?;
+    let answer = PostedBody {
+        lines: read.lines.len() as u64,
+        passed_over: read.passed_over,
+        bad: read.bad,
+        ..PostedBody::default()
+    };
+    one_at_a_time(open, || add(open, &segments, &read))?;
+    Ok(answer)
+}
+
+/// Deletes captures that were posted.
+pub(crate) fn unpost(open: &OpenArchive, unpost: &Unpost) -> Result<PostedBody, AskError> {
+    open.writable()?;
+    let segments = Segments::of(open.files.posted(), &unpost.collection)?;
+    let read = body::read(&unpost.text, false)?;
+    let answer = one_at_a_time(open, || {
+        let staying = Staying::of(open, &segments, &read)?;
+        let stay = staying.lines.len() as u64;
+        let is_refused = stay > 0 && !unpost.skip_loaded;
+        if !is_refused {
+            // The posted lines of what stays go, too: it is listed for what else tells of it.
+            delete(open, &segments, &read)?;
+        }
+        let deleted = if is_refused {
+            0
+        } else {
+            read.lines.len() as u64 - stay
+        };
+        Ok(PostedBody {
+            lines: deleted,
+            passed_over: read.passed_over,
+            bad: 0,
+            stay,
+            why_it_stays: staying.why,
+        })
+    })?;
+    Ok(answer)
+}
+
+/// Does what changes posted lines, while nobody else does, once all that was begun before is done.
+fn one_at_a_time<T>(open: &OpenArchive, work: impl FnOnce() -> Result<T, PostError>) -> Result<T, PostError> {
+    let mut is_settled = open.posting.lock();
+    // After an error, such as a full disk, the index refuses writes until it is opened again.
+    open.weave.recover()?;
+    if !*is_settled {
+        settle_all(open)?;
+    }
+    // Until it is known how this ends.
+    *is_settled = false;
+    let done = work()?;
+    *is_settled = true;
+    Ok(done)
+}
+
+/// Brings into the index whatever was durable when the process ended, and goes through with what was begun.
+pub(crate) fn settle(open: &OpenArchive) -> Result<(), PostError> {
+    one_at_a_time(open, || Ok(()))
+}
+
+fn settle_all(open: &OpenArchive) -> Result<(), PostError> {
+    let root = open.files.posted();
+    if !root.exists() {
+        return Ok(());
+    }
+    let pending = Pending::read(&root)?;
+    let prefix = format!("{}/", path_text(&root));
+    let inputs = open.weave.inputs(|entry| entry.location.starts_with(&prefix));
+    let mut known: HashMap<String, (InputId, LedgerEntry)> = inputs
+        .into_iter()
+        .map(|(id, entry)| (entry.location.clone(), (id, entry)))
+        .collect();
+    for segments in Segments::all(&root)? {
+        for path in segments.paths()? {
+            bring_up(open, &segments, &path, known.remove(&path_text(&path)))?;
+        }
+    }
+    match pending {
+        Some(pending) => go_through(open, &root, &pending),
+        None => Ok(()),
+    }
+}
+
+/// Does what is written down as begun. All of it may have been done before: it comes to the same.
+fn go_through(open: &OpenArchive, root: &Path, pending: &Pending) -> Result<(), PostError> {
+    let wrong = |message: String| PostError::Pending {
+        path: Pending::path(root).display().to_string(),
+        message,
+    };
+    let segments =
+        Segments::of(root.to_owned(), &pending.collection).map_err(|error| wrong(error.message))?;
+    let read = body::read(&pending.text, false).map_err(|error| wrong(error.message))?;
+    match pending.action {
+        Action::Replace => replace(open, &segments, &read)?,
+        Action::Delete => take_out(open, posted_like(open, &segments, &read)?)?,
+    }
+    crash::posting_point("post.before_done");
+    Pending::remove(root)
+}
+
+/// Adds lines; those that are there already are left out, and one that says something else of the same place and time is
+/// replaced, as in OutbackCDX.
+fn add(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
+    let replaced = outdated(open, segments, read)?;
+    if replaced.is_empty() {
+        return append(open, segments, read);
+    }
+    let root = open.files.posted();
+    let pending = Pending {
+        action: Action::Replace,
+        collection: segments.collection().to_owned(),
+        text: body::text(read.lines.iter().map(|(_, line)| line)),
+    };
+    pending.write(&root)?;
+    crash::posting_point("post.after_pending");
+    go_through(open, &root, &pending)
+}
+
+/// Adds lines and takes out those that they replace.
+fn replace(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
+    append(open, segments, read)?;
+    take_out(open, outdated(open, segments, read)?)
+}
+
+fn delete(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
+    let gone = posted_like(open, segments, read)?;
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let root = open.files.posted();
+    let pending = Pending {
+        action: Action::Delete,
+        collection: segments.collection().to_owned(),
+        text: body::text(read.lines.iter().map(|(_, line)| line)),
+    };
+    pending.write(&root)?;
+    crash::posting_point("post.after_pending");
+    go_through(open, &root, &pending)
+}
+
+/// Puts what is new of lines into a segment and into the index.
+fn append(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
+    let (snapshot, posted) = (open.weave.snapshot(), inputs_of(open, segments));
+    let mut new = Vec::new();
+    for (_, line) in &read.lines {
+        let there = snapshot.lines_within_second(&line.url_key, line.fetch_time_ms)?;
+        let is_there = |(input, known): &(InputId, IndexLine)| {
+            posted.contains_key(input) && body::says_the_same(known, line)
+        };
+        if !there.iter().any(is_there) {
+            new.push(line);
+        }
+    }
+    if new.is_empty() {
+        return Ok(());
+    }
+    let full = |location: &str| {
+        let entry = posted.values().find(|entry| entry.location == location);
+        entry.is_some_and(|entry| entry.state != InputState::Done)
+    };
+    let path = segments.append(&body::text(new.into_iter()), |path| full(&path_text(path)))?;
+    crash::posting_point("post.before_weave");
+    let location = path_text(&path);
+    let known = posted.into_iter().find(|(_, entry)| entry.location == location);
+    bring_up(open, segments, &path, known)
+}
+
+/// Weaves what of a segment is not woven, in one epoch. `known` is its entry of the ledger, if it has one.
+fn bring_up(
+    open: &OpenArchive,
+    segments: &Segments,
+    path: &Path,
+    known: Option<(InputId, LedgerEntry)>,
+) -> Result<(), PostError> {
+    let location = path_text(path);
+    let read_error = |error| PostError::io("read", path, error);
+    let size = path.metadata().map_err(read_error)?.len();
+    let is_up = |entry: &LedgerEntry| {
+        entry.state == InputState::TakenDown
+            || entry.state == InputState::Done && entry.size == size && entry.bytes_done == size
+    };
+    if known.as_ref().is_some_and(|(_, entry)| is_up(entry)) {
+        return Ok(());
+    }
+    let digest = segment::digest(path)?;
+    let (id, entry) = match known {
+        Some(known) => known,
+        // Of an archive that was moved it is known by its digest.
+        None => open.weave.register_input(
+            LedgerEntry::pending(
+                &segments.name(path),
+                &location,
+                &digest,
+                size,
+                segments.collection(),
+            ),
+            None,
+        )?,
+    };
+    if is_up(&entry) {
+        return Ok(());
+    }
+    let mut batch = Batch::default();
+    let mut progress = InputProgress {
+        input: id,
+        bytes_done: size,
+        records: 0,
+        captures_recounted: 0,
+        quarantined: Vec::new(),
+        state: InputState::Done,
+        cut: None,
+        digested: Some(Digested {
+            digest,
+            digesting: String::new(),
+            size: Some(size),
+        }),
+    };
+    let file = std::fs::File::open(path).map_err(read_error)?;
+    let mut lines = IndexLines::open(Arc::new(file)).map_err(read_error)?;
+    while let Some(numbered) = lines.next_line().map_err(read_error)? {
+        if numbered.number > entry.records {
+            take(&mut batch, &mut progress, numbered);
+        }
+    }
+    batch.progress.push(progress);
+    match &open.facts {
+        Some(facts) => facts.apply(&open.weave, batch).map(drop)?,
+        None => open.weave.apply(batch).map(drop)?,
+    }
+    Ok(())
+}
+
+fn take(batch: &mut Batch, progress: &mut InputProgress, numbered: NumberedLine) {
+    progress.records += 1;
+    match numbered.line {
+        Line::Nothing | Line::Head => {}
+        Line::Capture(mut line) => {
+            (line.offset, line.length) = (numbered.offset, numbered.length);
+            batch.lines.push((progress.input, *line));
+        }
+        // What is written here was read before; but anybody may have changed the file since.
+        Line::Bad(defect) => progress.quarantined.push(QuarantineEntry {
+            offset: numbered.offset,
+            length: numbered.length,
+            reason: defect.reason.to_owned(),
+            detail: format!("line {}: {}", numbered.number, defect.detail),
+        }),
+    }
+}
+
+/// The inputs that are segments of a collection.
+fn inputs_of(open: &OpenArchive, segments: &Segments) -> BTreeMap<InputId, LedgerEntry> {
+    let prefix = format!("{}/", path_text(segments.dir()));
+    let inputs = open.weave.inputs(|entry| entry.location.starts_with(&prefix));
+    inputs.into_iter().collect()
+}
+
+/// Posted lines, with the inputs that they are in.
+type Posted = BTreeMap<InputId, (LedgerEntry, Vec<IndexLine>)>;
+
+/// Posted lines of the same place and time as these.
+fn posted_like(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<Posted, PostError> {
+    posted(open, segments, read, |_, _| true)
+}
+
+/// Those of them that say something else.
+fn outdated(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<Posted, PostError> {
+    posted(open, segments, read, |known, line| {
+        !body::says_the_same(known, line)
+    })
+}
+
+fn posted(
+    open: &OpenArchive,
+    segments: &Segments,
+    read: &PostedLines,
+    wanted: impl Fn(&IndexLine, &IndexLine) -> bool,
+) -> Result<Posted, PostError> {
+    let (snapshot, inputs) = (open.weave.snapshot(), inputs_of(open, segments));
+    let mut found = Posted::new();
+    if inputs.is_empty() {
+        return Ok(found);
+    }
+    for (_, line) in &read.lines {
+        for (input, known) in snapshot.lines_within_second(&line.url_key, line.fetch_time_ms)? {
+            let Some(entry) = inputs.get(&input) else { continue };
+            if known.is_at_place_of(line) && wanted(&known, line) {
+                let (_, lines) = found.entry(input).or_insert_with(|| (entry.clone(), Vec::new()));
+                lines.push(known);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Blanks lines in their segments, and takes them out of the index in one epoch.
+fn take_out(open: &OpenArchive, gone: Posted) -> Result<(), PostError> {
+    let mut leaving = Vec::with_capacity(gone.len());
+    for (input, (entry, lines)) in gone {
+        let path = path_of(&entry.location);
+        segment::blank(&path, lines.iter().map(|line| (line.offset, line.length)))?;
+        crash::posting_point("post.after_blank");
+        let digest = segment::digest(&path)?;
+        leaving.push(LinesGone { input, lines, digest });
+    }
+    if !leaving.is_empty() {
+        open.weave.remove_lines(leaving)?;
+    }
+    Ok(())
+}
+
+/// Lines of captures that stay listed in the collection when all is deleted that was posted of them.
+struct Staying {
+    /// Numbers of the lines.
+    lines: HashSet<u64>,
+    why: Option<String>,
+}
+
+impl Staying {
+    fn of(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<Staying, PostError> {
+        let (snapshot, posted) = (open.weave.snapshot(), inputs_of(open, segments));
+        let mut staying = Staying {
+            lines: HashSet::new(),
+            why: None,
+        };
+        for (number, line) in &read.lines {
+            if let Some(why) = why_it_stays(&snapshot, segments, &posted, line)? {
+                staying.lines.insert(*number);
+                staying.why.get_or_insert_with(|| format!("line {number}: {why}"));
+            }
+        }
+        Ok(staying)
+    }
+}
+
+fn why_it_stays(
+    snapshot: &Snapshot,
+    segments: &Segments,
+    posted: &BTreeMap<InputId, LedgerEntry>,
+    line: &IndexLine,
+) -> Result<Option<String>, PostError> {
+    let is_of_it = |collection: &str| segments.is_of_all() || collection == segments.collection();
+    for capture in snapshot.captures_within_second(&line.url_key, line.fetch_time_ms)? {
+        if is_of_it(&capture.collection) && line.tells_of(&capture) {
+            return Ok(Some(format!(
+                "its record is loaded, at offset {} of {}",
+                capture.offset, capture.input_name
+            )));
+        }
+    }
+    for (input, known) in snapshot.lines_within_second(&line.url_key, line.fetch_time_ms)? {
+        if posted.contains_key(&input) || !known.is_at_place_of(line) {
+            continue;
+        }
+        let entry = snapshot.input(input)?;
+        if is_of_it(&entry.collection) {
+            return Ok(Some(format!("the index {} tells of it", entry.input)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,154 @@
+//! The lines of a post, and how they are kept: as CDXJ, whatever they came as, because columns that one post names must not
+//! count for the next.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use serde_json::json;
+use weave::IndexLine;
+
+use crate::AskError;
+use crate::cdx::{Line, LineReader};
+
+/// Most of a line that an error repeats, in characters.
+const SHOWN_CHARS: usize = 200;
+
+/// Lines that tell of captures.
+#[derive(Debug, Default)]
+pub(super) struct PostedLines {
+    /// Each with its number, counted from 1. Of two with the same place and time the last one is left.
+    pub(super) lines: Vec<(u64, IndexLine)>,
+    /// Lines that tell of none.
+    pub(super) passed_over: u64,
+    /// Lines that cannot be used.
+    pub(super) bad: u64,
+}
+
+/// Reads lines; refuses all of them for one that cannot be used, unless these are to be left out.
+pub(super) fn read(text: &str, skip_bad: bool) -> Result<PostedLines, AskError> {
+    let (mut reader, mut read) = (LineReader::default(), PostedLines::default());
+    let mut by_place: HashMap<(String, i64, String, u64), usize> = HashMap::new();
+    for (line, number) in text.split('\n').zip(1_u64..) {
+        let why = match reader.read(line.as_bytes()) {
+            Line::Head => continue,
+            Line::Nothing => {
+                read.passed_over += u64::from(!line.trim().is_empty());
+                continue;
+            }
+            Line::Capture(found) => match weave::refusal_of_key(&found.url_key) {
+                None => {
+                    let place = (
+                        found.url_key.clone(),
+                        found.fetch_time_ms,
+                        weave::base_name(&found.filename).to_owned(),
+                        found.record_offset,
+                    );
+                    match by_place.get(&place) {
+                        Some(at) => read.lines[*at] = (number, *found),
+                        None => {
+                            by_place.insert(place, read.lines.len());
+                            read.lines.push((number, *found));
+                        }
+                    }
+                    continue;
+                }
+                Some((_, why)) => why,
+            },
+            Line::Bad(defect) => defect.detail,
+        };
+        if !skip_bad {
+            let shown: String = line.chars().take(SHOWN_CHARS).collect();
+            return Err(AskError::bad_request(format!("At line {number}: {shown}\n{why}")));
+        }
+        read.bad += 1;
+    }
+    Ok(read)
+}
+
+/// Whether two lines tell the same, wherever they stand.
+pub(super) fn says_the_same(one: &IndexLine, other: &IndexLine) -> bool {
+    let alike = IndexLine {
+        offset: other.offset,
+        length: other.length,
+        ..one.clone()
+    };
+    alike == *other
+}
+
+/// Lines as they are kept.
+pub(super) fn text<'l>(lines: impl Iterator<Item = &'l IndexLine>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let object = json!({
+            "url": line.url,
+            "mime": line.mime,
+            "status": line.status.to_string(),
+            "digest": line.digest,
+            "length": line.record_length.to_string(),
+            "offset": line.record_offset.to_string(),
+            "filename": line.filename,
+        });
+        let (time, ms) = (
+            civil::digits(line.fetch_time_ms),
+            line.fetch_time_ms.rem_euclid(1000),
+        );
+        let ms = if ms == 0 {
+            String::new()
+        } else {
+            format!("{ms:03}")
+        };
+        // A text takes whatever is written to it.
+        let _ = writeln!(text, "{} {time}{ms} {object}", line.url_key.replace(' ', "%20"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str) {
+        let first = read(text, false).unwrap();
+        let kept = super::text(first.lines.iter().map(|(_, line)| line));
+        let again = read(&kept, false).unwrap();
+        let lines = |read: &PostedLines| -> Vec<IndexLine> {
+            read.lines.iter().map(|(_, line)| line.clone()).collect()
+        };
+        assert_eq!(lines(&again), lines(&first), "{kept}");
+        assert!(!first.lines.is_empty(), "{text}");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_line_says_the_same() {
+        check(
+            "k 20140126200624 http://www.iana.org/ text/html 200 OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB - - 2258 334 x.warc.gz",
+        );
+        check("k 20140126200624 http://www.iana.org/ - - - - 334 x.warc.gz");
+        check(" CDX a b g V k s m\nhttp://a.org/%20x 20140126200624 d/x.warc.gz 334 sha1:abc 200 TEXT/html");
+        check(
+            r#"k 20140126200624123 {"url": "http://a.org/ä b", "offset": 7, "filename": "a b\n.warc", "digest": "sha256:00"}"#,
+        );
+    }
+
+    #[test]
+    fn of_two_lines_of_one_place_the_last_counts() {
+        let line =
+            |status| format!("k 20140126200624 http://a.org/ text/html {status} D - - 1 334 x.warc.gz\n");
+        let read = read(&(line(200) + &line(404)), false).unwrap();
+        assert_eq!(read.lines.len(), 1);
+        assert_eq!((read.lines[0].0, read.lines[0].1.status), (2, 404));
+    }
+
+    #[test]
+    fn a_bad_line_is_named_or_left_out() {
+        let text = "\ndns:a.org 20140126200624 dns:a.org text/dns - - - - 1 1 x\nnonsense\nk 20140126200624 http://a.org/ m 200 D - 1 x\n";
+        let error = read(text, false).unwrap_err();
+        assert!(
+            error.message.starts_with("At line 3: nonsense\nfound 1 columns"),
+            "{error}"
+        );
+        let read = read(text, true).unwrap();
+        assert_eq!((read.lines.len(), read.passed_over, read.bad), (1, 1, 1));
+    }
+}

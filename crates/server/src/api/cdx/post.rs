@@ -1,0 +1,210 @@
+//! Captures posted as to OutbackCDX: lines of CDX or CDXJ that are added or deleted.
+//!
+//! Answers are the texts of OutbackCDX. Who may post is a setting of its own ([`Posts`]): lines stand beside what was
+//! loaded, and whoever can write them decides what is listed.
+
+use archive::question::{Post, PostedBody, Unpost};
+use axum::body::{Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::collection_of;
+use crate::api::loads::is_from_here;
+use crate::arguments::Arguments;
+use crate::failure::{Code, Failure};
+use crate::settings::Posts;
+use crate::sites::is_cross_site;
+use crate::state::State;
+
+/// What a post asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Posting {
+    Add,
+    Delete,
+}
+
+/// Largest body in bytes. It is in memory as a whole, with its lines, so that all of it is added or nothing.
+pub(crate) const POST_BYTES_MAX: usize = 32 << 20;
+
+/// Most bodies in memory at a time; further ones wait.
+pub(crate) const POSTS_AT_ONCE: usize = 4;
+
+/// Handles `POST /outbackcdx/<collection>`, and the same with `/delete` behind it.
+pub(in crate::api) async fn lines(
+    state: &State,
+    posting: Posting,
+    arguments: &Arguments,
+    request: Request,
+) -> Result<Response, Failure> {
+    // Before the body is read: a client that is refused must not make the server read it.
+    allow(state, &request)?;
+    let collection = collection_of(&arguments.required("collection")).unwrap_or_default();
+    let skip_bad_lines = arguments.text("badLines") == Some("skip");
+    let skip_loaded = arguments.text("loaded") == Some("skip");
+    check_encoding(request.headers())?;
+    let closed = |_| Failure::unavailable("the server is shutting down");
+    let _place = state.posts.bodies.acquire().await.map_err(closed)?;
+    let body = read_body(request).await?;
+    let text = match text_of(body, skip_bad_lines && posting == Posting::Add) {
+        Ok(text) => text,
+        Err(line) => {
+            let why = format!("At line {line}: its bytes are not UTF-8\n");
+            return Ok((StatusCode::BAD_REQUEST, why).into_response());
+        }
+    };
+    // The archive takes one at a time. Others wait here, so that they take no places of questions.
+    let _turn = state.posts.turn.acquire().await.map_err(closed)?;
+    // The right to post is given by the settings, not by what somebody sees.
+    let owner = state.owner();
+    let answer = match posting {
+        Posting::Add => {
+            let post = Post {
+                collection,
+                text: text.text,
+                skip_bad_lines,
+            };
+            owner.ask(post).await
+        }
+        Posting::Delete => {
+            let unpost = Unpost {
+                collection,
+                text: text.text,
+                skip_loaded,
+            };
+            owner.ask(unpost).await
+        }
+    };
+    match answer {
+        Ok(answer) => Ok(told(posting, &answer.body, text.bad)),
+        // As OutbackCDX says it: programs print it as it is.
+        Err(failure) if failure.code == Code::BadRequest => {
+            Ok((failure.status, format!("{}\n", failure.message)).into_response())
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn allow(state: &State, request: &Request) -> Result<(), Failure> {
+    let Posts { from_here, groups } = &state.settings.posts;
+    if !from_here && groups.is_empty() {
+        return Err(Failure::forbidden(
+            "this server takes no posts; weft serve --posts takes those of its own machine, --posts-group NAME those of a group; \
+             weft load INDEX.cdx adds captures, too",
+        ));
+    }
+    if is_cross_site(request.headers()) {
+        return Err(Failure::forbidden(
+            "a page of another site must not change what is listed here",
+        ));
+    }
+    let is_of_group = state.groups().has_any(groups);
+    if is_of_group || *from_here && state.sees_everything() && is_from_here(request) {
+        return Ok(());
+    }
+    Err(Failure::forbidden(match from_here {
+        true => {
+            "posts are only taken from the server's own machine, and from groups that weft serve --posts-group names"
+        }
+        false => "posts are only taken from groups that weft serve --posts-group names",
+    }))
+}
+
+/// Only bodies as they are, as at OutbackCDX.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Failure> {
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(encoding) if encoding != "identity" => Err(Failure::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Code::UnsupportedMediaType,
+            "the body must not be compressed (Content-Encoding); weft load reads .cdx.gz files",
+        )),
+        _ => Ok(()),
+    }
+}
+
+async fn read_body(request: Request) -> Result<Bytes, Failure> {
+    to_bytes(request.into_body(), POST_BYTES_MAX).await.map_err(|error| {
+        let is_too_long = std::error::Error::source(&error)
+            .is_some_and(|source| source.is::<http_body_util::LengthLimitError>());
+        match is_too_long {
+            true => Failure::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                Code::TooLarge,
+                format!(
+                    "the body has more than {POST_BYTES_MAX} bytes: post it in parts, or load it as a file (weft load INDEX.cdx)"
+                ),
+            ),
+            false => Failure::bad_request("the body did not come to its end"),
+        }
+    })
+}
+
+/// A body as text, and how many of its lines are none.
+struct Text {
+    text: String,
+    bad: u64,
+}
+
+/// The number of the first line that is no text, unless such lines are to be left out.
+fn text_of(body: Bytes, skip_bad: bool) -> Result<Text, u64> {
+    let body = match String::from_utf8(body.into()) {
+        Ok(text) => return Ok(Text { text, bad: 0 }),
+        Err(error) => error.into_bytes(),
+    };
+    let (mut text, mut bad) = (String::with_capacity(body.len()), 0);
+    for (line, number) in body.split_inclusive(|byte| *byte == b'\n').zip(1..) {
+        match std::str::from_utf8(line) {
+            Ok(line) => text.push_str(line),
+            Err(_) if skip_bad => bad += 1,
+            Err(_) => return Err(number),
+        }
+    }
+    Ok(Text { text, bad })
+}
+
+/// What became of it, in the words of OutbackCDX and, behind them, in ours.
+fn told(posting: Posting, posted: &PostedBody, bad: u64) -> Response {
+    let mut text = match posting {
+        Posting::Add => format!("Added {} records\n", posted.lines),
+        Posting::Delete => format!("Deleted {} records\n", posted.lines),
+    };
+    let mut also = |count: u64, what: &str| {
+        if count > 0 {
+            text.push_str(&format!("{what}: {count}\n"));
+        }
+    };
+    also(
+        posted.bad + bad,
+        "Lines that were skipped because they cannot be read",
+    );
+    also(
+        posted.passed_over,
+        "Lines that tell of no capture (of other schemes, as dns:)",
+    );
+    also(
+        posted.stay,
+        "Captures that stay, because more than posted lines tells of them",
+    );
+    let mut status = StatusCode::OK;
+    if let Some(why) = &posted.why_it_stays {
+        text.push_str(&format!("{why}\nweft forget takes down what is loaded\n"));
+        if posted.lines == 0 {
+            status = StatusCode::CONFLICT;
+            text.push_str("Nothing was deleted; loaded=skip deletes the others\n");
+        }
+    }
+    (status, text).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_no_text_are_named_or_left_out() {
+        let body = || Bytes::from_static(b"a\n\xff\nb");
+        assert_eq!(text_of(body(), false).err(), Some(2));
+        let text = text_of(body(), true).unwrap_or_else(|_| panic!("left out"));
+        assert_eq!((text.text.as_str(), text.bad), ("a\nb", 1));
+    }
+}

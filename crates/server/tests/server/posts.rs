@@ -1,0 +1,273 @@
+//! Captures posted as to OutbackCDX, over a real port.
+
+use std::io::Write;
+use std::net::SocketAddr;
+
+use archive::question::{LoadInput, LoadRequest};
+use archive::{Archive, OpenSettings};
+use rights::Groups;
+use server::{Posts, ServerSettings};
+use tempfile::TempDir;
+
+use crate::port::{Running, exchange};
+use crate::rights::{OPEN, Place};
+
+/// A server that takes posts of this machine, over an archive of its own.
+struct Posting {
+    running: Running,
+    archive: Archive,
+    dir: TempDir,
+}
+
+impl Posting {
+    fn start() -> Posting {
+        let dir = tempfile::tempdir().unwrap();
+        let mut settings = OpenSettings::default();
+        settings.create = true;
+        let archive = Archive::open(&dir.path().join("archive"), settings).unwrap();
+        let posts = Posts {
+            from_here: true,
+            groups: Vec::new(),
+        };
+        let settings = ServerSettings {
+            posts,
+            ..ServerSettings::default()
+        };
+        Posting {
+            running: Running::start_over(archive.clone(), settings),
+            archive,
+            dir,
+        }
+    }
+
+    /// Status and body of the answer to a post.
+    fn post(&self, path: &str, body: &str) -> (u16, String) {
+        answer(&post(
+            self.running.address,
+            path,
+            "Host: localhost\r\n",
+            body.as_bytes(),
+        ))
+    }
+
+    fn get(&self, path: &str) -> String {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let (status, body) = answer(&self.running.raw(request.as_bytes()));
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+}
+
+fn post(address: SocketAddr, path: &str, headers: &str, body: &[u8]) -> String {
+    let mut request = format!(
+        "POST {path} HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    )
+    .into_bytes();
+    request.extend_from_slice(body);
+    exchange(address, &request)
+}
+
+fn answer(raw: &str) -> (u16, String) {
+    let (head, body) = raw.split_once("\r\n\r\n").unwrap_or((raw, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (
+        status.unwrap_or_else(|| panic!("no answer: {raw:?}")),
+        body.to_owned(),
+    )
+}
+
+const ONE: &str = "- 20030402160014 http://example.org/ text/html 200 MOH7IEN2JAEJOHYXIEPEEGHOHG5VI=== - - 2248 396 mycrawl.warc.gz\n";
+const TWO: &str = "- 20030402160015 http://example.org/two text/html 200 - - 500 mycrawl.warc.gz\n";
+
+/// The examples of OutbackCDX's own manual, with its texts.
+#[test]
+fn posts_are_answered_as_by_outbackcdx() {
+    let posting = Posting::start();
+    let (status, text) = posting.post(
+        "/outbackcdx/myindex",
+        &format!(" CDX N b a m s k r M S V g\n{ONE}"),
+    );
+    assert_eq!((status, text.as_str()), (200, "Added 1 records\n"));
+    assert_eq!(
+        posting.post("/outbackcdx/myindex", TWO),
+        (200, "Added 1 records\n".into())
+    );
+    let listed = posting.get("/outbackcdx/myindex?url=example.org");
+    assert_eq!(
+        listed,
+        "org,example)/ 20030402160014 http://example.org/ text/html 200 MOH7IEN2JAEJOHYXIEPEEGHOHG5VI - - 2248 396 mycrawl.warc.gz\n"
+    );
+    // At the other servers' addresses, too.
+    assert!(
+        posting
+            .get("/myindex/cdx?url=example.org/two")
+            .contains("\"offset\": \"500\"")
+    );
+    assert!(posting.get("/collinfo.json").contains("myindex"));
+    assert_eq!(
+        posting.post("/outbackcdx/myindex/delete", ONE),
+        (200, "Deleted 1 records\n".into())
+    );
+    assert_eq!(posting.get("/outbackcdx/myindex?url=example.org"), "");
+    // `all` is no label.
+    assert_eq!(posting.post("/outbackcdx/all", ONE).1, "Added 1 records\n");
+    assert_eq!(posting.get("/outbackcdx/all?url=example.org"), listed);
+    assert_eq!(posting.get("/outbackcdx/myindex?url=example.org"), "");
+}
+
+#[test]
+fn bad_lines_are_named_or_skipped() {
+    let posting = Posting::start();
+    let bad = format!("{ONE}nonsense\n{TWO}");
+    let (status, text) = posting.post("/outbackcdx/a", &bad);
+    assert_eq!(status, 400);
+    assert!(
+        text.starts_with("At line 2: nonsense\nfound 1 columns, expected 9, 10 or 11"),
+        "{text}"
+    );
+    assert_eq!(posting.get("/outbackcdx/a?url=example.org/*"), "");
+    let (status, text) = posting.post("/outbackcdx/a?badLines=skip&unknown=1", &bad);
+    assert_eq!(status, 200);
+    assert!(
+        text.starts_with("Added 2 records\n") && text.contains("cannot be read: 1\n"),
+        "{text}"
+    );
+    let raw = [ONE.as_bytes(), b"\xff\xfe\n"].concat();
+    let raw = |path: &str| answer(&post(posting.running.address, path, "Host: localhost\r\n", &raw));
+    let (status, text) = raw("/outbackcdx/a");
+    assert_eq!(
+        (status, text.as_str()),
+        (400, "At line 2: its bytes are not UTF-8\n")
+    );
+    assert_eq!(raw("/outbackcdx/a?badLines=skip").0, 200);
+    assert_eq!(posting.post("/outbackcdx/a?badLines=maybe", ONE).0, 400);
+    assert_eq!(posting.post("/outbackcdx/a/delete", "nonsense").0, 400);
+}
+
+#[test]
+fn what_is_loaded_is_not_deleted_and_the_answer_says_so() {
+    let posting = Posting::start();
+    let index = posting.dir.path().join("loaded.cdx");
+    std::fs::write(&index, ONE).unwrap();
+    let request = LoadRequest {
+        inputs: vec![LoadInput {
+            name: "loaded.cdx".into(),
+            path: archive::path_text(&index),
+        }],
+        ..LoadRequest::default()
+    };
+    posting.archive.load(&request, &mut |_, _| true).unwrap();
+    posting.post("/outbackcdx/all", TWO);
+    let both = format!("{ONE}{TWO}");
+    let (status, text) = posting.post("/outbackcdx/all/delete", &both);
+    assert_eq!(status, 409);
+    assert!(
+        text.starts_with("Deleted 0 records\n")
+            && text.contains("line 1: the index loaded.cdx tells of it")
+            && text.contains("weft forget"),
+        "{text}"
+    );
+    assert_eq!(
+        posting.get("/outbackcdx/all?url=example.org/*").lines().count(),
+        2
+    );
+    let (status, text) = posting.post("/outbackcdx/all/delete?loaded=skip", &both);
+    assert_eq!(status, 200);
+    assert!(text.starts_with("Deleted 1 records\n"), "{text}");
+    assert_eq!(
+        posting.get("/outbackcdx/all?url=example.org/*").lines().count(),
+        1
+    );
+}
+
+#[test]
+fn bodies_come_in_chunks_and_within_limits() {
+    let posting = Posting::start();
+    let address = posting.running.address;
+    let chunked = format!(
+        "POST /outbackcdx/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+         {:x}\r\n{ONE}\r\n{:x}\r\n{TWO}\r\n0\r\n\r\n",
+        ONE.len(),
+        TWO.len()
+    );
+    assert_eq!(
+        answer(&exchange(address, chunked.as_bytes())),
+        (200, "Added 2 records\n".into())
+    );
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(ONE.as_bytes()).unwrap();
+    let headers = "Host: localhost\r\nContent-Encoding: gzip\r\n";
+    let (status, text) = answer(&post(address, "/outbackcdx/a", headers, &gzip.finish().unwrap()));
+    assert!(status == 415 && text.contains(".cdx.gz"), "{text}");
+    // Refused by what the head says, before 33 MiB are sent; and where it says nothing, once they are.
+    let piece = format!("100000\r\n{}\r\n", "x".repeat(1 << 20));
+    let long = format!(
+        "POST /outbackcdx/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+        piece.repeat(33)
+    );
+    let (status, text) = answer(&exchange(address, long.as_bytes()));
+    assert!(status == 413 && text.contains("weft load"), "{text}");
+    // A body that is cut off is nothing.
+    let cut = format!("POST /outbackcdx/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n{ONE}");
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(cut.as_bytes()).unwrap();
+    drop(stream);
+    assert_eq!(posting.get("/outbackcdx/b?url=example.org"), "");
+}
+
+/// Nobody may post unless settings say so, and then those alone whom they name.
+#[test]
+fn who_may_post_is_a_setting() {
+    let place = Place::new();
+    place.hide_secret();
+    let token = |group: &str| {
+        let groups: Groups = [group].into_iter().collect();
+        place.tokens().make(group, groups, None).unwrap()
+    };
+    let (crawler, reader) = (token("crawler"), token("reader"));
+    let with = |from_here: bool, groups: &[&str]| {
+        let settings = ServerSettings {
+            posts: Posts {
+                from_here,
+                groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+            },
+            ..place.settings("10.0.0.1")
+        };
+        Running::start_over(place.archive.clone(), settings)
+    };
+    let bearer = |token: &str| format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
+    let status = |running: &Running, headers: &str| {
+        let added = answer(&post(running.address, "/outbackcdx/p", headers, ONE.as_bytes()));
+        let deleted = answer(&post(
+            running.address,
+            "/outbackcdx/p/delete",
+            headers,
+            ONE.as_bytes(),
+        ));
+        assert_eq!(added.0, deleted.0, "{added:?} {deleted:?}");
+        added.0
+    };
+    let local = "Host: localhost\r\n";
+    assert_eq!(status(&with(false, &[]), local), 403);
+    let groups = with(false, &["crawler"]);
+    assert_eq!(status(&groups, local), 403);
+    assert_eq!(status(&groups, &bearer(&reader)), 403);
+    assert_eq!(status(&groups, &bearer(&crawler)), 200);
+    assert_eq!(
+        status(&groups, &(bearer(&crawler) + "Origin: http://evil.example\r\n")),
+        403
+    );
+    assert_eq!(status(&groups, &bearer("none")), 401);
+    // Rules hide something from whoever comes without a token.
+    let here = with(true, &[]);
+    assert_eq!(status(&here, local), 403);
+    place.open_secret();
+    assert_eq!(status(&here, local), 200);
+    assert_eq!(
+        status(&here, "Host: localhost\r\nX-Forwarded-For: 10.1.1.1\r\n"),
+        403
+    );
+    assert_eq!(status(&here, "Host: localhost\r\nOrigin: null\r\n"), 403);
+    assert!(OPEN.starts_with("http://open.org"));
+}

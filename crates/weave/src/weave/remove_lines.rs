@@ -1,0 +1,82 @@
+//! Taking single lines of indexes out again, where the inputs that had them have them no longer.
+//!
+//! Invariant: one epoch: the rows leave, and with them the digests change that the ledger has of their inputs. All other
+//! lines keep their offsets, so these inputs have as many bytes as before.
+
+use std::collections::BTreeSet;
+
+use invariant::holds;
+
+use super::{Weave, Writer};
+use crate::chain::Leaving;
+use crate::cut::Cut;
+use crate::epoch::EpochReport;
+use crate::error::ApplyError;
+use crate::ids::InputId;
+use crate::tables::Table;
+use crate::views::index_lines::{self, IndexLine};
+
+/// Lines that one input has no longer.
+#[derive(Debug, Clone)]
+pub struct LinesGone {
+    /// The input.
+    pub input: InputId,
+    /// The lines, as they were woven; those that are not there any more are passed over.
+    pub lines: Vec<IndexLine>,
+    /// Digest of the input without them.
+    pub digest: String,
+}
+
+impl Weave {
+    /// Takes lines out of the index; durable when it returns.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as [`Weave::apply`].
+    pub fn remove_lines(&self, gone: Vec<LinesGone>) -> Result<EpochReport, ApplyError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        let tables = inner.usable(&writer)?;
+        inner.poison_on_error(tables.wait_for_room())?;
+        let snapshot = inner.published.read().clone();
+        let leaving = inner.poison_on_broken(leaving(&writer, snapshot.cut(), gone))?;
+        inner.leave(&tables, &mut writer, snapshot.cut(), leaving)
+    }
+}
+
+fn leaving(writer: &Writer, cut: &Cut, gone: Vec<LinesGone>) -> Result<Leaving, ApplyError> {
+    let mut leaving = Leaving {
+        // Those of captures, none of which leaves.
+        fetch_time_ms: Some((
+            writer.totals.fetch_time_ms_first,
+            writer.totals.fetch_time_ms_last,
+        )),
+        ..Leaving::default()
+    };
+    for LinesGone { input, lines, digest } in gone {
+        let before = writer.entry(input)?;
+        let mut now = before.clone();
+        now.digest = digest;
+        writer.check_identity(input, &now)?;
+        let rows: BTreeSet<Vec<u8>> = lines
+            .iter()
+            .map(|line| index_lines::row_key(input, line))
+            .collect();
+        for row in rows {
+            if cut.contains(Table::IndexLines, &row)? {
+                holds!(
+                    "weave.lines_gone",
+                    now.index_lines > 0,
+                    "more lines leave input {} than the {} that it has",
+                    input.0,
+                    before.index_lines
+                );
+                now.index_lines -= 1;
+                leaving.lines.push(row);
+            }
+        }
+        if now != *before {
+            leaving.entries.push((input, now));
+        }
+    }
+    Ok(leaving)
+}
