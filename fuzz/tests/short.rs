@@ -74,6 +74,11 @@ fn replica() {
 }
 
 #[test]
+fn index_lines() {
+    check(&fuzz::targets::index_lines::TARGET, 20_000);
+}
+
+#[test]
 fn node_frames() {
     check(&fuzz::targets::node_frames::TARGET, 20_000);
 }

@@ -131,6 +131,8 @@ pub struct Exported {
     pub results: u64,
     /// Results whose captures or records could not be had, and why.
     pub left_out: Vec<LeftOut>,
+    /// Captures left out because an index alone tells of them: their records are not loaded.
+    pub index_only: u64,
 }
 
 /// A result that could not be written.

@@ -145,6 +145,7 @@ impl RowHasher {
             .number(line.record_length)
             .number(line.offset)
             .number(line.length)
+            .maybe(line.alias_of.as_deref())
             .text(input)
             .text(collection)
             .hash(Kind::IndexLine)

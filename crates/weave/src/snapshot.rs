@@ -393,6 +393,30 @@ impl Snapshot {
         index_lines::lines_within(self, url_key, time_ms.div_euclid(1000))
     }
 
+    /// The URL that a URL key is an alias of, as the newest index of a collection says (of any, where none is named).
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn alias_of(&self, url_key: &str, collection: Option<&str>) -> Result<Option<String>, SnapshotError> {
+        if !self.has_lines() {
+            return Ok(None);
+        }
+        let newest_first = self
+            .lines_within_second(url_key, IndexLine::ALIAS_TIME_MS)?
+            .into_iter()
+            .rev();
+        for (input, line) in newest_first {
+            let is_of_it = match collection {
+                Some(collection) => self.input(input)?.collection == collection,
+                None => true,
+            };
+            if is_of_it && line.alias_of.is_some() {
+                return Ok(line.alias_of);
+            }
+        }
+        Ok(None)
+    }
+
     /// Whether there are lines of indexes; also where that cannot be read, which whoever reads them is told.
     fn has_lines(&self) -> bool {
         let first = || self.cut().iter(Table::IndexLines).next().is_some();

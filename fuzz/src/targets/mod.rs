@@ -1,6 +1,7 @@
 //! What is tried, one module a target, each with `run(bytes)`.
 
 pub mod extract;
+pub mod index_lines;
 pub mod node_frames;
 pub mod query;
 pub mod replica;
@@ -35,4 +36,5 @@ pub const TARGETS: &[&Target] = &[
     &replica::TARGET,
     &node_frames::TARGET,
     &s3_body::TARGET,
+    &index_lines::TARGET,
 ];

@@ -5,7 +5,7 @@
 //! only the rows returned.
 
 use urlkey::url_ranges;
-use weave::{CaptureRow, KeyRange, base_name};
+use weave::{CaptureRow, KeyRange, Snapshot, base_name};
 
 use super::basis::Basis;
 use super::cdx_walk::{Mark, Place, Walk};
@@ -20,6 +20,9 @@ use crate::question::{
 
 /// Most captures that are looked at for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
+
+/// An alias of an alias is followed so often, as in OutbackCDX: they may lead in a circle.
+const ALIASES_MAX: usize = 32;
 
 /// Most blocks in one answer.
 const BLOCKS_MAX: usize = 100;
@@ -37,7 +40,14 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
         question.collapse_time,
         state.unwrap_or_default(),
     );
-    let ranges = ranges(question)?;
+    let mut ranges = ranges(question)?;
+    if question.aliases {
+        let collection = question.collection.as_deref();
+        ranges = ranges
+            .into_iter()
+            .map(|range| resolved(&basis.snapshot, range, collection))
+            .collect::<Result<_, AskError>>()?;
+    }
     let seen = basis.seen();
     let mut originals = Originals::of(&seen);
     let mut walk = Walk::new(&seen, ranges, &question.order, after, question.records_only)?;
@@ -244,6 +254,24 @@ fn ranges(question: &CdxQuestion) -> Result<Vec<KeyRange>, AskError> {
         true => Ok(ranges_of_key(url, question.match_type)),
         false => ranges_of(url, question.match_type),
     }
+}
+
+/// A key in the place of one that is an alias, or the range as it is.
+fn resolved(snapshot: &Snapshot, range: KeyRange, collection: Option<&str>) -> Result<KeyRange, AskError> {
+    let KeyRange::Exact(mut url_key) = range else {
+        return Ok(range);
+    };
+    for _ in 0..ALIASES_MAX {
+        let Some(target) = snapshot.alias_of(&url_key, collection)? else {
+            break;
+        };
+        let target = key::url_key(&target)?;
+        if target == url_key {
+            break;
+        }
+        url_key = target;
+    }
+    Ok(KeyRange::Exact(url_key))
 }
 
 /// The ranges of a key that is used as it is. Of hosts and domains, the key's host counts, at any port.

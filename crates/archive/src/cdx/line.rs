@@ -1,11 +1,12 @@
-//! Lines of indexes of other tools, read: CDXJ, and CDX of 9, 10 and 11 columns or of those that a first line names.
+//! Lines of indexes of other tools, read: CDXJ, and CDX of 9, 10 and 11 columns or of those that a first line names; and
+//! aliases, as OutbackCDX has them among these.
 //!
 //! The URL key is made of the URL of the line: other tools have other keys, and a capture must have the same one from an
 //! index as from its record.
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use warc::Defect;
 use weave::IndexLine;
 
@@ -22,7 +23,7 @@ const COLUMNS: [&str; 3] = [
 /// What a line is.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
-    /// It tells of a capture. `offset` and `length` of the line are not known here, and 0.
+    /// It tells of a capture, or is an alias. `offset` and `length` of the line are not known here, and 0.
     Capture(Box<IndexLine>),
     /// It says something of the lines behind it: it names columns, or is the head of a file or a remark (`!`).
     Head,
@@ -58,7 +59,7 @@ impl LineReader {
             return Line::Nothing;
         }
         if text.starts_with('@') {
-            return bad("an alias (@alias) is no capture, and Weft has none".to_owned());
+            return alias(text);
         }
         let fields = match self.fields(text) {
             Ok(fields) => fields,
@@ -103,6 +104,79 @@ fn split_cdxj(text: &str) -> Option<(&str, &str)> {
     let (_key, rest) = text.split_once(' ')?;
     let (time, json) = rest.split_once(' ')?;
     json.starts_with('{').then_some((time, json))
+}
+
+/// `@alias SOURCE TARGET`: who asks for the source is answered with the target.
+fn alias(text: &str) -> Line {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let ["@alias", source, target] = words[..] else {
+        return bad("expected @alias, the URL of the alias and that of its target".to_owned());
+    };
+    let of_web = |url: &str| match extract::web_target(url) {
+        Ok(Some(target)) => Ok(target),
+        Ok(None) => Err(bad(format!("found {url:?}, expected a URL of http or https"))),
+        Err(defect) => Err(bad(defect.detail)),
+    };
+    match (of_web(source), of_web(target)) {
+        (Ok((url, url_key)), Ok((target, _))) => Line::Capture(Box::new(IndexLine {
+            url_key,
+            fetch_time_ms: IndexLine::ALIAS_TIME_MS,
+            url,
+            mime: String::new(),
+            status: 0,
+            digest: "-".to_owned(),
+            filename: String::new(),
+            record_offset: 0,
+            record_length: 0,
+            offset: 0,
+            length: 0,
+            alias_of: Some(target),
+        })),
+        (Err(line), _) | (_, Err(line)) => line,
+    }
+}
+
+/// A line that is read as this one: CDXJ, or an alias.
+pub(crate) fn line_text(line: &IndexLine) -> String {
+    if let Some(target) = &line.alias_of {
+        return format!("@alias {} {target}\n", line.url);
+    }
+    let object = json!({
+        "url": line.url,
+        "mime": line.mime,
+        "status": line.status.to_string(),
+        "digest": line.digest,
+        "length": line.record_length.to_string(),
+        "offset": line.record_offset.to_string(),
+        "filename": line.filename,
+    });
+    let (time, ms) = (
+        civil::digits(line.fetch_time_ms),
+        line.fetch_time_ms.rem_euclid(1000),
+    );
+    let ms = if ms == 0 {
+        String::new()
+    } else {
+        format!("{ms:03}")
+    };
+    format!("{} {time}{ms} {object}\n", line.url_key.replace(' ', "%20"))
+}
+
+/// Lines of an index in both directions, for what tries odd bytes on them: what each is, and the text that is kept of it
+/// where it is posted.
+///
+/// # Errors
+/// Of a line, why it cannot be used.
+pub fn kept_lines(index: &[u8]) -> Vec<Result<Option<String>, String>> {
+    let mut reader = LineReader::default();
+    let lines = index.split(|byte| *byte == b'\n');
+    lines
+        .map(|line| match reader.read(line) {
+            Line::Capture(line) => Ok(Some(line_text(&line))),
+            Line::Head | Line::Nothing => Ok(None),
+            Line::Bad(defect) => Err(defect.detail),
+        })
+        .collect()
 }
 
 fn bad(why: String) -> Line {
@@ -206,6 +280,7 @@ impl<'l> Fields<'l> {
             record_length,
             offset: 0,
             length: 0,
+            alias_of: None,
         }))
     }
 }
@@ -248,6 +323,7 @@ mod tests {
             record_length: 2258,
             offset: 0,
             length: 0,
+            alias_of: None,
         }
     }
 
@@ -335,13 +411,33 @@ mod tests {
                 match reader.read(&text) {
                     Line::Capture(line) => {
                         prop_assert_eq!(urlkey::url_key(&line.url), Ok(line.url_key));
-                        prop_assert!(!line.filename.is_empty() && !line.digest.is_empty());
+                        prop_assert!(line.alias_of.is_some() != !line.filename.is_empty());
+                        prop_assert!(!line.digest.is_empty());
                     }
                     Line::Nothing | Line::Head => {}
                     Line::Bad(defect) => prop_assert!(!defect.detail.is_empty()),
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_alias_has_a_source_and_a_target() {
+        let alias = IndexLine {
+            url_key: "org,a)/x".into(),
+            fetch_time_ms: IndexLine::ALIAS_TIME_MS,
+            url: "http://a.org/X".into(),
+            mime: String::new(),
+            status: 0,
+            digest: "-".into(),
+            filename: String::new(),
+            record_offset: 0,
+            record_length: 0,
+            alias_of: Some("http://b.org/".into()),
+            ..expected()
+        };
+        check("@alias http://a.org/X http://b.org/", alias.clone());
+        assert_eq!(line_text(&alias), "@alias http://a.org/X http://b.org/\n");
     }
 
     #[test]
@@ -360,7 +456,8 @@ mod tests {
     #[test]
     fn bad_lines_say_why() {
         check_bad("nonsense", "found 1 columns");
-        check_bad("@alias http://a.org/ http://b.org/", "alias");
+        check_bad("@alias http://a.org/", "expected @alias");
+        check_bad("@alias http://a.org/ dns:b.org", "expected a URL of http");
         check_bad("k 2014 {\"url\": \"http://a.org/\"}", "14 digits");
         check_bad("k 20141326200624 {\"url\": \"http://a.org/\"}", "14 digits");
         check_bad("k 20140126200624 {\"url\": ", "JSON");

@@ -2,13 +2,11 @@
 //! count for the next.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 
-use serde_json::json;
 use weave::IndexLine;
 
 use crate::AskError;
-use crate::cdx::{Line, LineReader};
+use crate::cdx::{Line, LineReader, line_text};
 
 /// Most of a line that an error repeats, in characters.
 const SHOWN_CHARS: usize = 200;
@@ -16,7 +14,7 @@ const SHOWN_CHARS: usize = 200;
 /// Lines that tell of captures.
 #[derive(Debug, Default)]
 pub(super) struct PostedLines {
-    /// Each with its number, counted from 1. Of two with the same place and time the last one is left.
+    /// Each with its number, counted from 1; aliases, too. Of two with the same place and time the last one is left.
     pub(super) lines: Vec<(u64, IndexLine)>,
     /// Lines that tell of none.
     pub(super) passed_over: u64,
@@ -77,30 +75,7 @@ pub(super) fn says_the_same(one: &IndexLine, other: &IndexLine) -> bool {
 
 /// Lines as they are kept.
 pub(super) fn text<'l>(lines: impl Iterator<Item = &'l IndexLine>) -> String {
-    let mut text = String::new();
-    for line in lines {
-        let object = json!({
-            "url": line.url,
-            "mime": line.mime,
-            "status": line.status.to_string(),
-            "digest": line.digest,
-            "length": line.record_length.to_string(),
-            "offset": line.record_offset.to_string(),
-            "filename": line.filename,
-        });
-        let (time, ms) = (
-            civil::digits(line.fetch_time_ms),
-            line.fetch_time_ms.rem_euclid(1000),
-        );
-        let ms = if ms == 0 {
-            String::new()
-        } else {
-            format!("{ms:03}")
-        };
-        // A text takes whatever is written to it.
-        let _ = writeln!(text, "{} {time}{ms} {object}", line.url_key.replace(' ', "%20"));
-    }
-    text
+    lines.map(line_text).collect()
 }
 
 #[cfg(test)]

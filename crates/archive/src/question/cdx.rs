@@ -22,6 +22,8 @@ pub struct CdxQuestion {
     /// Which URLs belong to `url`.
     #[serde(with = "as_text")]
     pub match_type: MatchType,
+    /// Whether a URL that an index says is an alias is answered with the captures of its target. With `match_type` `exact` alone.
+    pub aliases: bool,
     /// Earliest capture time, 1 to 14 digits (`YYYYMMDDhhmmss`), inclusive.
     pub from: Option<String>,
     /// Latest capture time, 1 to 14 digits, inclusive: `2024` includes all of 2024.

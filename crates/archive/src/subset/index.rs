@@ -59,12 +59,13 @@ impl Archive {
         let (mut writer, mut exported) = (form.writer(), Exported::default());
         out.write_all(form.head().as_bytes())
             .map_err(ExportError::Output)?;
-        subset.for_each(&|question| self.ask(question), true, progress, &mut |row| {
+        let index_only = subset.for_each(&|question| self.ask(question), true, progress, &mut |row| {
             exported.results += 1;
             let line = writer.rows(std::slice::from_ref(&row));
             out.write_all(line.as_bytes()).map_err(ExportError::Output)
         })?;
         out.flush().map_err(ExportError::Output)?;
+        exported.index_only = index_only;
         Ok(exported)
     }
 
@@ -81,7 +82,7 @@ impl Archive {
     ) -> Result<Exported, ExportError> {
         let mut exported = Exported::default();
         let mut zipnum = ZipNum::new(members, second, cluster_line);
-        subset.for_each(&|question| self.ask(question), true, progress, &mut |row| {
+        let index_only = subset.for_each(&|question| self.ask(question), true, progress, &mut |row| {
             exported.results += 1;
             zipnum.push(&row).map_err(ExportError::Output)
         })?;
@@ -91,6 +92,7 @@ impl Archive {
             .write_all(place.as_bytes())
             .and_then(|()| places.flush())
             .map_err(ExportError::Output)?;
+        exported.index_only = index_only;
         Ok(exported)
     }
 }

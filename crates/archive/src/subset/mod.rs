@@ -72,16 +72,17 @@ impl Subset {
         }
     }
 
-    /// Calls `each` for every capture. `progress` is told how many there were, and gives whether to go on.
+    /// Calls `each` for every capture with a record; gives how many others there are. `progress` is told how many there were, and
+    /// gives whether to go on.
     fn for_each(
         &self,
         ask: &AskBy<'_>,
         base_names: bool,
         progress: &mut dyn FnMut(u64) -> bool,
         each: &mut dyn FnMut(CdxRow) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
+    ) -> Result<u64, ExportError> {
         let (url_prefix, collection) = match self {
-            Subset::Chosen(chosen) => return chosen.for_each(base_names, progress, each),
+            Subset::Chosen(chosen) => return chosen.for_each(base_names, progress, each).map(|()| 0),
             Subset::Part {
                 url_prefix,
                 collection,
@@ -94,13 +95,16 @@ impl Subset {
             collection: collection.clone(),
             limit: ROWS_AT_ONCE,
             base_names,
-            records_only: true,
             ..CdxQuestion::default()
         };
-        let mut done = 0;
+        let (mut done, mut index_only) = (0, 0);
         loop {
             let CdxBody { rows, next, .. } = ask(question.clone().into())?.to::<CdxQuestion>()?.body;
             for row in rows {
+                if row.index_only {
+                    index_only += 1;
+                    continue;
+                }
                 each(row)?;
                 done += 1;
             }
@@ -108,7 +112,7 @@ impl Subset {
                 return Err(ExportError::Stopped(done));
             }
             if next.is_none() {
-                return Ok(());
+                return Ok(index_only);
             }
             question.after = next;
         }

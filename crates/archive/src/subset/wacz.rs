@@ -49,13 +49,14 @@ impl Archive {
             .map_err(ExportError::Output)?;
         let mut beside = Beside::begin().map_err(ExportError::Output)?;
         let mut warc = WarcFile::begin(&ask, self.sources(), subset, &mut package.zip)?;
-        subset.for_each(&ask, false, progress, &mut |row| {
+        let index_only = subset.for_each(&ask, false, progress, &mut |row| {
             for written in warc.put(&row)? {
                 beside.put(&ask, written)?;
             }
             Ok(())
         })?;
-        let (exported, bytes) = (std::mem::take(&mut warc.exported), warc.out.bytes);
+        let (mut exported, bytes) = (std::mem::take(&mut warc.exported), warc.out.bytes);
+        exported.index_only = index_only;
         let (_, digest) = warc.out.finish();
         package.listed("archive/data.warc.gz", bytes, digest);
         beside

@@ -113,7 +113,8 @@ impl Archive {
     ) -> Result<Exported, ExportError> {
         let ask = |question| self.ask(question);
         let mut warc = WarcFile::begin(&ask, self.sources(), subset, out)?;
-        subset.for_each(&ask, false, progress, &mut |row| warc.put(&row).map(drop))?;
+        let index_only = subset.for_each(&ask, false, progress, &mut |row| warc.put(&row).map(drop))?;
+        warc.exported.index_only = index_only;
         warc.out.flush().map_err(ExportError::Output)?;
         Ok(warc.exported)
     }

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use archive::Archive;
 use archive::question::{
-    Body, CdxBody, CdxQuestion, CdxRow, JobBody, LoadInput, LoadRequest, MatchType, Page, Quarantine,
+    Body, CdxBody, CdxQuestion, CdxRow, Forget, JobBody, LoadInput, LoadRequest, MatchType, Page, Quarantine,
     Question, Record, TakeDown, Takes, UndoTakedown,
 };
+use archive::{Archive, IndexForm, Subset};
+use rights::Groups;
 
 use crate::data::{self, dump, input, load, own, request, status};
 
@@ -175,7 +176,10 @@ fn what_only_an_index_tells_of_is_listed_and_has_no_content() {
 fn bad_lines_are_in_quarantine_with_their_numbers() {
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("archive"));
-    let text = format!(" CDX N b a m s k r V g\nnonsense\n\n{}@alias a b", cdxj(1, 100));
+    let text = format!(
+        " CDX N b a m s k r V g\nnonsense\n\n{}@alias http://a.org/",
+        cdxj(1, 100)
+    );
     let job = load_text(&archive, root.path(), "x.cdx", &text);
     assert_eq!((job.records, job.index_lines, job.quarantined), (5, 1, 2));
     let Body::Quarantine(found) = data::ask(&archive, Question::Quarantine(Quarantine::default())) else {
@@ -332,4 +336,108 @@ fn a_cut_member_fails_and_what_is_before_it_stays() {
     let reason = job.problems[0].state.to_string();
     assert!(reason.contains("behind line 2"), "{reason}");
     assert_eq!(input(root.path(), "x").name, "x");
+}
+
+/// An index of records and of lines has the records alone, and says how many lines it left out; so do records and packages.
+#[test]
+fn an_export_says_how_many_captures_have_no_record() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("archive"));
+    let record = data::response(
+        "http://example.com/9",
+        "2014-01-26T20:06:24Z",
+        "",
+        "HTTP/1.1 200 OK\r\n\r\nx",
+    );
+    let mut request = request_of(&root.path().join("x.cdxj"));
+    request.inputs.push(data::write(root.path(), "r", &record));
+    let alias = "@alias http://example.com/old http://example.com/1\n";
+    std::fs::write(root.path().join("x.cdxj"), cdxj(1, 100) + &cdxj(2, 200) + alias).unwrap();
+    let job = load(&archive, &request);
+    assert_eq!((job.captures, job.index_lines, job.quarantined), (1, 3, 0));
+    assert_eq!(all(&archive).len(), 3, "an alias is no capture");
+    let whole = Subset::Part {
+        url_prefix: None,
+        collection: None,
+    };
+    let mut out = Vec::new();
+    let index = archive
+        .export_index(&whole, IndexForm::Cdxj, &mut out, &mut |_| true)
+        .unwrap();
+    assert_eq!((index.results, index.index_only, index.left_out.len()), (1, 2, 0));
+    assert!(!String::from_utf8(out).unwrap().contains("com,example)/1 "));
+    let warc = archive
+        .export_warc(&whole, &mut Vec::new(), &mut |_| true)
+        .unwrap();
+    assert_eq!((warc.results, warc.index_only), (1, 2));
+    let file = std::fs::File::create(root.path().join("x.wacz")).unwrap();
+    let wacz = archive.export_wacz(&whole, file, &mut |_| true).unwrap();
+    assert_eq!((wacz.results, wacz.index_only), (1, 2));
+}
+
+/// Who may not see a URL or a collection sees no line of it either; nor one of a capture whose record is hidden from them.
+#[test]
+fn rights_hold_for_lines() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("archive"));
+    let mut request = request_of(&root.path().join("x.cdxj"));
+    std::fs::write(root.path().join("x.cdxj"), cdxj(1, 100) + &cdxj(2, 200)).unwrap();
+    load(&archive, &request);
+    request = request_of(&root.path().join("y.cdxj"));
+    request.collection = Some("closed".into());
+    std::fs::write(root.path().join("y.cdxj"), cdxj(3, 300)).unwrap();
+    load(&archive, &request);
+    let rules = "[[rule]]\naccess = \"deny\"\nurl = \"com,example)/2\"\nexcept = [\"staff\"]\n\n\
+         [[rule]]\naccess = \"deny\"\ncollection = \"closed\"\nexcept = [\"staff\"]\n";
+    std::fs::write(archive.rights_path(), rules).unwrap();
+    let seen = |groups: Groups| -> Vec<String> {
+        all(&archive.seen_by(groups))
+            .into_iter()
+            .map(|row| row.url_key)
+            .collect()
+    };
+    assert_eq!(seen(Groups::public()), ["com,example)/1"]);
+    assert_eq!(seen(["staff"].into_iter().collect()).len(), 3);
+    assert_eq!(all(&archive).len(), 3);
+}
+
+/// A takedown of an index by its name, of a prefix and of a time; and an index without lines leaves the ledger.
+#[test]
+fn lines_are_taken_down_and_forgotten() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("archive"));
+    load_text(&archive, root.path(), "x.cdxj", &(cdxj(1, 100) + &cdxj(2, 200)));
+    load_text(
+        &archive,
+        root.path(),
+        "y.cdxj",
+        &(cdxj(3, 300) + "@alias http://example.com/old http://example.com/3\n"),
+    );
+    load_text(&archive, root.path(), "empty.cdx", " CDX N b a m s k r M S V g\n");
+    let take_down = |takes: Takes, dry_run: bool| {
+        let asked = TakeDown {
+            takes,
+            who: "test".into(),
+            reason: String::new(),
+            dry_run,
+            limit: 0,
+        };
+        let Body::TakenDown(body) = data::ask(&archive, Question::TakeDown(asked)) else {
+            panic!("another answer");
+        };
+        body.captures
+    };
+    let old = Takes::Before("2014-01-26T20:06:22Z".into());
+    assert_eq!((take_down(old.clone(), true), take_down(old, false)), (1, 1));
+    let of_y = Takes::Inputs(vec!["y.cdxj".into()]);
+    // The alias goes with it, and is no capture.
+    assert_eq!((take_down(of_y.clone(), true), take_down(of_y, false)), (1, 1));
+    assert_eq!((all(&archive).len(), status(&archive).index_lines), (1, 1));
+    take_down(Takes::Prefix("http://example.com/".into()), false);
+    assert!(all(&archive).is_empty());
+    let forget = Forget {
+        inputs: vec!["empty.cdx".into()],
+    };
+    data::ask(&archive, Question::Forget(forget));
+    assert_eq!(status(&archive).inputs, 2);
 }

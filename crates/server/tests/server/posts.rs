@@ -96,7 +96,7 @@ fn posts_are_answered_as_by_outbackcdx() {
     let listed = posting.get("/outbackcdx/myindex?url=example.org");
     assert_eq!(
         listed,
-        "org,example)/ 20030402160014 http://example.org/ text/html 200 MOH7IEN2JAEJOHYXIEPEEGHOHG5VI - - 2248 396 mycrawl.warc.gz\n"
+        "org,example)/ 20030402160014 http://example.org/ text/html 200 MOH7IEN2JAEJOHYXIEPEEGHOHG5VI=== - - 2248 396 mycrawl.warc.gz\n"
     );
     // At the other servers' addresses, too.
     assert!(
@@ -181,6 +181,50 @@ fn what_is_loaded_is_not_deleted_and_the_answer_says_so() {
     );
 }
 
+/// The source of an alias is answered with the captures of its target where OutbackCDX is asked, and nowhere else.
+#[test]
+fn aliases_lead_to_their_targets() {
+    let posting = Posting::start();
+    let text = format!(
+        "@alias http://legacy.example.org/page-one http://example.org/\n{ONE}@alias http://older.example.org/ http://legacy.example.org/page-one\n"
+    );
+    assert_eq!(
+        posting.post("/outbackcdx/a", &text),
+        (200, "Added 3 records\n".into())
+    );
+    let target = posting.get("/outbackcdx/a?url=example.org");
+    assert_eq!(target.lines().count(), 1);
+    for source in ["http://legacy.example.org/page-one", "http://older.example.org/"] {
+        assert_eq!(posting.get(&format!("/outbackcdx/a?url={source}")), target);
+        assert_eq!(posting.get(&format!("/outbackcdx/all?url={source}")), target);
+        assert_eq!(posting.get(&format!("/outbackcdx/b?url={source}")), "");
+        assert_eq!(
+            posting.get(&format!("/outbackcdx/a?url={source}&matchType=prefix")),
+            ""
+        );
+        assert_eq!(posting.get(&format!("/cdx?url={source}")), "");
+    }
+    // A circle ends, and a new target takes the place of the old one.
+    let again = "@alias http://legacy.example.org/page-one http://older.example.org/\n";
+    assert_eq!(posting.post("/outbackcdx/a", again).1, "Added 1 records\n");
+    assert_eq!(posting.get("/outbackcdx/a?url=http://older.example.org/"), "");
+    assert_eq!(
+        posting.post("/outbackcdx/a/delete", again).1,
+        "Deleted 1 records\n"
+    );
+    posting.post(
+        "/outbackcdx/a",
+        "@alias http://older.example.org/ http://example.org/\n",
+    );
+    assert_eq!(posting.get("/outbackcdx/a?url=http://older.example.org/"), target);
+    assert_eq!(
+        posting.get("/outbackcdx/a?url=http://legacy.example.org/page-one"),
+        ""
+    );
+    let (status, text) = posting.post("/outbackcdx/a", "@alias http://a.org/\n");
+    assert!(status == 400 && text.contains("expected @alias"), "{text}");
+}
+
 #[test]
 fn bodies_come_in_chunks_and_within_limits() {
     let posting = Posting::start();
@@ -232,7 +276,7 @@ fn who_may_post_is_a_setting() {
                 from_here,
                 groups: groups.iter().map(|group| (*group).to_owned()).collect(),
             },
-            ..place.settings("10.0.0.1")
+            ..place.settings("10.0.0.1/32")
         };
         Running::start_over(place.archive.clone(), settings)
     };

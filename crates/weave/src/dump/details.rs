@@ -171,6 +171,10 @@ fn print_index_lines(
             ("filename", Cell::Text(&line.filename)),
             ("offset", Cell::Number(line.offset)),
             ("length", Cell::Number(line.length)),
+            (
+                "alias_of",
+                Cell::Text(line.alias_of.as_deref().unwrap_or_default()),
+            ),
             ("input", Cell::Text(&input)),
         ])?;
     }

@@ -161,7 +161,7 @@ impl Captures {
         })
     }
 
-    /// The next line that is not covered.
+    /// The next line of a capture that is not covered.
     fn next_line(&self, beside: &mut Beside) -> Result<Option<(Vec<u8>, InputId, IndexLine)>, SnapshotError> {
         loop {
             let row = match self.reversed {
@@ -180,7 +180,7 @@ impl Captures {
             }
             let decoded = index_lines::decode(&key, &value);
             let (input, line) = self.snapshot.cut().decode(Table::IndexLines, &key, decoded)?;
-            if !beside.covering.covers(&self.snapshot, input, &line)? {
+            if line.alias_of.is_none() && !beside.covering.covers(&self.snapshot, input, &line)? {
                 return Ok(Some((key.to_vec(), input, line)));
             }
         }

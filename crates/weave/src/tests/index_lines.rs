@@ -51,6 +51,7 @@ fn line(capture: &Capture, filename: &str, offset: u64) -> IndexLine {
         record_length: capture.length,
         offset,
         length: 20,
+        alias_of: None,
     }
 }
 

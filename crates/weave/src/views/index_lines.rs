@@ -24,12 +24,16 @@ use crate::url_code;
 use crate::views::captures::{self, Stored};
 use crate::write::Write;
 
+/// Of a capture.
 const ROW_VERSION: u8 = 1;
+
+/// Of an alias: as a capture, and its target behind.
+const ALIAS_ROW_VERSION: u8 = 2;
 
 /// Declared type of a revisit, in indexes as in captures.
 const REVISIT: &str = "warc/revisit";
 
-/// A capture as an index tells of it.
+/// A capture as an index tells of it, or an alias (`@alias` of OutbackCDX): a URL whose captures are those of another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexLine {
     /// URL key of `url`, not the key that the index has: other tools make others.
@@ -54,9 +58,15 @@ pub struct IndexLine {
     pub offset: u64,
     /// Bytes of the line, with its end.
     pub length: u64,
+    /// Of an alias, the URL that `url` stands for; then the time is [`IndexLine::ALIAS_TIME_MS`], and there is neither file
+    /// nor digest.
+    pub alias_of: Option<String>,
 }
 
 impl IndexLine {
+    /// The time of aliases, the end of the year 9999: later than any capture, so that takedowns of what is older pass them over.
+    pub const ALIAS_TIME_MS: i64 = 253_402_300_799_000;
+
     /// What the record is, as far as an index says.
     pub fn kind(&self) -> CaptureKind {
         match self.mime.as_str() {
@@ -124,7 +134,10 @@ pub(crate) fn row_key(input: InputId, line: &IndexLine) -> Vec<u8> {
 }
 
 fn encode(line: &IndexLine) -> Vec<u8> {
-    let mut out = vec![ROW_VERSION];
+    let mut out = vec![match line.alias_of {
+        None => ROW_VERSION,
+        Some(_) => ALIAS_ROW_VERSION,
+    }];
     codec::put_varint(&mut out, u64::from(line.status));
     for number in [line.record_offset, line.record_length, line.length] {
         codec::put_varint(&mut out, number);
@@ -133,13 +146,18 @@ fn encode(line: &IndexLine) -> Vec<u8> {
     captures::put_digest(&mut out, &line.digest);
     codec::put_bytes(&mut out, line.mime.as_bytes());
     codec::put_bytes(&mut out, line.filename.as_bytes());
+    if let Some(target) = &line.alias_of {
+        codec::put_bytes(&mut out, target.as_bytes());
+    }
     out
 }
 
 pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), Corrupt> {
     let (url_key, place) = captures::split_key(key)?;
     let url_key = codec::to_text(url_key)?;
-    let mut r = Reader::versioned(value, ROW_VERSION)?;
+    let is_alias = value.first() == Some(&ALIAS_ROW_VERSION);
+    let version = if is_alias { ALIAS_ROW_VERSION } else { ROW_VERSION };
+    let mut r = Reader::versioned(value, version)?;
     let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?;
     let (record_offset, record_length, length) = (r.varint()?, r.varint()?, r.varint()?);
     let (url, _) = url_code::get(&mut r, &url_key)?;
@@ -155,6 +173,10 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, IndexLine), C
         record_length,
         offset: place.offset,
         length,
+        alias_of: match is_alias {
+            true => Some(r.str()?.to_owned()),
+            false => None,
+        },
     };
     Ok((place.input, line))
 }
@@ -313,9 +335,18 @@ mod tests {
             record_length: 77,
             offset: 5,
             length: 300,
+            alias_of: None,
         };
-        let key = row_key(InputId(3), &line);
-        assert_eq!(decode(&key, &encode(&line)), Ok((InputId(3), line)));
-        assert!(decode(&key, &[ROW_VERSION + 1]).is_err());
+        let alias = IndexLine {
+            alias_of: Some("http://example.org/b".into()),
+            filename: String::new(),
+            fetch_time_ms: IndexLine::ALIAS_TIME_MS,
+            ..line.clone()
+        };
+        for line in [line, alias] {
+            let key = row_key(InputId(3), &line);
+            assert_eq!(decode(&key, &encode(&line)), Ok((InputId(3), line)));
+            assert!(decode(&key, &[ALIAS_ROW_VERSION + 1]).is_err());
+        }
     }
 }

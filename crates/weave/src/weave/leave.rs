@@ -94,7 +94,8 @@ impl Leave<'_> {
             }
             let decoded = index_lines::decode(&key, &value);
             let (input, line) = cut.decode(Table::IndexLines, &key, decoded)?;
-            gone.lines_shown += u64::from(!covering.covers(self.snapshot, input, &line)?);
+            let is_shown = line.alias_of.is_none() && !covering.covers(self.snapshot, input, &line)?;
+            gone.lines_shown += u64::from(is_shown);
             gone.line_places.push((input, line.offset, line.length));
             gone.lines.push(key.to_vec());
         }

@@ -183,7 +183,7 @@ impl Weave {
             }
             let decoded = index_lines::decode(&key, &value);
             let (input, line) = cut.decode(Table::IndexLines, &key, decoded)?;
-            if !covering.covers(&snapshot, input, &line)? {
+            if line.alias_of.is_none() && !covering.covers(&snapshot, input, &line)? {
                 found.captures += 1;
                 *found.inputs.entry(input).or_default() += 1;
                 if found.rows.len() < rows_max {

@@ -303,3 +303,34 @@ fn aborted_again_and_again_at_the_same_point() {
         "aborted after every epoch",
     );
 }
+
+/// The load of an index is aborted in its first epochs and goes on: no line is missing, and none is there twice.
+#[test]
+fn an_index_whose_load_was_aborted_is_there_once() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let lines: String = (0..3000)
+        .map(|n| format!("k 20140126200624 http://example.com/{n} text/html 200 D{n} - - 50 {n} x.warc.gz\n"))
+        .collect();
+    std::fs::write(root.join("x.cdx"), lines).unwrap();
+    let load = |archive: &Path| weft(root, archive, &["load", "--epoch-bytes", "60000", "x.cdx"]);
+    let lines_of = |archive: &Path| run(weft(root, archive, &["dump", "index_lines"]), &[0]);
+    let calm = root.join("calm");
+    run(load(&calm), &[0]);
+    let expected = lines_of(&calm);
+    assert_eq!(expected.lines().count(), 3000);
+    for point in [
+        "apply.before_commit:3",
+        "apply.before_sync:2",
+        "apply.before_publish:1",
+    ] {
+        let archive = root.join(point);
+        let output = load(&archive).env("WEFT_CRASH_POINT", point).output().unwrap();
+        assert_eq!(output.status.code(), None, "{point}: {}", said(&output));
+        let begun = lines_of(&archive).lines().count();
+        assert!(begun < 3000, "{point}: {begun} lines");
+        run(load(&archive), &[0]);
+        assert_eq!(lines_of(&archive), expected, "{point}");
+        run(weft(root, &archive, &["verify"]), &[0]);
+    }
+}

@@ -11,6 +11,7 @@ mod hanging;
 mod owed;
 mod people;
 mod policies;
+mod posts;
 mod program;
 mod redact;
 mod s3_server;

@@ -193,6 +193,7 @@ fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Fail
         filters: filters.collect::<Result<_, _>>().map_err(refused)?,
         collapse: collapse.collect::<Result<_, _>>().map_err(refused)?,
         collapse_any: dialect == Dialect::WaybackMachine,
+        aliases: dialect == Dialect::OutbackCdx,
         collapse_time: collapse_time(arguments, dialect),
         order,
         base_names: arguments.text("filenames") != Some("path"),

@@ -118,6 +118,10 @@ pub(in crate::commands) fn report(
             writeln!(context.out, "{written} written to {}", path.display())?;
         }
     }
+    if exported.index_only > 0 {
+        let without = counted(exported.index_only, one, many);
+        eprintln!("note: {without} without a record not written: an index alone tells of them (docs/cdx.md)");
+    }
     if exported.left_out.is_empty() {
         return Ok(Outcome::Done);
     }
