@@ -86,11 +86,10 @@ fn lines(numbers: std::ops::Range<u64>, status: u16) -> String {
 
 /// How many lines there are of each status.
 fn listed(root: &Path, archive: &Path) -> (usize, usize) {
-    let dump = run(weft(root, archive, &["dump", "index_lines"]), &[0]);
+    let lines = run(weft(root, archive, &["cdx", "example.com/*"]), &[0, 1]);
     let of = |status: &str| {
-        dump.lines()
-            .filter(|line| line.split('\t').nth(4) == Some(status))
-            .count()
+        let status = format!("\"status\": \"{status}\"");
+        lines.lines().filter(|line| line.contains(&status)).count()
     };
     (of("200"), of("404"))
 }
