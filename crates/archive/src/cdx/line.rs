@@ -411,7 +411,7 @@ mod tests {
                 match reader.read(&text) {
                     Line::Capture(line) => {
                         prop_assert_eq!(urlkey::url_key(&line.url), Ok(line.url_key));
-                        prop_assert!(line.alias_of.is_some() != !line.filename.is_empty());
+                        prop_assert!(line.alias_of.is_some() == line.filename.is_empty());
                         prop_assert!(!line.digest.is_empty());
                     }
                     Line::Nothing | Line::Head => {}

@@ -208,16 +208,22 @@ impl Covering {
     }
 }
 
+/// The last part of the name of a file, and an offset in it.
+type FilePlace = (String, u64);
+
+/// Where a line stands among those of its key: time, input, offset in it.
+type LinePlace = (i64, InputId, u64);
+
 /// What there is of one URL key and second.
 struct Moment {
     url_key: String,
     second: i64,
     /// Places of captures: the last part of the name of the file, and the offset.
-    places: FxHashSet<(String, u64)>,
+    places: FxHashSet<FilePlace>,
     /// URLs and digests of captures.
     contents: FxHashSet<(String, String)>,
     /// The first line of each collection that names each place.
-    first: FxHashMap<(String, (String, u64)), (i64, InputId, u64)>,
+    first: FxHashMap<(String, FilePlace), LinePlace>,
     /// The collections of their inputs.
     collections: FxHashMap<InputId, String>,
 }
@@ -302,7 +308,7 @@ fn rows_within(snapshot: &Snapshot, table: Table, url_key: &str, second: i64) ->
     snapshot.cut().range(table, &from, &to)
 }
 
-fn place_of(line: &IndexLine) -> (String, u64) {
+fn place_of(line: &IndexLine) -> FilePlace {
     (file_name(&line.filename), line.record_offset)
 }
 

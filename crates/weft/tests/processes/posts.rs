@@ -154,8 +154,9 @@ fn posts_are_there_whole_or_not_at_all_wherever_the_server_is_aborted() {
             assert!(done(&served), "{point}");
             assert_eq!(listed(root, &archive), after, "case {number}, {point}, again");
             served.kill();
-            run(weft(root, &archive, &["verify"]), &[0]);
-            passed.insert(*point);
+            if passed.insert(*point) {
+                run(weft(root, &archive, &["verify"]), &[0]);
+            }
         }
     }
     assert!(
