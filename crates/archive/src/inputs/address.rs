@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 
 use super::discovery::Discovery;
-use super::found::{Found, Place};
-use super::package::is_package_name;
+use super::found::{Declared, Found, Place};
+use super::package::{is_package_list_name, is_package_name};
 use super::path::address_text;
 use super::skipped::{FOLDER_MARK, NOT_AN_ARCHIVE, PATH_LIST};
 use super::source::{FromStart, Stat, split};
@@ -56,17 +56,21 @@ impl Discovery<'_> {
         if !self.seen.insert(address.into()) {
             return;
         }
+        let (name, size) = (address_text(address), stat.size);
         if is_package_name(last_part(address).as_bytes()) {
-            self.package(&address_text(address), address);
-        } else {
-            self.found.push(Found {
-                name: address_text(address),
-                size: stat.size,
-                place: Place::Address(address.to_owned(), stat),
-                problem: None,
-                declared: None,
-            });
+            return self.package(&name, address);
         }
+        let place = Place::Address(address.to_owned(), stat);
+        if is_package_list_name(last_part(address).as_bytes()) && self.package_list(&name, &place) {
+            return;
+        }
+        self.found.push(Found {
+            name,
+            size,
+            place,
+            problem: None,
+            declared: Declared::default(),
+        });
     }
 
     pub(super) fn no_object(&mut self, address: &str, problem: String) {
@@ -76,7 +80,7 @@ impl Discovery<'_> {
                 size: 0,
                 place: Place::Address(address.to_owned(), Stat::default()),
                 problem: Some(problem),
-                declared: None,
+                declared: Declared::default(),
             });
         }
     }
@@ -212,7 +216,7 @@ impl Discovery<'_> {
 
 /// Resolves a path in the list at `list`. It is relative to the list's folder. If it begins with a slash or
 /// repeats the folder, as in the lists of Common Crawl, it is relative to the root of the host or bucket.
-fn resolve(list: &str, entry: &str) -> String {
+pub(super) fn resolve(list: &str, entry: &str) -> String {
     let (root, path) = split(list);
     let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
     match entry.strip_prefix('/') {

@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::found::{Found, Place};
-use super::package::{is_member, is_package_name};
+use super::found::{Declared, Found, Place};
+use super::package::{is_member, is_package_list_name, is_package_name};
 use super::path::{address_of, path_of, path_text};
 use super::skipped::{PATH_LIST, Skipped};
 use super::source::{Sources, is_address};
@@ -29,6 +29,8 @@ pub(crate) struct Discovery<'a> {
     pub(super) sources: &'a Sources,
     /// Resolved paths, and addresses, that were taken already.
     pub(super) seen: HashSet<PathBuf>,
+    /// How many lists of packages lead here, each named by the one before.
+    pub(super) lists_deep: usize,
 }
 
 /// Expands folders, globs and path lists.
@@ -39,6 +41,7 @@ pub(crate) fn discover<'a>(inputs: &[LoadInput], sources: &'a Sources) -> Discov
         expands_lists: inputs.iter().all(is_list),
         sources,
         seen: HashSet::new(),
+        lists_deep: 0,
     };
     for input in inputs {
         discovery.argument(input);
@@ -124,12 +127,19 @@ impl Discovery<'_> {
         if problem.is_none() && is_package_name(path.as_os_str().as_bytes()) {
             return self.package(&name, &path_text(path));
         }
+        let place = Place::File(path.to_owned());
+        if problem.is_none()
+            && is_package_list_name(path.as_os_str().as_bytes())
+            && self.package_list(&name, &place)
+        {
+            return;
+        }
         self.found.push(Found {
             name,
-            place: Place::File(path.to_owned()),
+            place,
             size,
             problem,
-            declared: None,
+            declared: Declared::default(),
         });
     }
 
@@ -139,7 +149,7 @@ impl Discovery<'_> {
             place: Place::File(path.to_owned()),
             size: 0,
             problem: Some(problem),
-            declared: None,
+            declared: Declared::default(),
         });
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use warc::Input;
+use warc::{Defect, Input};
 
 use super::file::open_file;
 use super::path::{address_text, path_text};
@@ -20,8 +20,16 @@ pub(crate) struct Found {
     pub(crate) size: u64,
     /// Why it cannot be read.
     pub(crate) problem: Option<String>,
-    /// Digest of the content that the package declares which it is in (`sha256:<hex>`), if it is in one.
-    pub(crate) declared: Option<String>,
+    pub(crate) declared: Declared,
+}
+
+/// What a package says of a member that is an input. Nothing, of other inputs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Declared {
+    /// Digest of the content (`sha256:<hex>`).
+    pub(crate) digest: Option<String>,
+    /// What is wrong with the member already before it is read. It is used all the same.
+    pub(crate) defects: Vec<Defect>,
 }
 
 /// Where an input is.

@@ -133,7 +133,7 @@ impl Sources {
     }
 
     /// Members of packages.
-    pub(super) fn packages(&self) -> &Packages {
+    pub(crate) fn packages(&self) -> &Packages {
         &self.packages
     }
 

@@ -83,8 +83,8 @@ pub(super) struct Chunk {
     /// In the last chunk of an input whose content changed while it was read: the state it gets once
     /// everything woven of it is taken back.
     pub(super) taken_back: Option<InputState>,
-    /// In an input's last chunk: how it differs from what its package declares, if it does.
-    pub(super) undeclared: Option<warc::Defect>,
+    /// In an input's last chunk: how it differs from what its package declares.
+    pub(super) undeclared: Vec<warc::Defect>,
     /// How far the input is digested, if it is digested while it is read: at least up to `bytes_done`.
     pub(super) digested: Option<DigestedTo>,
     pub(super) bytes: u64,
@@ -102,7 +102,7 @@ impl Chunk {
             state: InputState::Loading,
             cut: None,
             taken_back: None,
-            undeclared: None,
+            undeclared: Vec::new(),
             digested: None,
             bytes: 0,
         }

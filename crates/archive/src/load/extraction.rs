@@ -37,7 +37,7 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
             _ => {}
         }
     }
-    if let Some(defect) = chunk.undeclared {
+    for defect in chunk.undeclared {
         let end = Span {
             offset: chunk.bytes_done,
             length: 0,

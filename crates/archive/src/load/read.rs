@@ -26,7 +26,7 @@ use super::chunk::{Chunk, Growing, OVERHEAD_BYTES, Registered};
 use super::context::Context;
 use super::while_reading::WhileReading;
 use super::{digest, quiet};
-use crate::inputs::{self, FileVersion, Found, FromStart, Place};
+use crate::inputs::{self, Declared, FileVersion, Found, FromStart, Place};
 
 /// The content is not what the package declares that it is in.
 const PACKAGE_DIGEST: &str = "package-digest";
@@ -313,18 +313,24 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// How the content differs from what the package declares that it is in. It is used all the same.
-fn undeclared(registered: &Registered) -> Option<Defect> {
-    let (declared, found) = (registered.found.declared.as_ref()?, &registered.entry.digest);
+/// How the input differs from what the package declares that it is in. It is used all the same.
+fn undeclared(registered: &Registered) -> Vec<Defect> {
+    let Declared { digest, defects } = &registered.found.declared;
+    let mut defects = defects.clone();
+    let found = &registered.entry.digest;
     // What was not read to its end has no digest of its whole content to compare.
-    let are_whole = declared.starts_with("sha256:") && found.starts_with("sha256:") && !found.contains('/');
-    let is_other = are_whole && !declared.eq_ignore_ascii_case(found);
-    is_other.then(|| Defect {
-        reason: PACKAGE_DIGEST,
-        detail: format!(
-            "found {found}, expected {declared} as datapackage.json declares; copy the package again"
-        ),
-    })
+    let is_whole = found.starts_with("sha256:") && !found.contains('/');
+    if let Some(declared) = digest.as_ref().filter(|_| is_whole)
+        && declared.starts_with("sha256:")
+        && !declared.eq_ignore_ascii_case(found)
+    {
+        let detail = "as datapackage.json declares; copy the package again";
+        defects.push(Defect::new(
+            PACKAGE_DIGEST,
+            format!("found {found}, expected {declared} {detail}"),
+        ));
+    }
+    defects
 }
 
 /// How an entry at the end of a file is cut off, as the reader describes it.

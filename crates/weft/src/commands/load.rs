@@ -45,6 +45,7 @@ Examples:
   weft load 's3://bucket/crawls/*.wat.gz'   patterns work there, too
   weft load https://example.org/x.warc.gz   a file of a web server, read by ranges
   weft load crawl.wacz                      the files of records in a package (WACZ)
+  weft load collection.json                 the packages that a list of packages names (multi-wacz)
   weft load index.cdxj cdx-cluster/         captures that indexes of other tools tell of, without their records
   weft load cc:CC-MAIN-2026-43 --match example.com/
                                             what Common Crawl's crawl has of it, by its index

@@ -25,6 +25,7 @@ mod install;
 mod load;
 #[cfg(target_os = "linux")]
 mod new_files;
+mod package_lists;
 mod packages;
 mod policies;
 mod real;

@@ -12,10 +12,10 @@ use crate::support::Place;
 use crate::web::{Manner, Web};
 use crate::{fixture, replay};
 
-const WARC: &str = "archive/web.warc";
+pub(crate) const WARC: &str = "archive/web.warc";
 
 /// A ZIP file of these members.
-fn zipped(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
+pub(crate) fn zipped(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in members {
         let options = SimpleFileOptions::default().compression_method(method);
@@ -25,7 +25,7 @@ fn zipped(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     zip.finish().expect("a file").into_inner()
 }
 
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     format!(
         "sha256:{}",
         data_encoding::HEXLOWER.encode(&Sha256::digest(bytes))
@@ -33,7 +33,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 /// A description that declares these digests.
-fn described(declared: &[(&str, String)]) -> Vec<u8> {
+pub(crate) fn described(declared: &[(&str, String)]) -> Vec<u8> {
     let resources = declared
         .iter()
         .map(|(path, hash)| json!({"path": path, "hash": hash}));
@@ -45,7 +45,7 @@ fn described(declared: &[(&str, String)]) -> Vec<u8> {
     described.to_string().into_bytes()
 }
 
-fn wacz(warc: &[u8], method: CompressionMethod) -> Vec<u8> {
+pub(crate) fn wacz(warc: &[u8], method: CompressionMethod) -> Vec<u8> {
     let described = described(&[(WARC, sha256(warc))]);
     let digest = json!({"path": "datapackage.json", "hash": sha256(&described)}).to_string();
     let members: [(&str, &[u8]); 3] = [
@@ -183,6 +183,96 @@ fn what_is_wrong_in_a_package_is_told_and_the_rest_loaded() {
         assert!(run.stdout.contains(expected), "{expected}\n{}", run.stdout);
     }
     check_views(&place, "bare", "bare.wacz#archive/");
+}
+
+/// A package in which two members have one name; the last of them holds `warc`.
+fn with_a_name_twice(warc: &[u8], declared: &[(&str, String)]) -> Vec<u8> {
+    let described = described(declared);
+    let members: [(&str, &[u8]); 3] = [
+        ("archive/bew.warc", &fixture::other_web()),
+        (WARC, warc),
+        ("datapackage.json", &described),
+    ];
+    let mut bytes = zipped(&members, CompressionMethod::Stored);
+    let (name, other) = (WARC.as_bytes(), b"archive/bew.warc");
+    while let Some(at) = bytes.windows(name.len()).position(|window| window == other) {
+        bytes[at..at + name.len()].copy_from_slice(name);
+    }
+    bytes
+}
+
+#[test]
+fn members_that_are_not_declared_or_not_alone_are_told_and_used() {
+    let place = local();
+    let warc = fixture::small_web();
+    let unlisted = zipped(
+        &[
+            (WARC, &warc),
+            ("pages/pages.jsonl", b"{\"format\": \"json-pages-1.0\"}\n"),
+            ("datapackage.json", &described(&[])),
+        ],
+        CompressionMethod::Deflated,
+    );
+    place.write_old("unlisted.wacz", &unlisted);
+    place.write_old("twice.wacz", &with_a_name_twice(&warc, &[(WARC, sha256(&warc))]));
+    let not_listed = "datapackage.json does not list it";
+    let cases: [(&str, &[&str]); 2] = [
+        (
+            "unlisted",
+            &[
+                "package-unlisted",
+                not_listed,
+                "unlisted.wacz#pages/pages.jsonl: failed(datapackage.json does",
+            ],
+        ),
+        (
+            "twice",
+            &["package-same-name", "found 2 members of this name, expected 1"],
+        ),
+    ];
+    for (archive, expected) in cases {
+        let file = format!("{archive}.wacz");
+        let run = place.run(&["load", &file, "--archive", archive]);
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        let quarantine = place.good(&["status", "--quarantine", "--archive", archive]);
+        for expected in expected {
+            let told = format!("{}{quarantine}", run.stdout);
+            assert!(told.contains(expected), "{expected}\n{told}");
+        }
+        check_views(&place, archive, &format!("{file}#archive/"));
+        let verified = place.good(&["verify", "--archive", archive]);
+        assert!(verified.contains("every view follows from"), "{verified}");
+    }
+}
+
+#[test]
+fn lists_of_pages_are_read_through_when_they_are_loaded() {
+    let place = local();
+    let warc = fixture::small_web();
+    let pages = b"{\"url\": \"http://museum.example/\", \"ts\": \"2015-03-01T08:00:00Z\"}\nnothing\n{}\n";
+    let declared = [(WARC, sha256(&warc)), ("pages/pages.jsonl", sha256(b"other"))];
+    let described = described(&declared);
+    for (archive, method) in [
+        ("stored", CompressionMethod::Stored),
+        ("deflated", CompressionMethod::Deflated),
+    ] {
+        let members: [(&str, &[u8]); 3] = [
+            (WARC, &warc),
+            ("pages/pages.jsonl", pages),
+            ("datapackage.json", &described),
+        ];
+        let file = format!("{archive}.wacz");
+        place.write_old(&file, &zipped(&members, method));
+        let run = place.run(&["load", &file, "--archive", archive]);
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        for expected in [
+            format!("found {}, expected {}", sha256(pages), sha256(b"other")),
+            "2 lines are not used, the first of them: line 2 at offset 64: found no JSON".to_owned(),
+        ] {
+            assert!(run.stdout.contains(&expected), "{expected}\n{}", run.stdout);
+        }
+        check_views(&place, archive, &format!("{file}#archive/"));
+    }
 }
 
 #[test]

@@ -7,11 +7,12 @@
 use std::collections::HashSet;
 
 use super::super::discovery::Discovery;
-use super::super::found::{Found, Place};
+use super::super::found::{Declared, Found, Place};
 use super::super::skipped::NOT_AN_ARCHIVE;
 use super::super::source::Stat;
 use super::address::{is_package_name, name_of_member, of_member};
-use super::manifest::Manifest;
+use super::manifest::{MANIFEST, Manifest};
+use super::page_lines::is_page_list;
 use super::zip_file::ZipFile;
 
 impl Discovery<'_> {
@@ -24,22 +25,16 @@ impl Discovery<'_> {
                     true => Place::Address(package.to_owned(), Stat::default()),
                     false => Place::File(super::super::path_of(package)),
                 };
-                return self.found.push(Found {
-                    name: name.to_owned(),
-                    place,
-                    size: 0,
-                    problem: Some(format!("cannot be read as a package: {error}")),
-                    declared: None,
-                });
+                return self.wrong(name, place, format!("cannot be read as a package: {error}"));
             }
         };
-        let manifest = Manifest::of(&mut zip);
+        let mut manifest = Manifest::of(&mut zip);
         for (file, why) in &manifest.problems {
-            self.not_in_package(name, package, file, why.clone());
+            self.not_in_package(name, package, file, why.join("; "));
         }
         let names = zip.names();
         let there: HashSet<&String> = names.iter().collect();
-        for listed in manifest.digests.keys().filter(|listed| !there.contains(listed)) {
+        for listed in manifest.names().filter(|listed| !there.contains(listed)) {
             let why = "datapackage.json lists it, and the package has no such member".to_owned();
             self.not_in_package(name, package, listed, why);
         }
@@ -48,11 +43,38 @@ impl Discovery<'_> {
             if warc::is_record_file_name(file_name(member).as_bytes()) {
                 self.package_member(name, package, member, &mut zip, (&validator, &manifest));
             } else if is_package_name(member.as_bytes()) {
-                self.package(&name_of_member(name, member), &of_member(package, member));
+                self.package_within((name, package), member, &mut zip, &manifest);
+            } else if is_page_list(member) {
+                self.page_list((name, package), member, &mut zip, &manifest);
             } else if member.starts_with("archive/") {
                 self.skip(name_of_member(name, member), NOT_AN_ARCHIVE);
             }
         }
+        self.packages_elsewhere(name, std::mem::take(&mut manifest.elsewhere));
+    }
+
+    /// Takes a package in a package.
+    fn package_within(
+        &mut self,
+        (name, package): (&str, &str),
+        member: &str,
+        zip: &mut ZipFile,
+        manifest: &Manifest,
+    ) {
+        let (name, address) = (name_of_member(name, member), of_member(package, member));
+        let place = || Place::Address(address.clone(), Stat::default());
+        let details: Vec<String> = manifest
+            .defects(member, zip)
+            .into_iter()
+            .map(|defect| defect.detail)
+            .collect();
+        if !details.is_empty() {
+            self.wrong(&name, place(), details.join("; "));
+        } else if let (Some(declared), Ok(Some(found))) = (manifest.resource(member), zip.member(member)) {
+            let found = (Some(found.stat(None).size), None);
+            self.compare_package(MANIFEST, &name, place(), declared, found);
+        }
+        self.package(&name, &address);
     }
 
     fn package_member(
@@ -78,12 +100,12 @@ impl Discovery<'_> {
                 size: stat.size,
                 place: Place::Address(address, stat),
                 problem: None,
-                declared: manifest.digests.get(member).cloned(),
+                declared: manifest.declared(member, zip),
             });
         }
     }
 
-    fn not_in_package(&mut self, name: &str, package: &str, member: &str, problem: String) {
+    pub(super) fn not_in_package(&mut self, name: &str, package: &str, member: &str, problem: String) {
         let address = of_member(package, member);
         if self.seen.insert((&address).into()) {
             self.found.push(Found {
@@ -91,7 +113,7 @@ impl Discovery<'_> {
                 size: 0,
                 place: Place::Address(address, Stat::default()),
                 problem: Some(problem),
-                declared: None,
+                declared: Declared::default(),
             });
         }
     }

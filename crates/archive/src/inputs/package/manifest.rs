@@ -5,38 +5,38 @@ use std::io;
 
 use serde::Deserialize;
 use sha2_with_state::{Digest, Sha256};
+use warc::Defect;
 
 use super::super::digest_text;
+use super::super::found::Declared;
+use super::super::source::is_address;
+use super::described::{Described, Resource};
 use super::zip_file::ZipFile;
 
 /// Name of the description in a package.
 pub(super) const MANIFEST: &str = "datapackage.json";
 
 /// Name of the file with its digest.
-pub(super) const MANIFEST_DIGEST: &str = "datapackage-digest.json";
+const MANIFEST_DIGEST: &str = "datapackage-digest.json";
 
 /// Longest description that is read, in bytes. Those of packages with thousands of members take some hundred KiB.
-const MANIFEST_BYTES_MAX: u64 = 16 << 20;
+pub(super) const MANIFEST_BYTES_MAX: u64 = 16 << 20;
+
+/// The description does not list a member whose records are used.
+const UNLISTED: &str = "package-unlisted";
+
+/// Several members have the name of one whose records are used.
+const SAME_NAME: &str = "package-same-name";
 
 /// What a package says of itself, and what is wrong with that.
 #[derive(Debug, Default)]
 pub(super) struct Manifest {
-    /// Digests of members by their names, as `sha256:<hex>`.
-    pub(super) digests: BTreeMap<String, String>,
+    /// What it lists, by the names of members; `None` if the description cannot be used.
+    listed: Option<BTreeMap<String, Resource>>,
+    /// Packages at addresses that it lists.
+    pub(super) elsewhere: Vec<Resource>,
     /// Descriptions that cannot be used, by name, and why.
-    pub(super) problems: Vec<(&'static str, String)>,
-}
-
-#[derive(Deserialize)]
-struct DataPackage {
-    resources: Vec<Resource>,
-}
-
-#[derive(Deserialize)]
-struct Resource {
-    path: String,
-    #[serde(default)]
-    hash: String,
+    pub(super) problems: BTreeMap<&'static str, Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -48,6 +48,11 @@ impl Manifest {
     /// Reads the descriptions of a package. Without them its members can be read all the same.
     pub(super) fn of(zip: &mut ZipFile) -> Manifest {
         let mut manifest = Manifest::default();
+        for file in [MANIFEST, MANIFEST_DIGEST] {
+            if zip.count_of(file) > 1 {
+                manifest.wrong(file, of_one_name(zip.count_of(file)));
+            }
+        }
         let bytes = match content(zip, MANIFEST) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
@@ -63,18 +68,67 @@ impl Manifest {
             }
         };
         manifest.compare(zip, &digest_text(&Sha256::digest(&bytes)));
-        match serde_json::from_slice::<DataPackage>(&bytes) {
-            Ok(described) => {
-                let declared = described.resources.into_iter();
-                manifest.digests = declared.map(|one| (one.path, one.hash)).collect();
-            }
+        match Described::read(&bytes) {
+            Ok(described) => manifest.take(zip, described),
             Err(error) => manifest.wrong(MANIFEST, format!("cannot be read: {error}")),
         }
         manifest
     }
 
+    fn take(&mut self, zip: &ZipFile, described: Described) {
+        let is_of_packages = described.is_of_packages();
+        let mut listed = BTreeMap::new();
+        for resource in described.resources {
+            // Services put the address that a package was copied from beside the name that it has here.
+            let named = resource.name().filter(|name| is_of_packages && zip.has(name));
+            let place = named.unwrap_or(resource.place());
+            if is_of_packages && is_address(place) {
+                self.elsewhere.push(resource);
+            } else {
+                listed.insert(place.to_owned(), resource);
+            }
+        }
+        self.listed = Some(listed);
+    }
+
     fn wrong(&mut self, file: &'static str, why: String) {
-        self.problems.push((file, why));
+        self.problems.entry(file).or_default().push(why);
+    }
+
+    /// Names of the members that it lists.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.listed.iter().flat_map(BTreeMap::keys)
+    }
+
+    /// What it lists under a name.
+    pub(super) fn resource(&self, member: &str) -> Option<&Resource> {
+        self.listed.as_ref()?.get(member)
+    }
+
+    /// What it says of a member that holds records.
+    pub(super) fn declared(&self, member: &str, zip: &ZipFile) -> Declared {
+        Declared {
+            digest: self.resource(member).and_then(Resource::hash),
+            defects: self.defects(member, zip),
+        }
+    }
+
+    /// What is wrong with a member before it is read.
+    pub(super) fn defects(&self, member: &str, zip: &ZipFile) -> Vec<Defect> {
+        let mut defects = Vec::new();
+        if self
+            .listed
+            .as_ref()
+            .is_some_and(|listed| !listed.contains_key(member))
+        {
+            let detail = format!("{MANIFEST} does not list it, so that its digest is not known; it is used");
+            defects.push(Defect::new(UNLISTED, detail));
+        }
+        let members = zip.count_of(member);
+        if members > 1 {
+            defects.push(Defect::new(SAME_NAME, of_one_name(members)));
+        }
+        defects
     }
 
     /// Compares the description with the digest beside it, if there is one.
@@ -96,6 +150,12 @@ impl Manifest {
             Err(error) => self.wrong(MANIFEST_DIGEST, format!("cannot be read: {error}")),
         }
     }
+}
+
+fn of_one_name(members: u64) -> String {
+    format!(
+        "found {members} members of this name, expected 1: the last in the package's directory is used, the others are not read"
+    )
 }
 
 fn content(zip: &mut ZipFile, name: &str) -> io::Result<Option<Vec<u8>>> {

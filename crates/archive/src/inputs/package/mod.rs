@@ -9,8 +9,12 @@
 //! - memory is bounded by [`DIRECTORY_BYTES_MAX`](zip_file) and the descriptions' limit, whatever a package claims.
 
 mod address;
+mod described;
 mod discovery;
 mod manifest;
+mod package_list;
+mod page_check;
+mod page_lines;
 mod source;
 mod zip_file;
 
@@ -20,7 +24,17 @@ use std::sync::Arc;
 
 pub use address::is_local_member;
 pub(super) use address::{is_member, is_package_name};
+pub(super) use package_list::is_package_list_name;
+pub(crate) use page_lines::{ListedPage, MAIN_LIST, PageLine};
 pub(crate) use source::Packages;
+
+use super::path::address_of;
+
+/// The package that a member is in, and the member's name, by the location that the ledger has; `None` of other locations.
+pub(crate) fn package_of(location: &str) -> Option<(String, String)> {
+    let address = address_of(location).filter(|address| is_member(address))?;
+    address::parts(&address)
+}
 
 /// Whether a file of this machine is a package by its name, and its directory, which comes last, cannot be read: it is still written,
 /// or damaged.

@@ -1,20 +1,25 @@
 //! Members of packages as a source of inputs.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, BufReader, ErrorKind};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use warc::Input;
 
 use super::super::file::{FileVersion, open_file};
+use super::super::found::Declared;
 use super::super::path::path_of;
-use super::super::source::{InputSource, Stat, is_address};
-use super::address::{is_member, parts};
+use super::super::source::{FromStart, InputSource, Stat, is_address};
+use super::address::{is_member, of_member, parts};
 use super::manifest::Manifest;
+use super::page_lines::{PageLines, is_page_list};
 use super::zip_file::{Member, ZipFile};
 
 /// Most packages that lie in one another.
 const DEPTH_MAX: usize = 4;
+
+/// Bytes of a list of pages asked for at a time.
+const LINE_BUFFER_BYTES: usize = 256 << 10;
 
 /// Reads members of packages, which are files or objects of another source.
 #[derive(Clone, Default)]
@@ -108,11 +113,47 @@ impl Packages {
         Ok(input)
     }
 
-    /// The digest that a package declares of a member, if it does.
-    pub(crate) fn declared(&self, address: &str) -> Option<String> {
-        let (package, name) = parts(address)?;
-        let (mut zip, _) = self.package(&package).ok()?;
-        Manifest::of(&mut zip).digests.remove(&name)
+    /// Names of the lists of pages in a package, in the order of its directory.
+    ///
+    /// # Errors
+    /// The package cannot be read.
+    pub(crate) fn page_lists(&self, package: &str) -> io::Result<Vec<String>> {
+        let (zip, _) = self.package(package)?;
+        let mut names = zip.names();
+        names.retain(|name| is_page_list(name));
+        Ok(names)
+    }
+
+    /// The lines of a list of pages from a place on: so many bytes and lines behind its beginning.
+    ///
+    /// # Errors
+    /// The list cannot be read.
+    pub(crate) fn page_lines(
+        &self,
+        package: &str,
+        list: &str,
+        offset: u64,
+        lines: u64,
+    ) -> io::Result<PageLines<BufReader<FromStart>>> {
+        let input = self.open(&of_member(package, list), None)?;
+        let from = FromStart {
+            input,
+            position: offset,
+        };
+        Ok(PageLines::at(
+            BufReader::with_capacity(LINE_BUFFER_BYTES, from),
+            offset,
+            lines,
+        ))
+    }
+
+    /// What a package says of a member.
+    pub(crate) fn declared(&self, address: &str) -> Declared {
+        let opened = parts(address).and_then(|(package, name)| Some((self.package(&package).ok()?.0, name)));
+        let Some((mut zip, name)) = opened else {
+            return Declared::default();
+        };
+        Manifest::of(&mut zip).declared(&name, &zip)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A ZIP file, read by ranges: its directory, and where its members lie.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,10 +17,17 @@ const DIRECTORY_BYTES_MAX: u64 = 256 << 20;
 /// Bytes asked for at a time: directories and descriptions of most packages are smaller.
 const READ_BYTES: usize = 16 << 10;
 
+/// What begins an entry of the directory (APPNOTE 4.3.12), and the bytes from there to its name: at 24 of them lie the lengths of
+/// name, extra field and comment.
+const ENTRY_MARK: [u8; 4] = *b"PK\x01\x02";
+const ENTRY_HEAD_BYTES: usize = 42;
+
 /// An open package.
 pub(super) struct ZipFile {
     input: Arc<dyn Input>,
     zip: ZipArchive<BufReader<Ranges>>,
+    /// How many members have a name, of names that several have. Only the last of them can be read.
+    same_names: BTreeMap<String, u64>,
 }
 
 /// A member, as the directory describes it.
@@ -66,7 +74,26 @@ impl ZipFile {
         };
         let zip = ZipArchive::new(BufReader::with_capacity(READ_BYTES, ranges)).map_err(io::Error::from)?;
         left.store(u64::MAX, Relaxed);
-        Ok(ZipFile { input, zip })
+        let same_names = match zip.has_duplicate_names() {
+            true => same_names(&input, zip.central_directory_start())?,
+            false => BTreeMap::new(),
+        };
+        Ok(ZipFile {
+            input,
+            zip,
+            same_names,
+        })
+    }
+
+    /// Whether there is a member of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.zip.index_for_name(name).is_some()
+    }
+
+    /// How many members have this name.
+    pub(super) fn count_of(&self, name: &str) -> u64 {
+        let several = self.same_names.get(name).copied();
+        several.unwrap_or_else(|| u64::from(self.has(name)))
     }
 
     /// Names of all members that are files, in the order of the directory.
@@ -123,6 +150,14 @@ impl ZipFile {
             )),
             false => Ok(bytes),
         }
+    }
+
+    /// A member from its beginning. At its end reading fails if its checksum is another.
+    ///
+    /// # Errors
+    /// The error of reading; the member is encrypted, or compressed in a way that is not known.
+    pub(super) fn read(&mut self, member: Member) -> io::Result<impl Read + '_> {
+        self.zip.by_index(member.index).map_err(io::Error::from)
     }
 
     /// A member for reading at any position. A deflated one is unpacked into a file of the folder for temporary files.
@@ -187,6 +222,37 @@ impl ZipFile {
             spool.push(&piece[..count])?;
         }
     }
+}
+
+/// Names in a directory that occur several times, with how often. The directory was read before, so its size is bounded.
+fn same_names(input: &Arc<dyn Input>, start: u64) -> io::Result<BTreeMap<String, u64>> {
+    let ranges = Ranges {
+        size: input.size()?,
+        input: input.clone(),
+        position: start,
+        left: Arc::new(AtomicU64::new(DIRECTORY_BYTES_MAX)),
+    };
+    let mut directory = BufReader::with_capacity(READ_BYTES, ranges);
+    let mut counts = BTreeMap::new();
+    loop {
+        let mut mark = [0; ENTRY_MARK.len()];
+        directory.read_exact(&mut mark)?;
+        if mark != ENTRY_MARK {
+            break;
+        }
+        let mut head = [0; ENTRY_HEAD_BYTES];
+        directory.read_exact(&mut head)?;
+        let length_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
+        let (name, extra, comment) = (length_at(24), length_at(26), length_at(28));
+        let mut text = vec![0; usize::from(name)];
+        directory.read_exact(&mut text)?;
+        directory.seek_relative(i64::from(extra) + i64::from(comment))?;
+        *counts
+            .entry(String::from_utf8_lossy(&text).into_owned())
+            .or_insert(0) += 1;
+    }
+    counts.retain(|_, count| *count > 1);
+    Ok(counts)
 }
 
 /// A stored member.

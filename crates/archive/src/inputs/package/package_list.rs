@@ -1,0 +1,264 @@
+//! Lists of packages: a JSON file of the profile `multi-wacz-package`, and a package whose description has that profile and names
+//! others at addresses.
+
+use std::fs;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use super::super::address::resolve;
+use super::super::discovery::Discovery;
+use super::super::found::{Declared, Found, Place};
+use super::super::path::{address_text, path_of, path_text};
+use super::super::source::{FromStart, Stat, is_address};
+use super::super::{digest_text, open_file};
+use super::described::{Described, Resource};
+use super::manifest::MANIFEST_BYTES_MAX;
+
+/// Most descriptions that name one another, one after the other.
+const DEPTH_MAX: usize = 4;
+
+/// Whether a file is a list of packages by its name, or by its address without what follows a question mark.
+pub(crate) fn is_package_list_name(name: &[u8]) -> bool {
+    let name = name.split(|byte| *byte == b'?').next().unwrap_or_default();
+    let extension = name.len().checked_sub(5).map(|at| &name[at..]);
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".json"))
+}
+
+/// A package that is listed, where it is.
+enum Listed {
+    File { name: String, path: PathBuf },
+    Address(String),
+}
+
+impl Discovery<'_> {
+    /// Takes the packages that a JSON file lists. `false` if it holds records, whatever its name says.
+    pub(crate) fn package_list(&mut self, name: &str, place: &Place) -> bool {
+        let described = match self.read_package_list(place) {
+            Ok(Some(described)) => described,
+            Ok(None) => return false,
+            Err(problem) => {
+                self.wrong(name, place.clone(), problem);
+                return true;
+            }
+        };
+        let beside = |path: &Path, entry: &str| path.parent().unwrap_or(Path::new("")).join(entry);
+        self.listed_packages(name, described.resources, |entry| match place {
+            _ if is_address(entry) => Some(Listed::Address(entry.to_owned())),
+            Place::File(path) => Some(Listed::File {
+                name: path_text(&beside(&path_of(name), entry)),
+                path: beside(path, entry),
+            }),
+            Place::Address(list, _) => joined(list, entry).map(Listed::Address),
+        });
+        true
+    }
+
+    fn read_package_list(&self, place: &Place) -> Result<Option<Described>, String> {
+        let no_list =
+            |error: &dyn std::fmt::Display| format!("cannot be read as a list of packages: {error}");
+        let opened = match place {
+            Place::File(path) => open_file(path).map(|file| Box::new(file) as Box<dyn Read>),
+            Place::Address(address, stat) => {
+                let source = self.sources.of(address);
+                let input = source.and_then(|source| source.open(address, Some(stat)));
+                input.map(|input| Box::new(FromStart::of(input)) as Box<dyn Read>)
+            }
+        };
+        let mut bytes = Vec::new();
+        let read = opened.and_then(|file| {
+            BufReader::new(file)
+                .take(MANIFEST_BYTES_MAX + 1)
+                .read_to_end(&mut bytes)
+        });
+        read.map_err(|error| no_list(&error))?;
+        if warc::begins_like_records(&bytes[..]).unwrap_or(false) {
+            return Ok(None);
+        }
+        if bytes.len() as u64 > MANIFEST_BYTES_MAX {
+            return Err(no_list(&format!("it is longer than {MANIFEST_BYTES_MAX} bytes")));
+        }
+        let described = Described::read(&bytes).map_err(|error| no_list(&error))?;
+        match &described.profile {
+            Some(profile) if !described.is_of_packages() => Err(format!(
+                "its profile is {profile:?}, expected \"multi-wacz-package\": it lists no packages (of a package itself, load the file x.wacz)"
+            )),
+            _ if described.resources.is_empty() => Err("it lists no package".to_owned()),
+            _ => Ok(Some(described)),
+        }
+    }
+
+    /// Takes packages at addresses that the description of a package lists.
+    pub(super) fn packages_elsewhere(&mut self, name: &str, resources: Vec<Resource>) {
+        if !resources.is_empty() {
+            self.listed_packages(name, resources, |entry| Some(Listed::Address(entry.to_owned())));
+        }
+    }
+
+    /// Takes the packages of a list. `place` says where they are.
+    fn listed_packages(
+        &mut self,
+        list: &str,
+        resources: Vec<Resource>,
+        place: impl Fn(&str) -> Option<Listed>,
+    ) {
+        let listed = resources
+            .into_iter()
+            .map(|resource| (place(resource.place()), resource));
+        let listed: Vec<(Option<Listed>, Resource)> = listed.collect();
+        let addresses = listed.iter().filter_map(|(place, _)| match place {
+            Some(Listed::Address(address)) => Some(address.as_str()),
+            _ => None,
+        });
+        let mut looked = self.look_at_all(addresses);
+        self.lists_deep += 1;
+        for (number, (place, resource)) in (1..).zip(&listed) {
+            match place {
+                _ if resource.place().is_empty() => {
+                    let what = format!("{list} (resource {number})");
+                    self.no_object(&what, "it has no path and no url".to_owned());
+                }
+                _ if self.lists_deep > DEPTH_MAX => {
+                    let why = format!(
+                        "more than {DEPTH_MAX} lists of packages name one another; {list} is not followed"
+                    );
+                    self.no_object(resource.place(), why);
+                }
+                Some(Listed::File { name, path }) => self.listed_file(list, name, path, resource),
+                // A second line with the same address finds nothing, because the first one has taken the answer.
+                Some(Listed::Address(address)) => match looked.remove(address.as_str()) {
+                    Some(Ok(Some(stat))) => self.listed_object(list, address, &stat, resource),
+                    Some(Ok(None)) => self.no_object(address, format!("no such package; {list} lists it")),
+                    Some(Err(error)) => self.no_object(address, error.to_string()),
+                    None => {}
+                },
+                None => {
+                    let why = format!("{list} lists it, and it is no path and no address");
+                    self.no_object(resource.place(), why);
+                }
+            }
+        }
+        self.lists_deep -= 1;
+    }
+
+    fn listed_file(&mut self, list: &str, name: &str, path: &Path, resource: &Resource) {
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if !self.seen.insert(real) {
+            return;
+        }
+        let size = match fs::metadata(path).map(|metadata| metadata.len()) {
+            Ok(size) => size,
+            Err(error) => {
+                let what = match error.kind() {
+                    ErrorKind::NotFound => "no such file".to_owned(),
+                    _ => format!("cannot be read: {error}"),
+                };
+                return self.wrong(
+                    name,
+                    Place::File(path.to_owned()),
+                    format!("{what}; {list} lists it"),
+                );
+            }
+        };
+        let found = (Some(size), None);
+        self.compare_package(list, name, Place::File(path.to_owned()), resource, found);
+        self.package(name, &path_text(path));
+    }
+
+    fn listed_object(&mut self, list: &str, address: &str, stat: &Stat, resource: &Resource) {
+        if !self.seen.insert(address.into()) {
+            return;
+        }
+        let name = address_text(address);
+        let found = (
+            Some(stat.size).filter(|size| *size > 0),
+            stat.sha256.map(|sha256| digest_text(&sha256)),
+        );
+        let place = Place::Address(address.to_owned(), Stat::default());
+        self.compare_package(list, &name, place, resource, found);
+        self.package(&name, address);
+    }
+
+    /// Compares a package with what its list declares, as far as that is known without reading it.
+    pub(super) fn compare_package(
+        &mut self,
+        list: &str,
+        name: &str,
+        place: Place,
+        declared: &Resource,
+        (size_bytes, digest): (Option<u64>, Option<String>),
+    ) {
+        let mut problems = Vec::new();
+        if let (Some(found), Some(declared)) = (size_bytes, declared.size_bytes())
+            && found != declared
+        {
+            problems.push(format!("it has {found} bytes, expected {declared}"));
+        }
+        if let (Some(found), Some(declared)) = (digest, declared.hash())
+            && declared.starts_with("sha256:")
+            && !declared.eq_ignore_ascii_case(&found)
+        {
+            problems.push(format!("it is {found}, expected {declared}"));
+        }
+        if !problems.is_empty() {
+            let problems = problems.join(", and ");
+            self.wrong(
+                name,
+                place,
+                format!("{problems} as {list} declares; its members are loaded"),
+            );
+        }
+    }
+
+    /// Tells what is wrong with a file or an address.
+    pub(super) fn wrong(&mut self, name: &str, place: Place, problem: String) {
+        self.found.push(Found {
+            name: name.to_owned(),
+            place,
+            size: 0,
+            problem: Some(problem),
+            declared: Declared::default(),
+        });
+    }
+}
+
+/// The address of an entry of a list at an address.
+fn joined(list: &str, entry: &str) -> Option<String> {
+    if !list.starts_with("http") {
+        return Some(resolve(list, entry));
+    }
+    let joined = url::Url::parse(list).and_then(|list| list.join(entry)).ok()?;
+    Some(joined.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_beside_their_list() {
+        let list = "https://h.example/crawls/list.json?token=a/b";
+        for (entry, expected) in [
+            ("x.wacz", "https://h.example/crawls/x.wacz"),
+            ("../x.wacz?sig=1", "https://h.example/x.wacz?sig=1"),
+            ("/api/x.wacz", "https://h.example/api/x.wacz"),
+            ("//cdn.example/x.wacz", "https://cdn.example/x.wacz"),
+            ("https://o.example/x", "https://o.example/x"),
+        ] {
+            assert_eq!(joined(list, entry).as_deref(), Some(expected));
+        }
+        assert_eq!(
+            joined("s3://b/crawls/list.json", "x y.wacz").as_deref(),
+            Some("s3://b/crawls/x y.wacz")
+        );
+    }
+
+    #[test]
+    fn lists_are_known_by_their_names() {
+        assert!(is_package_list_name(b"x.JSON") && is_package_list_name(b"replay.json?token=x.y"));
+        assert!(
+            !is_package_list_name(b"json")
+                && !is_package_list_name(b"x.jsonl")
+                && !is_package_list_name(b"x.warc?.json")
+        );
+    }
+}

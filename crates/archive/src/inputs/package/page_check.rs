@@ -1,0 +1,95 @@
+//! Reads the lists of pages of a package through when it is loaded: digests are compared, and lines that cannot be used told.
+
+use std::io::{self, BufReader, Read};
+
+use super::super::Digesting;
+use super::super::discovery::Discovery;
+use super::manifest::Manifest;
+use super::page_lines::PageLines;
+use super::zip_file::{Member, ZipFile};
+
+/// What a list of pages came to.
+#[derive(Debug, Default)]
+struct Checked {
+    digest: String,
+    /// Lines that cannot be used.
+    damaged: u64,
+    /// Place of the first of them, and why.
+    first: Option<String>,
+}
+
+impl Discovery<'_> {
+    /// Tells what is wrong with a list of pages.
+    pub(super) fn page_list(
+        &mut self,
+        (name, package): (&str, &str),
+        list: &str,
+        zip: &mut ZipFile,
+        manifest: &Manifest,
+    ) {
+        let defects = manifest.defects(list, zip).into_iter();
+        let mut problems: Vec<String> = defects.map(|defect| defect.detail).collect();
+        let member = zip.member(list);
+        let checked = member.and_then(|member| member.map(|member| checked(zip, member)).transpose());
+        match checked {
+            Err(error) => problems.push(format!("cannot be read: {error}")),
+            Ok(None) => {}
+            Ok(Some(checked)) => {
+                let declared = manifest.resource(list).and_then(|resource| resource.hash());
+                problems.extend(checked.other_than(declared.as_deref()));
+                problems.extend(checked.unusable());
+            }
+        }
+        if !problems.is_empty() {
+            self.not_in_package(name, package, list, problems.join("; "));
+        }
+    }
+}
+
+impl Checked {
+    fn other_than(&self, declared: Option<&str>) -> Option<String> {
+        let declared = declared.filter(|declared| declared.starts_with("sha256:"))?;
+        let is_other = !declared.eq_ignore_ascii_case(&self.digest);
+        is_other.then(|| format!("found {}, expected {declared}", self.digest))
+    }
+
+    fn unusable(&self) -> Option<String> {
+        let first = self.first.as_ref()?;
+        Some(match self.damaged {
+            1 => format!("{first}; the line is not used"),
+            lines => format!("{lines} lines are not used, the first of them: {first}"),
+        })
+    }
+}
+
+fn checked(zip: &mut ZipFile, member: Member) -> io::Result<Checked> {
+    let read = Digested {
+        file: zip.read(member)?,
+        digesting: Digesting::default(),
+    };
+    let mut lines = PageLines::at(BufReader::new(read), 0, 0);
+    let mut checked = Checked::default();
+    while let Some(line) = lines.next_line()? {
+        if let Err(why) = line.page {
+            checked.damaged += 1;
+            let place = format!("line {} at offset {}: {why}", line.number, line.offset);
+            checked.first.get_or_insert(place);
+        }
+    }
+    checked.digest = lines.into_reader().into_inner().digesting.digest();
+    Ok(checked)
+}
+
+/// A member that is digested while it is read.
+struct Digested<R> {
+    file: R,
+    digesting: Digesting,
+}
+
+impl<R: Read> Read for Digested<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(into)?;
+        self.digesting.take(&into[..bytes]);
+        Ok(bytes)
+    }
+}

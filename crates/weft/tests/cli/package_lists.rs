@@ -1,0 +1,241 @@
+//! Lists of packages (`multi-wacz-package`), as services and players write them: each package that they name is loaded.
+
+use serde_json::{Value, json};
+use zip::CompressionMethod;
+
+use crate::addresses::{dumps, local};
+use crate::fixture;
+use crate::packages::{WARC, described, sha256, wacz, zipped};
+use crate::support::Place;
+use crate::web::{Manner, Web};
+
+fn list(resources: &[Value]) -> Vec<u8> {
+    let list = json!({"profile": "multi-wacz-package", "resources": resources});
+    list.to_string().into_bytes()
+}
+
+/// Where the small web and the other one lie beside each other in the archive `local`, packages of both, one in a folder.
+fn two_packages() -> (Place, [Vec<u8>; 2]) {
+    let place = local();
+    place.write_old("other.warc", &fixture::other_web());
+    place.good(&["load", "other.warc", "--archive", "local"]);
+    let packages =
+        [fixture::small_web(), fixture::other_web()].map(|warc| wacz(&warc, CompressionMethod::Stored));
+    place.write_old("one.wacz", &packages[0]);
+    place.write_old("more/two.wacz", &packages[1]);
+    (place, packages)
+}
+
+/// The captures are those of both files by themselves.
+#[track_caller]
+fn check_both(place: &Place, archive: &str) {
+    let captures = |archive: &str| {
+        let dump = place.good(&["dump", "captures", "--archive", archive]);
+        let no_input = |line: &str| line.rsplit_once('\t').expect("an input").0.to_owned();
+        dump.lines().map(no_input).collect::<Vec<String>>()
+    };
+    assert_eq!(captures(archive), captures("local"), "{archive}");
+    let verified = place.good(&["verify", "--archive", archive]);
+    assert!(
+        verified.contains("every view follows from 2 inputs"),
+        "{verified}"
+    );
+}
+
+#[test]
+fn packages_of_a_list_are_loaded() {
+    let (place, [one, two]) = two_packages();
+    let digits = |bytes: &[u8]| sha256(bytes).replace("sha256:", "");
+    let (web_one, web_two) = (Web::start(&one, Manner::Ranges), Web::start(&two, Manner::Ranges));
+    // As players have it, as services answer, and without a profile.
+    place.write_old(
+        "near.json",
+        &list(&[
+            json!({"name": "one", "path": "one.wacz", "hash": sha256(&one), "bytes": one.len()}),
+            json!({"name": "two.wacz", "url": "more/two.wacz"}),
+            json!({"path": "./one.wacz"}),
+        ]),
+    );
+    let far = [
+        json!({"name": "one.wacz", "path": web_one.url("/one.wacz?sig=a/b"), "hash": digits(&one), "size": one.len(), "crawlId": "c"}),
+        json!({"name": "two.wacz", "path": web_two.url("/x"), "hash": digits(&two), "size": two.len()}),
+    ];
+    place.write_old(
+        "far.json",
+        &json!({"resources": far, "initialPages": []})
+            .to_string()
+            .into_bytes(),
+    );
+    place.write_old(
+        "more/beside.json",
+        &list(&[json!({"path": "../one.wacz"}), json!({"path": "two.wacz"})]),
+    );
+    for (archive, file) in [
+        ("near", "near.json"),
+        ("far", "far.json"),
+        ("beside", "more/beside.json"),
+    ] {
+        place.good(&["load", file, "--archive", archive]);
+        check_both(&place, archive);
+        let again = place.good(&["load", file, "--archive", archive]);
+        assert!(again.contains("2 inputs: 2 known already"), "{again}");
+    }
+    let ledger = place.good(&["dump", "ledger", "--archive", "near"]);
+    for name in ["one.wacz#archive/web.warc\t", "more/two.wacz#archive/web.warc\t"] {
+        assert!(ledger.contains(name), "{name}\n{ledger}");
+    }
+    let lists = Web::start(&list(&far), Manner::Ranges);
+    place.good(&[
+        "load",
+        &lists.url("/api/replay.json?token=x"),
+        "--archive",
+        "address",
+    ]);
+    check_both(&place, "address");
+}
+
+#[test]
+fn packages_at_addresses_are_read_by_ranges() {
+    let place = Place::new();
+    // Incompressible, and larger than what is read at once.
+    let rest: Vec<u8> = (0..400_000_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    let warc = fixture::small_web();
+    let members: [(&str, &[u8]); 3] = [
+        ("logs/rest.bin", &rest),
+        (WARC, &warc),
+        (
+            "datapackage.json",
+            &described(&[(WARC, sha256(&warc)), ("logs/rest.bin", sha256(&rest))]),
+        ),
+    ];
+    let web = Web::start(&zipped(&members, CompressionMethod::Stored), Manner::Ranges);
+    place.write_old("list.json", &list(&[json!({"path": web.url("/x.wacz")})]));
+    place.good(&["load", "list.json"]);
+    let bytes = |range: &String| {
+        let ends = range
+            .strip_prefix("bytes=")
+            .and_then(|range| range.split_once('-'));
+        let (first, last) = ends.expect("a range");
+        last.parse::<u64>().expect("its end") + 1 - first.parse::<u64>().expect("its beginning")
+    };
+    let ranges = web.log();
+    let read: u64 = ranges.iter().filter(|range| !range.is_empty()).map(bytes).sum();
+    assert!(read < 300_000, "{read} bytes: {ranges:?}");
+}
+
+#[test]
+fn a_package_with_packages_names_others_at_addresses() {
+    let (place, [one, two]) = two_packages();
+    let web = Web::start(&two, Manner::Ranges);
+    // The address of the first is where it was copied from: it lies in the package itself.
+    let listed = list(&[
+        json!({"name": "one.wacz", "path": "https://gone.example/one.wacz?sig=1", "hash": sha256(&one), "bytes": one.len()}),
+        json!({"name": "two.wacz", "path": web.url("/two.wacz"), "bytes": two.len()}),
+    ]);
+    let both = zipped(
+        &[("one.wacz", &one), ("datapackage.json", &listed)],
+        CompressionMethod::Stored,
+    );
+    place.write_old("both.wacz", &both);
+    place.good(&["load", "both.wacz", "--archive", "both"]);
+    check_both(&place, "both");
+    let ledger = place.good(&["dump", "ledger", "--archive", "both"]);
+    assert!(ledger.contains("both.wacz#one.wacz#archive/web.warc"), "{ledger}");
+}
+
+#[test]
+fn what_is_wrong_with_a_list_is_told() {
+    let (place, [one, _]) = two_packages();
+    place.write_old(
+        "wrong.json",
+        &list(&[
+            json!({"path": "one.wacz", "bytes": 5}),
+            json!({"path": "gone.wacz"}),
+            json!({"path": "web.warc"}),
+            json!({}),
+        ]),
+    );
+    let run = place.run(&["load", "wrong.json", "--archive", "wrong"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    for expected in [
+        format!(
+            "one.wacz: failed(it has {} bytes, expected 5 as wrong.json declares",
+            one.len()
+        ),
+        "gone.wacz: failed(no such file; wrong.json lists it".to_owned(),
+        "web.warc: failed(cannot be read as a package".to_owned(),
+        "wrong.json (resource 4): failed(it has no path and no url)".to_owned(),
+    ] {
+        assert!(run.stdout.contains(&expected), "{expected}\n{}", run.stdout);
+    }
+    let captures = place.good(&["dump", "captures", "--archive", "wrong"]);
+    assert_eq!(
+        captures.matches("one.wacz#archive/web.warc").count(),
+        5,
+        "{captures}"
+    );
+
+    let cases: [(&str, &[u8], &str); 6] = [
+        (
+            "other.json",
+            br#"{"a": 1}"#,
+            "failed(cannot be read as a list of packages: missing field `resources`",
+        ),
+        (
+            "text.json",
+            b"no JSON",
+            "failed(cannot be read as a list of packages: expected",
+        ),
+        (
+            "empty.json",
+            br#"{"resources": []}"#,
+            "failed(it lists no package)",
+        ),
+        (
+            "one.json",
+            &described(&[(WARC, sha256(b""))]),
+            "failed(its profile is \"data-package\", expected",
+        ),
+        (
+            "feed.json",
+            b"[1, 2]",
+            "failed(cannot be read as a list of packages",
+        ),
+        ("warc.json", &fixture::other_web(), "1 input: 1 done"),
+    ];
+    for (file, bytes, expected) in cases {
+        place.write_old(file, bytes);
+        let archive = format!("of-{file}");
+        let run = place.run(&["load", file, "--archive", &archive]);
+        assert_eq!(
+            run.code,
+            Some(i32::from(!file.starts_with("warc"))),
+            "{file}: {}",
+            run.stdout
+        );
+        assert!(run.stdout.contains(expected), "{expected}\n{}", run.stdout);
+    }
+    assert!(dumps(&place, "of-warc.json", "")["captures"].contains("http://other.example/"));
+}
+
+/// Each package names the next at an address, so that whoever writes them could have the load go on for ever.
+#[test]
+fn lists_that_lead_on_and_on_are_left() {
+    let place = Place::new();
+    let warc = fixture::small_web();
+    let mut next = Web::start(&wacz(&warc, CompressionMethod::Stored), Manner::Ranges);
+    let mut servers = Vec::new();
+    for _ in 0..5 {
+        let listed = list(&[json!({"path": next.url("/x.wacz")})]);
+        let package = zipped(&[("datapackage.json", &listed)], CompressionMethod::Stored);
+        servers.push(std::mem::replace(&mut next, Web::start(&package, Manner::Ranges)));
+    }
+    place.write_old("list.json", &list(&[json!({"path": next.url("/first.wacz")})]));
+    let run = place.run(&["load", "list.json"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    let told = "more than 4 lists of packages name one another";
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    assert!(run.stdout.contains("1 input"), "{}", run.stdout);
+}
