@@ -21,7 +21,7 @@ use crate::who_asks::Asking;
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 48] = [
+const OF_THE_ARCHIVE: [&str; 49] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",
@@ -39,6 +39,7 @@ const OF_THE_ARCHIVE: [&str; 48] = [
     "/graph",
     "/ranking",
     "/captures",
+    "/pages",
     "/report",
     "/about",
     SIGN_IN,
@@ -60,6 +61,7 @@ const OF_THE_ARCHIVE: [&str; 48] = [
     "/api/v1/domains",
     "/api/v1/top",
     "/api/v1/captures",
+    "/api/v1/pages",
     "/api/v1/record",
     "/cdx",
     "/cdx/search/cdx",

@@ -22,6 +22,7 @@ mod key;
 mod ledger;
 mod limit;
 mod links;
+mod listed_pages;
 mod originals;
 mod page;
 mod permit;

@@ -59,6 +59,8 @@ macro_rules! questions {
             Report(ReportBody) { Report(Report) => report::report }
             /// Where the bytes of a record are.
             Record(RecordBody) { Record(Record) => record::record }
+            /// The pages that packages list.
+            ListedPages(ListedPagesBody) { ListedPages(ListedPages) => listed_pages::pages }
             /// One load.
             Job(JobBody) {
                 Load(LoadRequest) => jobs::load,

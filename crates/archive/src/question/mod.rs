@@ -15,6 +15,7 @@ mod envelope;
 mod graph;
 mod ledger;
 mod links;
+mod listed_pages;
 mod load;
 mod page;
 mod post;
@@ -34,8 +35,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     calendar::*, cdx::*, concordance::*, diff::*, domains::*, dump::*, graph::*, ledger::*, links::*,
-    load::*, page::*, post::*, rebuild::*, record::*, report::*, rights::*, search::*, sight::*, status::*,
-    suggest::*, takedown::*, trends::*,
+    listed_pages::*, load::*, page::*, post::*, rebuild::*, record::*, report::*, rights::*, search::*,
+    sight::*, status::*, suggest::*, takedown::*, trends::*,
 };
 pub use crate::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;

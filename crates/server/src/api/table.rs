@@ -3,8 +3,9 @@
 use archive::cdx::url_and_match;
 use archive::question::{
     CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
-    Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, MatchType, Outlinks, Page, Quarantine, Question, Record,
-    Report, Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top, Trends,
+    Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, ListedPages, MatchType, Outlinks, Page, Quarantine,
+    Question, Record, Report, Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top,
+    Trends,
 };
 
 use super::cdx::post::Posting;
@@ -385,6 +386,34 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "cdx",
             question: captures,
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/pages",
+        summary: "Pages that packages (WACZ) list, what their crawls were for, each with its capture in the package",
+        parameters: &[
+            query(
+                "input",
+                Kind::Text,
+                "only those of the package with this name, the last part of it, or such a member",
+            ),
+            query("collection", Kind::Text, "only those of packages with this label"),
+            query("whole", Kind::Flag, "with all that is listed of each page"),
+            AFTER,
+            limit(100),
+        ],
+        serves: Serves::Answer {
+            answer: "listed_pages",
+            question: |a| {
+                Ok(Question::ListedPages(ListedPages {
+                    input: a.owned("input"),
+                    collection: a.owned("collection"),
+                    whole: a.flag("whole"),
+                    after: a.owned("after"),
+                    limit: rows(a),
+                }))
+            },
         },
     },
     Endpoint {

@@ -165,6 +165,7 @@ fn help() -> Markup {
                 code { "201401" } " for a month, or up to 14 digits." }
             p { code { "example.org/news/*" } " looks up all that begins so, " code { "*.example.org" } " a whole domain. "
                 "Programs ask " code { "/cdx?url=\u{2026}" } " for the same as CDXJ lines." }
+            p { "What crawls were for, as packages list it: " a href="/pages" { "pages of crawls" } "." }
         }
     }
 }

@@ -17,6 +17,7 @@ mod graph;
 mod home;
 mod html;
 mod links;
+mod listed;
 mod loads;
 mod page;
 pub(crate) mod parts;
@@ -57,6 +58,7 @@ pub(crate) fn routes() -> Router<Arc<Common>> {
         .route("/graph", get(graph::show))
         .route("/ranking", get(ranking::show))
         .route("/captures", get(captures::show))
+        .route("/pages", get(listed::show))
         .route("/report", get(report::show))
         .route("/loads", get(loads::show))
         .route("/loads/live", get(loads::live))

@@ -293,7 +293,7 @@ fn requests(scene: &Scene, route: &str) -> u64 {
 }
 
 /// Pages with much on them, and with things that break layouts.
-const PAGES: [&str; 24] = [
+const PAGES: [&str; 25] = [
     "/",
     "/search",
     "/search?q=weaving",
@@ -309,6 +309,7 @@ const PAGES: [&str; 24] = [
     "/graph?by=host",
     "/ranking",
     "/captures?url=example.org&match=domain",
+    "/pages",
     "/report",
     "/loads",
     "/store",

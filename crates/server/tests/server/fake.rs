@@ -66,6 +66,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Trends(_) => "trends",
         Question::Report(_) => "report",
         Question::Record(_) => "record",
+        Question::ListedPages(_) => "listed_pages",
         Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
         Question::Jobs(_) => "jobs",
         Question::Post(_) | Question::Unpost(_) => "posted",

@@ -9,7 +9,7 @@ use archive::question::{
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 31] = [
+pub(crate) const PAGES: [&str; 32] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
@@ -31,6 +31,7 @@ pub(crate) const PAGES: [&str; 31] = [
     "/ranking",
     "/ranking?domain=example.com",
     "/captures?url=http://example.com/",
+    "/pages?input=crawl.wacz",
     "/report?from=2014",
     "/loads",
     "/quarantine?input=iana.warc.gz",

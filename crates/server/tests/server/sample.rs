@@ -113,6 +113,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
                 fuzzy: Some("cache-buster".into()),
             }),
         ),
+        ("listed_pages", Body::ListedPages(listed_pages())),
         ("job", Body::Job(job())),
         ("jobs", Body::Jobs(JobsBody { rows: vec![job()] })),
     ];
@@ -495,6 +496,41 @@ fn top() -> TopRow {
         url_key: "com,example)/".into(),
         url: "http://example.com/".into(),
         ..TopRow::default()
+    }
+}
+
+fn listed_pages() -> ListedPagesBody {
+    let row = |capture: Option<CdxRow>, nearest: Option<&str>| ListedPageRow {
+        package: "crawl.wacz".into(),
+        list: "pages/pages.jsonl".into(),
+        line: 2,
+        url: "http://example.com/".into(),
+        fetch_time: "2014-01-26T20:06:24.000Z".into(),
+        title: "Example".into(),
+        id: "p1".into(),
+        seed: true,
+        has_text: true,
+        replay: capture
+            .as_ref()
+            .map(|_| "/replay/20140126200624/http://example.com/".into()),
+        capture,
+        nearest: nearest.map(str::to_owned),
+        listed: Some(serde_json::Map::from_iter([("id".to_owned(), "p1".into())])),
+    };
+    ListedPagesBody {
+        rows: vec![
+            row(Some(capture()), None),
+            row(None, Some("2013-01-01T00:00:00.000Z")),
+            row(None, None),
+        ],
+        problems: vec![ListedPagesProblem {
+            package: "crawl.wacz".into(),
+            list: "pages/pages.jsonl".into(),
+            line: 7,
+            offset: 600,
+            what: "found no url".into(),
+        }],
+        next: Some("WyIiXQ".into()),
     }
 }
 

@@ -23,6 +23,7 @@ mod load;
 mod manual;
 mod pack;
 mod page;
+mod pages;
 mod rebuild;
 mod record;
 mod redact;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Warc(warc::Args),
     /// Everything known of a URL
     Page(page::Args),
+    /// The pages that packages (WACZ) list: what their crawls were for
+    Pages(pages::Args),
     /// What has changed on a page between two of its versions
     Diff(diff::Args),
     /// Pages that link to a URL
@@ -120,6 +123,7 @@ impl Command {
             Command::Status(_)
             | Command::Dump(_)
             | Command::Page(_)
+            | Command::Pages(_)
             | Command::Diff(_)
             | Command::Inlinks(_)
             | Command::Outlinks(_)
@@ -141,7 +145,7 @@ impl Command {
 /// Runs a command.
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
     if context.groups.is_some() && !command.asks_as() {
-        let what = "--as is for commands that ask an archive: status, dump, page, inlinks, outlinks, domain, top, graph, cdx, report, search, export, \
+        let what = "--as is for commands that ask an archive: status, dump, page, pages, inlinks, outlinks, domain, top, graph, cdx, report, search, export, \
                     record, replay-check, rights test; all others are the owner's, and statements in SQL see everything";
         return Err(WrongUse(what.to_owned()).into());
     }
@@ -154,6 +158,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Warc(args) => warc::run(&args, context),
         Command::Dump(args) => dump::run(&args, context),
         Command::Page(args) => page::run(args, context),
+        Command::Pages(args) => pages::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Inlinks(args) => links::run_inlinks(args, context),
         Command::Outlinks(args) => links::run_outlinks(args, context),

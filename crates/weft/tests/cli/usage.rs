@@ -11,6 +11,7 @@ const COMMANDS: &[&str] = &[
     "status",
     "dump",
     "page",
+    "pages",
     "inlinks",
     "outlinks",
     "domain",

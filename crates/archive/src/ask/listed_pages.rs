@@ -1,0 +1,311 @@
+//! The pages that packages list, read from the packages, each with its capture.
+//!
+//! Invariants:
+//! - whoever does not see everything is told of a page only if they see the capture that it is of, and would see one of its listed
+//!   time;
+//! - a page that a takedown keeps out is not shown, whether it was captured or not;
+//! - an answer reads a bounded part of the lists and of the captures of their URLs, whatever they hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ::rights::Subject;
+use weave::{CaptureRow, InputState, KeyRange, LedgerEntry, TakedownRules, base_name, name_text};
+
+use super::basis::Basis;
+use super::ledger::is_named;
+use super::limit::clamp;
+use super::seen::Seen;
+use super::{cdx, cursor};
+use crate::AskError;
+use crate::inputs::{ListedPage, MAIN_LIST, PageLine};
+use crate::question::{ListedPageRow, ListedPages, ListedPagesBody, ListedPagesProblem};
+
+/// Bytes of lists that are read for an answer before it ends.
+const BYTES_MAX: u64 = 4 << 20;
+
+/// Captures that are looked at for an answer before it ends.
+const CAPTURES_MAX: u64 = 1 << 20;
+
+/// Packages that are opened for an answer.
+const PACKAGES_MAX: usize = 64;
+
+/// Longest time between what is listed and a capture of it: crawlers list when they began with a page, or when it was done.
+const APART_MS_MAX: u64 = 60 * 60 * 1000;
+
+/// A package with captures.
+struct Package {
+    /// Its path or address.
+    location: String,
+    /// What the locations of its members begin with.
+    members: String,
+    labels: BTreeSet<String>,
+    /// Whether a whole member is taken down, so that nobody knows which pages without captures were of it.
+    is_taken_down_in_part: bool,
+}
+
+/// The line that an answer begins with: name and location of the package, list, offset, and lines before it.
+type Place = (String, String, String, u64, u64);
+
+pub(super) fn pages(basis: &Basis<'_>, question: &ListedPages) -> Result<ListedPagesBody, AskError> {
+    let after: Option<Place> = cursor::decode(question.after.as_deref())?;
+    let seen = basis.seen();
+    let mut reading = Reading {
+        rules: basis.open.weave.takedown_rules()?,
+        seen: &seen,
+        whole: question.whole,
+        limit: clamp(question.limit),
+        bytes: 0,
+        captures: 0,
+        body: ListedPagesBody::default(),
+    };
+    let packages = packages(basis, question)?;
+    let is_before = |(name, location): &(String, String)| {
+        let after = after.as_ref().map(|after| (&after.0, &after.1));
+        after.is_some_and(|after| (name, location) < after)
+    };
+    let left = packages.into_iter().filter(|(place, _)| !is_before(place));
+    for (opened, ((name, location), package)) in left.enumerate() {
+        let begins = after
+            .as_ref()
+            .filter(|after| (&after.0, &after.1) == (&name, &location));
+        if opened == PACKAGES_MAX {
+            reading.body.next = Some(cursor::encode(&(name, location, "", 0, 0)));
+            break;
+        }
+        let begins = begins.map(|(_, _, list, offset, lines)| (list.as_str(), *offset, *lines));
+        if let Some(place) = reading.package(basis, &name, &package, begins)? {
+            let (list, offset, lines) = place;
+            reading.body.next = Some(cursor::encode(&(name, location, list, offset, lines)));
+            break;
+        }
+    }
+    if !seen.sees_everything() {
+        reading.body.problems.clear();
+    }
+    Ok(reading.body)
+}
+
+/// The packages that are asked for, by name and location.
+fn packages(
+    basis: &Basis<'_>,
+    question: &ListedPages,
+) -> Result<BTreeMap<(String, String), Package>, AskError> {
+    let mut packages = BTreeMap::new();
+    let mut wanted = BTreeSet::new();
+    for (_, entry) in basis.snapshot.ledger()? {
+        let is_taken_down = entry.state == InputState::TakenDown;
+        let is_of_label = question
+            .collection
+            .as_ref()
+            .is_none_or(|label| entry.collection == *label);
+        if !is_of_label || entry.captures == 0 && !is_taken_down {
+            continue;
+        }
+        let Some((location, member)) = crate::inputs::package_of(&entry.location) else {
+            continue;
+        };
+        let name = name_of_package(&entry, &member);
+        let place = (name, location.clone());
+        if question
+            .input
+            .as_deref()
+            .is_none_or(|input| is_asked_for(&entry, &place, input))
+        {
+            wanted.insert(place.clone());
+        }
+        let package: &mut Package = packages.entry(place).or_insert_with(|| Package {
+            members: entry
+                .location
+                .rsplit_once('#')
+                .map_or("", |(package, _)| package)
+                .to_owned()
+                + "#",
+            location,
+            labels: BTreeSet::new(),
+            is_taken_down_in_part: false,
+        });
+        package.labels.insert(entry.collection);
+        package.is_taken_down_in_part |= is_taken_down;
+    }
+    packages.retain(|place, _| wanted.contains(place));
+    Ok(packages)
+}
+
+fn name_of_package(entry: &LedgerEntry, member: &str) -> String {
+    let end = format!("#{}", name_text(member.as_bytes()));
+    let name = entry.input.strip_suffix(&end);
+    name.unwrap_or(&entry.input).to_owned()
+}
+
+fn is_asked_for(entry: &LedgerEntry, (name, location): &(String, String), input: &str) -> bool {
+    let is_package = [name.as_str(), base_name(name), location.as_str()].contains(&input);
+    is_package || is_named(entry, input)
+}
+
+/// An answer that comes to be.
+struct Reading<'a> {
+    rules: TakedownRules,
+    seen: &'a Seen<'a>,
+    whole: bool,
+    limit: usize,
+    /// Read of lists so far.
+    bytes: u64,
+    /// Captures that were looked at.
+    captures: u64,
+    body: ListedPagesBody,
+}
+
+impl Reading<'_> {
+    /// Reads the lists of a package, from a place in one of them on if there is one. Gives the place where the answer ends, if it does.
+    fn package(
+        &mut self,
+        basis: &Basis<'_>,
+        name: &str,
+        package: &Package,
+        begins: Option<(&str, u64, u64)>,
+    ) -> Result<Option<(String, u64, u64)>, AskError> {
+        let packages = basis.open.sources.packages();
+        let mut lists = match packages.page_lists(&package.location) {
+            Ok(lists) => lists,
+            Err(error) => {
+                self.problem(name, "", (0, 0), format!("cannot be read: {error}"));
+                return Ok(None);
+            }
+        };
+        let order = |list: &str| (list != MAIN_LIST, list.to_owned());
+        lists.sort_by_key(|list| order(list));
+        let begins = begins.filter(|(list, ..)| !list.is_empty());
+        for list in lists {
+            let (offset, number) = match begins {
+                Some((first, ..)) if order(&list) < order(first) => continue,
+                Some((first, offset, number)) if list == first => (offset, number),
+                _ => (0, 0),
+            };
+            let opened = packages.page_lines(&package.location, &list, offset, number);
+            let mut lines = match opened {
+                Ok(lines) => lines,
+                Err(error) => {
+                    self.problem(name, &list, (0, 0), format!("cannot be read: {error}"));
+                    continue;
+                }
+            };
+            loop {
+                let (offset, number) = lines.position();
+                let line = match lines.next_line() {
+                    Ok(Some(line)) => line,
+                    Ok(None) => break,
+                    Err(error) => {
+                        self.problem(name, &list, (0, offset), format!("cannot be read on: {error}"));
+                        break;
+                    }
+                };
+                if self.is_full() {
+                    return Ok(Some((list, offset, number)));
+                }
+                self.bytes += lines.position().0 - offset;
+                self.line(name, package, &list, line)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_full(&self) -> bool {
+        self.body.rows.len() >= self.limit || self.bytes >= BYTES_MAX || self.captures >= CAPTURES_MAX
+    }
+
+    fn problem(&mut self, package: &str, list: &str, (line, offset): (u64, u64), what: String) {
+        self.body.problems.push(ListedPagesProblem {
+            package: package.to_owned(),
+            list: list.to_owned(),
+            line,
+            offset,
+            what,
+        });
+    }
+
+    fn line(&mut self, name: &str, package: &Package, list: &str, line: PageLine) -> Result<(), AskError> {
+        let page = match line.page {
+            Ok(None) => return Ok(()),
+            Ok(Some(page)) => page,
+            Err(why) => {
+                self.problem(name, list, (line.number, line.offset), why);
+                return Ok(());
+            }
+        };
+        let nearest = self.nearest(package, &page)?;
+        if !self.shows(package, &page, nearest.as_ref()) {
+            return Ok(());
+        }
+        let apart_ms = |capture: &CaptureRow| capture.fetch_time_ms.abs_diff(page.fetch_time_ms);
+        let (capture, nearest) = match nearest {
+            Some(capture) if apart_ms(&capture) <= APART_MS_MAX => (Some(cdx::row(capture)), None),
+            nearest => (None, nearest.map(|capture| civil::iso(capture.fetch_time_ms))),
+        };
+        let replay = capture.as_ref();
+        let replay = replay.map(|capture| format!("/replay/{}/{}", capture.timestamp, capture.url));
+        let flag = |field: &str| page.object.get(field).and_then(serde_json::Value::as_bool);
+        self.body.rows.push(ListedPageRow {
+            package: name.to_owned(),
+            list: list.to_owned(),
+            line: line.number,
+            fetch_time: civil::iso(page.fetch_time_ms),
+            title: page.text("title").unwrap_or_default().to_owned(),
+            id: page.text("id").unwrap_or_default().to_owned(),
+            seed: flag("seed").or_else(|| flag("isSeed")).unwrap_or(false),
+            has_text: page.text("text").is_some_and(|text| !text.is_empty()),
+            capture,
+            nearest,
+            replay,
+            url: page.url,
+            listed: self.whole.then_some(page.object),
+        });
+        Ok(())
+    }
+
+    /// The capture of a page in its package that is nearest in time, seen or not. Of two equally near, one that succeeded.
+    fn nearest(&mut self, package: &Package, page: &ListedPage) -> Result<Option<CaptureRow>, AskError> {
+        let mut best: Option<((u64, bool), CaptureRow)> = None;
+        let range = KeyRange::Exact(page.url_key.clone());
+        let captures = self.seen.snapshot().captures(range, None);
+        for capture in captures.take(super::record::LOOKED_AT_MAX) {
+            let capture = capture?;
+            self.captures += 1;
+            if !capture.location.starts_with(&package.members)
+                || !package.labels.contains(&capture.collection)
+            {
+                continue;
+            }
+            let apart = capture.fetch_time_ms.abs_diff(page.fetch_time_ms);
+            let place = (apart, !(200..300).contains(&capture.status));
+            if best.as_ref().is_none_or(|(least, _)| place < *least) {
+                best = Some((place, capture));
+            }
+        }
+        Ok(best.map(|(_, capture)| capture))
+    }
+
+    /// Whether who asks may be told of a page.
+    fn shows(&self, package: &Package, page: &ListedPage, nearest: Option<&CaptureRow>) -> bool {
+        let is_kept_out = |label: &String| {
+            let key = page.url_key.as_bytes();
+            self.rules.takes_down(key, page.fetch_time_ms, label).is_some()
+        };
+        if package.labels.iter().any(is_kept_out) {
+            return false;
+        }
+        match nearest {
+            None => self.seen.sees_everything() && !package.is_taken_down_in_part,
+            Some(_) if self.seen.sees_everything() => true,
+            Some(capture) => {
+                let then = Subject {
+                    url_key: &capture.url_key,
+                    collection: &capture.collection,
+                    mime: &capture.mime,
+                    digest: &capture.digest,
+                    fetch_time_ms: page.fetch_time_ms,
+                };
+                self.seen.sees(capture) && self.seen.sight().sees(&then)
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The pages that packages list: what their crawls were for.
+
+use archive::question::{Answer, ListedPageRow, ListedPages, ListedPagesBody, ListedPagesProblem};
+use look::{Frame, Section};
+use maud::{Markup, html};
+
+use super::html::{Context, Html, Shown};
+use super::parts::{self, Align, Column};
+use crate::query::Query;
+use crate::{link, present, replay};
+
+/// Pages of packages on a page.
+const ROWS: usize = 100;
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let question = ListedPages {
+        input: query.owned("input"),
+        collection: query.owned("collection"),
+        whole: false,
+        after: query.owned("after"),
+        limit: ROWS,
+    };
+    let Answer { epoch, body } = context.asker.ask(question.clone()).await?;
+    let address = |after: Option<&str>| {
+        let (input, collection) = (question.input.as_deref(), question.collection.as_deref());
+        link::with(
+            "/pages",
+            &[("input", input), ("collection", collection), ("after", after)],
+        )
+    };
+    let ListedPagesBody { rows, problems, next } = &body;
+    let is_empty = rows.is_empty() && next.is_none() && question.after.is_none();
+    let content = html! {
+        header.page-head {
+            h1 { "Pages of crawls" }
+            p.soft { "What packages (WACZ) list as their pages: those that a crawl was for, not all that it captured." }
+        }
+        (form(&question))
+        (told(problems))
+        @if is_empty {
+            (parts::nothing("No pages", html! {
+                p { "No package of this name or collection lists pages, or there is no package." }
+                p { a.button.quiet href="/captures" { "Captures" } }
+            }))
+        } @else {
+            (table(rows))
+        }
+        (parts::pager(question.after.as_ref().map(|_| address(None)), next.as_deref().map(|next| address(Some(next)))))
+    };
+    let frame = Frame {
+        title: "Pages of crawls",
+        section: Section::Captures,
+        parts: context.parts(),
+        viewer: context.viewer(),
+        query: "",
+        epoch: Some(epoch),
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+fn form(question: &ListedPages) -> Markup {
+    let field = |id: &'static str, name: &str, value: &Option<String>| {
+        let value = value.as_deref().map(present::clean).unwrap_or_default();
+        html! {
+            div.short { label for=(id) { (name) } input id=(id) name=(id) value=(value) placeholder="all" maxlength="500" autocomplete="off"; }
+        }
+    };
+    html! {
+        form.fields action="/pages" method="get" {
+            (field("input", "Package", &question.input))
+            (field("collection", "Collection", &question.collection))
+            button type="submit" { "Show" }
+        }
+    }
+}
+
+/// What cannot be used of the lists.
+fn told(problems: &[ListedPagesProblem]) -> Markup {
+    html! {
+        @if !problems.is_empty() {
+            div.notes role="status" {
+                p { "Not all that is listed can be used." }
+                ul {
+                    @for problem in problems {
+                        li {
+                            (parts::text(&problem.package))
+                            @if !problem.list.is_empty() { ", " (parts::text(&problem.list)) }
+                            @if problem.line > 0 { ", line " (present::count(problem.line)) }
+                            ": " (parts::text(&problem.what))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn table(rows: &[ListedPageRow]) -> Markup {
+    let columns = [
+        Column("Page", Align::Text),
+        Column("Captured", Align::Text),
+        Column("Listed in", Align::Text),
+    ];
+    let cells = rows.iter().map(|row| vec![page(row), captured(row), list(row)]);
+    parts::table("Pages that packages list", &columns, cells.collect())
+}
+
+fn page(row: &ListedPageRow) -> Markup {
+    html! {
+        @match &row.capture {
+            Some(capture) => (parts::dated_link(&row.url, &capture.fetch_time, &row.title)),
+            None => (parts::page_link(&row.url, &row.title)),
+        }
+        @if !row.title.trim().is_empty() { " " span.where { (parts::url_text(&row.url)) } }
+        @if row.seed { " " span.badge.plain { "seed" } }
+    }
+}
+
+fn captured(row: &ListedPageRow) -> Markup {
+    html! {
+        (parts::time(&row.fetch_time)) " "
+        @if let Some(capture) = &row.capture {
+            @if let Some(address) = link::if_short(replay::address(&row.url, &capture.timestamp)) { a href=(address) { "Replay" } }
+        } @else if let Some(nearest) = &row.nearest {
+            span.badge.plain { "captured at another time" } " " (parts::time(nearest))
+        } @else {
+            span.badge.plain { "not captured" }
+        }
+    }
+}
+
+fn list(row: &ListedPageRow) -> Markup {
+    html! { (parts::text(&row.package)) " " span.soft { (parts::text(&row.list)) } }
+}

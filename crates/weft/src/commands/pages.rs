@@ -1,0 +1,124 @@
+//! `weft pages`: the pages that packages list.
+
+use std::io::Write;
+
+use archive::question::{ListedPageRow, ListedPages, ListedPagesBody};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::paging::{self, Paging};
+use crate::style::{clean, cut, shell_word};
+use crate::table::{Column, Table};
+use crate::units::time;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft pages
+  weft pages --input crawl.wacz --limit 100
+  weft pages --collection autumn --json | jq -r '.rows[] | select(.seed).url'
+
+Pages are those that packages (WACZ) list in pages/pages.jsonl, pages/extraPages.jsonl and other
+files of that form: what a crawl was for, out of all that it captured. They are read from the
+packages. Each is shown with its capture in the package, at most an hour from the time that is
+listed. Exit code 1: a package, a list or a line cannot be used (it is named).";
+
+/// Longest title that is shown, in columns.
+const TITLE_COLUMNS_MAX: usize = 40;
+
+/// Flags of `weft pages`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Only those of the package with this name, or the last part of it
+    #[arg(long, value_name = "PACKAGE")]
+    input: Option<String>,
+    /// Only those of packages in this collection
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// With --json: all that is listed of each page
+    #[arg(long)]
+    whole: bool,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+/// Runs `weft pages`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let again = again(&args, context);
+    let question = ListedPages {
+        input: args.input,
+        collection: args.collection,
+        whole: args.whole,
+        after: args.paging.after,
+        limit: args.paging.limit as usize,
+    };
+    let answer = ask::open(context)?.ask(question)?;
+    for problem in &answer.body.problems {
+        let list = [&*problem.package, &*problem.list].join(" ");
+        let place = match problem.line {
+            0 => String::new(),
+            line => format!(" line {line} at offset {}", problem.offset),
+        };
+        eprintln!("{}{place}: {}", clean(list.trim_end()), clean(&problem.what));
+    }
+    let outcome = match answer.body.problems.is_empty() {
+        true => Outcome::Done,
+        false => Outcome::Losses,
+    };
+    match context.json {
+        true => context.out.json(&answer.any())?,
+        false => print(&answer.body, &again, context)?,
+    }
+    Ok(outcome)
+}
+
+/// The same command, to go on with.
+fn again(args: &Args, context: &Context) -> String {
+    let flag = |name: &str, value: &Option<String>| match value {
+        Some(value) => format!(" --{name} {}", shell_word(value)),
+        None => String::new(),
+    };
+    let (input, collection) = (flag("input", &args.input), flag("collection", &args.collection));
+    format!("weft pages{input}{collection}{}", context.archive_flag())
+}
+
+fn print(body: &ListedPagesBody, again: &str, context: &mut Context) -> anyhow::Result<()> {
+    if body.rows.is_empty() && body.next.is_none() {
+        writeln!(context.out, "no package lists pages")?;
+    }
+    let mut table = Table::new(&[
+        ("time", Column::Left),
+        ("url", Column::Flexible),
+        ("title", Column::Left),
+        ("capture", Column::Left),
+        ("list", Column::Left),
+    ]);
+    for row in &body.rows {
+        table.row([
+            time(&row.fetch_time),
+            row.url.clone(),
+            title(row),
+            captured(row),
+            format!("{}#{}", row.package, row.list),
+        ]);
+    }
+    table.print(&mut context.out)?;
+    paging::more(&mut context.out, again, body.next.as_deref())?;
+    Ok(())
+}
+
+fn title(row: &ListedPageRow) -> String {
+    match row.title.is_empty() {
+        true => "-".to_owned(),
+        false => cut(&row.title, TITLE_COLUMNS_MAX),
+    }
+}
+
+fn captured(row: &ListedPageRow) -> String {
+    match (&row.capture, &row.nearest) {
+        (Some(capture), _) => capture.timestamp.clone(),
+        (None, Some(nearest)) => format!("none then, nearest {}", time(nearest)),
+        (None, None) => "none".to_owned(),
+    }
+}
