@@ -14,7 +14,7 @@ use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 use tempfile::SpooledTempFile;
-use warc::{Compression, Draft, Writer};
+use warc::{Compression, Draft, RawRecord, Writer};
 
 use crate::question::{Answer, Question, Record, RecordBody, SearchHit, SearchOrder, SearchQuestion};
 use crate::{Archive, AskError, Interrupt, Sources, cdx, raw_record};
@@ -133,6 +133,10 @@ pub struct Exported {
     pub left_out: Vec<LeftOut>,
     /// Captures left out because an index alone tells of them: their records are not loaded.
     pub index_only: u64,
+    /// Records of requests and metadata written beside those of captures.
+    pub related: u64,
+    /// Inputs in which such records could not be looked for, and why; and lists of pages that could not be used.
+    pub problems: Vec<String>,
 }
 
 /// A result that could not be written.
@@ -363,10 +367,14 @@ pub(crate) fn copy_record(
     record: &RecordBody,
     out: &mut dyn Write,
 ) -> Result<Result<(), String>, ExportError> {
-    let mut raw = match raw_record(sources, record, &Interrupt::new()) {
-        Ok(raw) => raw,
-        Err(error) => return Ok(Err(error.to_string())),
-    };
+    match raw_record(sources, record, &Interrupt::new()) {
+        Ok(raw) => copy_raw(raw, out),
+        Err(error) => Ok(Err(error.to_string())),
+    }
+}
+
+/// The same of a record that is open.
+pub(crate) fn copy_raw(mut raw: RawRecord, out: &mut dyn Write) -> Result<Result<(), String>, ExportError> {
     let extension = raw.extension();
     let is_member = match extension.as_str() {
         "warc.gz" => true,

@@ -27,6 +27,7 @@ mod logs;
 mod losses;
 mod outcome;
 mod paging;
+mod part_file;
 mod remote_inputs;
 mod s3_face;
 mod sql_program;

@@ -7,7 +7,10 @@
 mod chosen;
 mod hashed;
 mod index;
+mod pages;
+mod related;
 mod sorted_lines;
+mod sorted_rows;
 mod wacz;
 mod warc_file;
 mod zipnum;

@@ -1,6 +1,6 @@
 //! Captures as a package: WACZ 1.1.1, with records, index and pages, each with its digest.
 //!
-//! Records go straight into the package. The index and the list of pages are made beside it, in files without names,
+//! Records go straight into the package. The index and the lists of pages are made beside it, in files without names,
 //! and follow.
 
 use std::fs::File;
@@ -13,13 +13,14 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::Subset;
 use super::hashed::Hashed;
+use super::pages::{PageFiles, Pages};
 use super::sorted_lines::SortedLines;
-use super::warc_file::WarcFile;
+use super::warc_file::{WarcFile, Written};
 use super::zipnum::{Block, ZipNum};
 use crate::Archive;
 use crate::cdx::{CdxRow, cdxj_line};
 use crate::export::{AskBy, ExportError, Exported};
-use crate::inputs::digest_text;
+use crate::inputs::{MAIN_LIST, digest_text};
 use crate::question::{Page, PageBody};
 
 /// Name of the file of records, which the lines of the index repeat.
@@ -31,14 +32,15 @@ const WACZ_VERSION: &str = "1.1.1";
 const SOFTWARE: &str = concat!("weft/", env!("CARGO_PKG_VERSION"));
 
 impl Archive {
-    /// Writes captures into a package (WACZ). `progress` is told how many captures were gone through, and gives whether
-    /// to go on.
+    /// Writes captures into a package (WACZ), `with_requests` the records of requests and metadata that belong to them, too. `progress` is
+    /// told how many captures were gone through, and gives whether to go on.
     ///
     /// # Errors
     /// [`ExportError`].
     pub fn export_wacz(
         &self,
         subset: &Subset,
+        with_requests: bool,
         out: File,
         progress: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Exported, ExportError> {
@@ -47,18 +49,23 @@ impl Archive {
         package
             .start("archive/data.warc.gz")
             .map_err(ExportError::Output)?;
-        let mut beside = Beside::begin().map_err(ExportError::Output)?;
-        let mut warc = WarcFile::begin(&ask, self.sources(), subset, &mut package.zip)?;
+        let mut beside = Beside::begin(subset).map_err(ExportError::Output)?;
+        let mut warc = WarcFile::begin(&ask, self.sources(), subset, with_requests, &mut package.zip)?;
         let index_only = subset.for_each(&ask, false, progress, &mut |row| {
             for written in warc.put(&row)? {
                 beside.put(&ask, written)?;
             }
             Ok(())
         })?;
+        let captures = warc.exported.results;
+        let mut goes_on = || progress(captures);
+        warc.put_related(&mut goes_on)?;
         let (mut exported, bytes) = (std::mem::take(&mut warc.exported), warc.out.bytes);
         exported.index_only = index_only;
         let (_, digest) = warc.out.finish();
         package.listed("archive/data.warc.gz", bytes, digest);
+        let problems = beside.pages.read_lists(&ask, &mut goes_on)?;
+        exported.problems.extend(problems);
         beside
             .finish(&mut package)
             .and_then(|()| package.finish(&subset.described()))
@@ -70,7 +77,7 @@ impl Archive {
 /// What comes after the records.
 struct Beside {
     index: SortedLines,
-    pages: BufWriter<File>,
+    pages: Pages,
     /// The URL key whose captures come now; the index has them in the order of time.
     key: String,
     of_key: Vec<CdxRow>,
@@ -79,13 +86,11 @@ struct Beside {
 }
 
 impl Beside {
-    fn begin() -> io::Result<Beside> {
-        let file = || tempfile::tempfile().map(BufWriter::new);
-        let mut pages = file()?;
-        let head = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
-        writeln!(pages, "{head}")?;
+    fn begin(subset: &Subset) -> io::Result<Beside> {
+        // What a search finds is meant as a page, whatever the crawl was for.
+        let pages = Pages::new(matches!(subset, Subset::Chosen(_)));
         Ok(Beside {
-            index: SortedLines::new(file()?),
+            index: SortedLines::new(BufWriter::new(tempfile::tempfile()?)),
             pages,
             key: String::new(),
             of_key: Vec::new(),
@@ -93,11 +98,17 @@ impl Beside {
         })
     }
 
-    fn put(&mut self, ask: &AskBy<'_>, mut row: CdxRow) -> Result<(), ExportError> {
+    fn put(&mut self, ask: &AskBy<'_>, written: Written) -> Result<(), ExportError> {
+        let Written {
+            mut row,
+            name,
+            location,
+        } = written;
         if self.key != row.url_key {
             self.end_key().map_err(ExportError::Output)?;
             self.key.clone_from(&row.url_key);
         }
+        let mut listed = None;
         if is_page(&row) {
             if self.page.is_none() {
                 let question = Page {
@@ -108,9 +119,10 @@ impl Beside {
             let title = self.page.as_ref().map_or("", |page| title_of(page, &row));
             let id = digest_text(&Sha256::digest(format!("{} {}", row.fetch_time, row.url)));
             let id = &id["sha256:".len()..][..32];
-            let page = json!({"id": id, "url": row.url, "ts": row.fetch_time, "title": title});
-            writeln!(self.pages, "{page}").map_err(ExportError::Output)?;
+            listed = Some(json!({"id": id, "url": row.url, "ts": row.fetch_time, "title": title}));
         }
+        let pages = self.pages.push(&row, &name, &location, listed);
+        pages.map_err(ExportError::Output)?;
         row.filename = WARC.to_owned();
         self.of_key.push(row);
         Ok(())
@@ -136,7 +148,12 @@ impl Beside {
         let (index, second) = index.finish()?;
         package.put_file("indexes/index.cdx.gz", index)?;
         package.put_file("indexes/index.idx", second)?;
-        package.put_file("pages/pages.jsonl", self.pages)
+        let PageFiles { main, extra } = self.pages.finish()?;
+        package.put_file(MAIN_LIST, main)?;
+        match extra {
+            Some(extra) => package.put_file("pages/extraPages.jsonl", extra),
+            None => Ok(()),
+        }
     }
 }
 
@@ -197,7 +214,8 @@ impl Package {
 
     /// Lists a member with its digest.
     fn listed(&mut self, path: &str, bytes: u64, hash: String) {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        // A name is in lower case (Data Package, "name"), whatever the path is.
+        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         self.resources
             .push(json!({"name": name, "path": path, "hash": hash, "bytes": bytes}));
     }

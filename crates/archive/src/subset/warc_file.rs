@@ -1,10 +1,12 @@
-//! Captures as records of one gzipped WARC file: each record as it is stored, byte for byte, and what a revisit repeats.
+//! Captures as records of one gzipped WARC file: each record as it is stored, byte for byte, and what a revisit repeats; if asked for,
+//! the records of requests and metadata that belong to them, behind all captures.
 
 use std::collections::HashSet;
 use std::io::Write;
 
 use super::Subset;
 use super::hashed::Hashed;
+use super::related::Copied;
 use crate::cdx::CdxRow;
 use crate::export::{AskBy, ExportError, Exported, LeftOut, begin_warc, copy_record};
 use crate::question::{Record, RecordBody};
@@ -19,7 +21,18 @@ pub(super) struct WarcFile<'a, W> {
     /// The URL key whose captures come now, and those of them that a revisit brought before their turn.
     key: String,
     brought: HashSet<String>,
+    /// Where the captures were, if the records that belong to them are to come along.
+    copied: Option<Copied>,
     pub(super) exported: Exported,
+}
+
+/// A capture that was written.
+pub(super) struct Written {
+    /// The capture, where its record is now.
+    pub(super) row: CdxRow,
+    /// Its name, and the location of its input, where it was.
+    pub(super) name: String,
+    pub(super) location: String,
 }
 
 impl<'a, W: Write> WarcFile<'a, W> {
@@ -28,6 +41,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
         ask: &'a AskBy<'a>,
         sources: &'a Sources,
         subset: &'a Subset,
+        with_requests: bool,
         out: W,
     ) -> Result<WarcFile<'a, W>, ExportError> {
         let mut out = Hashed::new(out);
@@ -39,13 +53,14 @@ impl<'a, W: Write> WarcFile<'a, W> {
             out,
             key: String::new(),
             brought: HashSet::new(),
+            copied: with_requests.then(Copied::default),
             exported: Exported::default(),
         })
     }
 
     /// Writes the record of a capture, and before a revisit that of its original if it is not in the subset. Gives the
     /// captures written, with where their records are now.
-    pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<CdxRow>, ExportError> {
+    pub(super) fn put(&mut self, row: &CdxRow) -> Result<Vec<Written>, ExportError> {
         let mut written = Vec::new();
         if self.key != row.url_key {
             self.key.clone_from(&row.url_key);
@@ -74,18 +89,36 @@ impl<'a, W: Write> WarcFile<'a, W> {
         Ok(written)
     }
 
-    fn copy(&mut self, record: &RecordBody, written: &mut Vec<CdxRow>) -> Result<(), ExportError> {
+    fn copy(&mut self, record: &RecordBody, written: &mut Vec<Written>) -> Result<(), ExportError> {
         let offset = self.out.bytes;
         match copy_record(self.sources, record, &mut self.out)? {
             Err(why) => self.leave_out(&record.capture, why),
             Ok(()) => {
                 self.exported.results += 1;
-                written.push(CdxRow {
-                    offset,
-                    length: self.out.bytes - offset,
-                    ..record.capture.clone()
+                if let Some(copied) = &mut self.copied {
+                    let place = copied.push(&record.location, record.capture.offset);
+                    place.map_err(ExportError::Output)?;
+                }
+                written.push(Written {
+                    name: record.capture.name(),
+                    location: record.location.clone(),
+                    row: CdxRow {
+                        offset,
+                        length: self.out.bytes - offset,
+                        ..record.capture.clone()
+                    },
                 });
             }
+        }
+        Ok(())
+    }
+
+    /// Writes what belongs to the captures that were written. `goes_on` is asked meanwhile.
+    pub(super) fn put_related(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ExportError> {
+        if let Some(copied) = self.copied.take() {
+            let related = copied.write(self.sources, &mut self.out, goes_on)?;
+            self.exported.related = related.records;
+            self.exported.problems.extend(related.problems);
         }
         Ok(())
     }
@@ -100,21 +133,24 @@ impl<'a, W: Write> WarcFile<'a, W> {
 }
 
 impl Archive {
-    /// Writes the records of captures into a gzipped WARC file. `progress` is told how many captures were gone through,
-    /// and gives whether to go on.
+    /// Writes the records of captures into a gzipped WARC file, `with_requests` those of requests and metadata that belong to them, too.
+    /// `progress` is told how many captures were gone through, and gives whether to go on.
     ///
     /// # Errors
     /// [`ExportError`].
     pub fn export_warc(
         &self,
         subset: &Subset,
+        with_requests: bool,
         out: &mut dyn Write,
         progress: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Exported, ExportError> {
         let ask = |question| self.ask(question);
-        let mut warc = WarcFile::begin(&ask, self.sources(), subset, out)?;
+        let mut warc = WarcFile::begin(&ask, self.sources(), subset, with_requests, out)?;
         let index_only = subset.for_each(&ask, false, progress, &mut |row| warc.put(&row).map(drop))?;
         warc.exported.index_only = index_only;
+        let captures = warc.exported.results;
+        warc.put_related(&mut || progress(captures))?;
         warc.out.flush().map_err(ExportError::Output)?;
         Ok(warc.exported)
     }

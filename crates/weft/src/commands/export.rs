@@ -3,17 +3,18 @@
 mod bag;
 mod found;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use archive::{Archive, ExportError, Exported, IndexForm, Subset};
+use archive::{Archive, Exported, IndexForm, Subset};
 
-use super::search::export::{bar, beside, report};
+use super::search::export::{bar, report};
 use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
+use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::style::clean;
 
@@ -21,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   weft export --wacz museum.wacz --url-prefix http://museum.example/
   weft export --warc autumn.warc.gz --collection autumn
+  weft export --wacz whole.wacz --with-requests       with what browsers sent, and what crawlers noted
   weft export --wacz flood.wacz 'flood from:1996 to:2010'   pages found, with their pictures and styles
   weft export --cdxj index.cdxj                       of all captures
   weft export --zipnum indexes/                       a new folder that pywb reads
@@ -52,6 +54,10 @@ pub(crate) struct Args {
     /// Only captures of this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
+    /// With --wacz or --warc: the records of requests and metadata that belong to the captures, too; the files that they are in
+    /// are read once more for that
+    #[arg(long)]
+    with_requests: bool,
 }
 
 /// What is written, and where. None of it is overwritten.
@@ -88,6 +94,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         let there = format!("{} is there already; it is not overwritten", path.display());
         return Err(WrongUse(there).into());
     }
+    if args.with_requests && args.to.wacz.is_none() && args.to.warc.is_none() {
+        let which = "--with-requests is for files of records: --wacz and --warc";
+        return Err(WrongUse(which.to_owned()).into());
+    }
     if args.to.bag.is_some() {
         if args.url_prefix.is_some() || !args.query.is_empty() {
             let whole =
@@ -120,20 +130,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         bar.set_position(done);
         !stop.asked()
     };
-    let making = beside(&path);
-    let exported = args.to.write(&archive, &subset, &making, &mut progress);
-    let exported = exported.and_then(|exported| {
-        fs::rename(&making, &path)?;
-        Ok(exported)
-    });
+    let exported = args
+        .to
+        .write(&archive, &subset, args.with_requests, &mut progress);
     bar.finish_and_clear();
-    if exported.is_err() {
-        // What is half written must not be taken for the whole.
-        let _ = match args.to.zipnum {
-            Some(_) => fs::remove_dir_all(&making),
-            None => fs::remove_file(&making),
-        };
-    }
     let mut exported = exported.with_context(|| format!("write {}", path.display()))?;
     exported.left_out.append(&mut left_out);
     report(&exported, Some(&path), ["capture", "captures"], context)
@@ -170,11 +170,12 @@ impl To {
         &self,
         archive: &Archive,
         subset: &Subset,
-        making: &Path,
+        with_requests: bool,
         progress: &mut dyn FnMut(u64) -> bool,
     ) -> anyhow::Result<Exported> {
-        if self.zipnum.is_some() {
-            fs::create_dir(making)?;
+        if let Some(path) = &self.zipnum {
+            let part = PartFile::begin_folder(path)?;
+            let making = part.making();
             let file = |name: &str| Ok::<_, std::io::Error>(BufWriter::new(File::create(making.join(name))?));
             let [mut members, mut second, mut places] =
                 [file("cdx-00000.gz")?, file("cluster.idx")?, file("cluster.loc")?];
@@ -183,19 +184,22 @@ impl To {
             for file in [members, second, places] {
                 synced(file)?;
             }
+            part.finish()?;
             return Ok(exported);
         }
-        let file = File::create(making).with_context(|| format!("create {}", making.display()))?;
-        if self.wacz.is_some() {
-            return Ok(archive.export_wacz(subset, file, progress)?);
-        }
-        let mut out = BufWriter::new(file);
-        let exported: Result<Exported, ExportError> = match &self.warc {
-            Some(_) => archive.export_warc(subset, &mut out, progress),
-            None => archive.export_index(subset, self.index_form(), &mut out, progress),
+        let (part, file) = PartFile::begin(self.path())?;
+        let exported = if self.wacz.is_some() {
+            archive.export_wacz(subset, with_requests, file, progress)?
+        } else {
+            let mut out = BufWriter::new(file);
+            let exported = match &self.warc {
+                Some(_) => archive.export_warc(subset, with_requests, &mut out, progress)?,
+                None => archive.export_index(subset, self.index_form(), &mut out, progress)?,
+            };
+            synced(out)?;
+            exported
         };
-        let exported = exported?;
-        synced(out)?;
+        part.finish()?;
         Ok(exported)
     }
 }

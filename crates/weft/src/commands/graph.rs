@@ -1,6 +1,6 @@
 //! `weft graph`: links between domains or hosts, as a file for other programs.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,12 @@ use archive::question::{GraphBy, GraphPart};
 use archive::{Archive, Graph, GraphBuilder, GraphFormat, GraphSelection, GraphTotals};
 use serde::Serialize;
 
-use super::search::export::{bar, beside};
+use super::search::export::bar;
 use crate::ask::{self, parse_date};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::flag_values::{one_of, positive};
+use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::units::{count, counted};
 
@@ -87,12 +88,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
     let archive = ask::open(context)?;
     let mut graph = build(&archive, &args)?;
-    let making = beside(path);
-    let written = write(&mut graph, format, &making).and_then(|()| Ok(fs::rename(&making, path)?));
-    if written.is_err() {
-        // What is half written must not be taken for the whole.
-        let _ = fs::remove_file(&making);
-    }
+    let (part, file) = PartFile::begin(path)?;
+    let written = write(&mut graph, format, file).and_then(|()| Ok(part.finish()?));
     written.with_context(|| format!("write {}", path.display()))?;
     let totals = graph.totals();
     if context.json {
@@ -145,8 +142,7 @@ fn scratch(path: &Path) -> PathBuf {
     }
 }
 
-fn write(graph: &mut Graph, format: GraphFormat, path: &Path) -> anyhow::Result<()> {
-    let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+fn write(graph: &mut Graph, format: GraphFormat, file: File) -> anyhow::Result<()> {
     let mut out = BufWriter::new(file);
     graph.write(format, &mut out)?;
     out.flush()?;

@@ -1,16 +1,15 @@
 //! `weft report`: what a crawl came to.
 
-use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use archive::question::{Answer, Report, ReportBody};
 
-use super::search::export::beside;
 use crate::ask::{self, parse_date};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
+use crate::part_file::PartFile;
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted};
@@ -102,17 +101,10 @@ fn described(args: &Args) -> String {
 fn write_html(answer: &Answer<ReportBody>, of: &str, path: &Path) -> anyhow::Result<()> {
     let made = civil::iso(i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX));
     let document = server::report_document(answer, of, &made);
-    let making = beside(path);
-    let written = File::create(&making).and_then(|mut file| {
-        file.write_all(document.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&making, path)
-    });
-    if written.is_err() {
-        // What is half written must not be taken for the whole.
-        let _ = fs::remove_file(&making);
-    }
-    Ok(written?)
+    let (part, mut file) = PartFile::begin(path)?;
+    file.write_all(document.as_bytes())?;
+    file.sync_all()?;
+    Ok(part.finish()?)
 }
 
 fn print(body: &ReportBody, context: &mut Context) -> anyhow::Result<()> {

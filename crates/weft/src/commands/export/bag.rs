@@ -1,6 +1,5 @@
 //! `weft export --bag`: the files of a collection as a bag.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -8,9 +7,10 @@ use anyhow::Context as _;
 use archive::Bagged;
 
 use crate::ask;
-use crate::commands::search::export::{bar, beside};
+use crate::commands::search::export::bar;
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::counted;
@@ -24,25 +24,15 @@ pub(super) fn run(collection: Option<&str>, path: &Path, context: &mut Context) 
         bar.set_position(done);
         !stop.asked()
     };
-    let making = beside(path);
-    fs::create_dir(&making).with_context(|| {
-        format!(
-            "create {} (if another program left it there, remove it)",
-            making.display()
-        )
-    })?;
+    let part = PartFile::begin_folder(path)?;
     let bagged = archive
-        .export_bag(collection, &making, &mut progress)
+        .export_bag(collection, part.making(), &mut progress)
         .map_err(anyhow::Error::new)
         .and_then(|bagged| {
-            fs::rename(&making, path)?;
+            part.finish()?;
             Ok(bagged)
         });
     bar.finish_and_clear();
-    if bagged.is_err() {
-        // What is half made must not be taken for the whole.
-        let _ = fs::remove_dir_all(&making);
-    }
     report(
         &bagged.with_context(|| format!("write {}", path.display()))?,
         path,

@@ -1,6 +1,5 @@
 //! `weft search --export`: all results, into a file or to standard output.
 
-use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
+use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
@@ -52,8 +52,7 @@ pub(super) fn run(
                 let there = format!("{} is there already; it is not overwritten", path.display());
                 return Err(WrongUse(there).into());
             }
-            let making = beside(path);
-            let file = File::create(&making).with_context(|| format!("create {}", making.display()))?;
+            let (part, file) = PartFile::begin(path)?;
             let mut out = BufWriter::new(file);
             let exported = archive
                 .export(question, format, &mut out, &mut progress)
@@ -61,13 +60,9 @@ pub(super) fn run(
                 .and_then(|exported| {
                     let file = out.into_inner().map_err(|error| error.into_error())?;
                     file.sync_all()?;
-                    std::fs::rename(&making, path)?;
+                    part.finish()?;
                     Ok(exported)
                 });
-            if exported.is_err() {
-                // What is half written must not be taken for the whole.
-                let _ = std::fs::remove_file(&making);
-            }
             exported.with_context(|| format!("write {}", path.display()))?
         }
         None => {
@@ -82,12 +77,6 @@ pub(super) fn run(
     };
     bar.finish_and_clear();
     report(&exported, args.output.as_deref(), ["result", "results"], context)
-}
-
-pub(in crate::commands) fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    path.with_file_name(name)
 }
 
 /// On standard error, which is a terminal's if there is anybody to look at it.
@@ -115,15 +104,32 @@ pub(in crate::commands) fn report(
             context.out.json(exported)?;
         } else {
             let written = counted(exported.results, one, many);
-            writeln!(context.out, "{written} written to {}", path.display())?;
+            let related = match exported.related {
+                0 => String::new(),
+                related => format!(
+                    ", with {} of requests and metadata",
+                    counted(related, "record", "records")
+                ),
+            };
+            writeln!(context.out, "{written} written to {}{related}", path.display())?;
         }
     }
     if exported.index_only > 0 {
         let without = counted(exported.index_only, one, many);
         eprintln!("note: {without} without a record not written: an index alone tells of them (docs/cdx.md)");
     }
+    for problem in exported.problems.iter().take(NAMED_MAX) {
+        eprintln!("{}", clean(problem));
+    }
+    let more = exported.problems.len().saturating_sub(NAMED_MAX);
+    if more > 0 {
+        eprintln!("and {} more like that", count(more as u64));
+    }
     if exported.left_out.is_empty() {
-        return Ok(Outcome::Done);
+        return Ok(match exported.problems.is_empty() {
+            true => Outcome::Done,
+            false => Outcome::Losses,
+        });
     }
     let was = if exported.left_out.len() == 1 {
         "was"

@@ -1,6 +1,6 @@
 //! `weft verify --csv`: whether the inputs still are what was loaded, as a table for whoever looks after files.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -9,10 +9,11 @@ use archive::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 use serde::Serialize;
 
 use crate::ask;
-use crate::commands::search::export::{bar, beside};
+use crate::commands::search::export::bar;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
+use crate::part_file::PartFile;
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
@@ -35,15 +36,11 @@ pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome>
         let there = format!("{} is there already; it is not overwritten", path.display());
         return Err(WrongUse(there).into());
     }
-    let making = beside(path);
-    let checked = write(&making, context).and_then(|checked| {
-        fs::rename(&making, path)?;
+    let (part, file) = PartFile::begin(path)?;
+    let checked = write(file, context).and_then(|checked| {
+        part.finish()?;
         Ok(checked)
     });
-    if checked.is_err() {
-        // What is half written must not be taken for the whole.
-        let _ = fs::remove_file(&making);
-    }
     let mut checked = checked.with_context(|| format!("write {}", path.display()))?;
     checked.file = path.display().to_string();
     if context.json {
@@ -58,13 +55,12 @@ pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome>
     })
 }
 
-fn write(path: &Path, context: &Context) -> anyhow::Result<Checked> {
+fn write(file: File, context: &Context) -> anyhow::Result<Checked> {
     let archive = ask::open(context)?;
     let rows = ledger_rows(&archive, None)?;
     let sources = context.remote_inputs.sources();
     let (bar, stop) = (bar(true), Stop::listen()?);
     bar.set_length(rows.iter().map(|row| row.size).sum());
-    let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
     let mut csv = FixityCsv::new(BufWriter::new(file))?;
     let mut checked = Checked::default();
     let mut before = 0;

@@ -1,7 +1,6 @@
 //! `weft warc extract`: single records of a file, or their payloads.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,9 +14,9 @@ use warc::{Input, Kind};
 use super::out::{Progress, check_out};
 use crate::commands::inspect::files;
 use crate::commands::record::part::{Part, write_decoded, write_headers};
-use crate::commands::search::export::beside;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
+use crate::part_file::PartFile;
 use crate::style::clean;
 use crate::units::counted;
 use crate::which_store::StoreArgs;
@@ -197,17 +196,11 @@ fn write_file(
     args: &Args,
     out: &Path,
 ) -> anyhow::Result<()> {
-    let making = beside(out);
-    let describe = || format!("write {}", out.display());
-    let mut file = File::create(&making).with_context(describe)?;
+    let (part, mut file) = PartFile::begin(out)?;
     let written = write(input, found, &args.part, &mut file)
         .and_then(|()| Ok(file.sync_all()?))
-        .and_then(|()| Ok(fs::rename(&making, out)?));
-    if written.is_err() {
-        // What is half written must not be taken for the whole.
-        let _ = fs::remove_file(&making);
-    }
-    written.with_context(describe)
+        .and_then(|()| Ok(part.finish()?));
+    written.with_context(|| format!("write {}", out.display()))
 }
 
 fn write(

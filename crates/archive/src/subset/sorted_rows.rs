@@ -1,0 +1,136 @@
+//! Rows of bytes, sorted, however many there are: sorted runs in temporary files, which are merged.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
+
+/// Bytes of rows that are sorted in memory at a time.
+const RUN_BYTES: usize = 32 << 20;
+
+/// What a row takes beside its bytes.
+const ROW_BYTES: usize = size_of::<Vec<u8>>() + 16;
+
+/// Takes rows in any order.
+pub(super) struct SortedRows {
+    run: Vec<Vec<u8>>,
+    run_bytes: usize,
+    run_bytes_max: usize,
+    runs: Vec<File>,
+}
+
+impl Default for SortedRows {
+    fn default() -> SortedRows {
+        SortedRows::of_runs(RUN_BYTES)
+    }
+}
+
+impl SortedRows {
+    fn of_runs(run_bytes_max: usize) -> SortedRows {
+        SortedRows {
+            run: Vec::new(),
+            run_bytes: 0,
+            run_bytes_max,
+            runs: Vec::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, row: Vec<u8>) -> io::Result<()> {
+        self.run_bytes += row.len() + ROW_BYTES;
+        self.run.push(row);
+        match self.run_bytes < self.run_bytes_max {
+            true => Ok(()),
+            false => self.end_run(),
+        }
+    }
+
+    /// Writes the run behind the lengths of its rows (4 bytes, little-endian).
+    fn end_run(&mut self) -> io::Result<()> {
+        self.run.sort_unstable();
+        let mut file = BufWriter::new(tempfile::tempfile()?);
+        for row in self.run.drain(..) {
+            let length = u32::try_from(row.len()).map_err(io::Error::other)?;
+            file.write_all(&length.to_le_bytes())?;
+            file.write_all(&row)?;
+        }
+        self.run_bytes = 0;
+        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        self.runs.push(file);
+        Ok(())
+    }
+
+    /// All of them in order.
+    pub(super) fn finish(mut self) -> io::Result<Rows> {
+        self.end_run()?;
+        let mut rows = Rows {
+            runs: self.runs.into_iter().map(BufReader::new).collect(),
+            heads: BinaryHeap::new(),
+        };
+        for run in 0..rows.runs.len() {
+            rows.read_head(run)?;
+        }
+        Ok(rows)
+    }
+}
+
+/// Rows in order. Memory is one row of each run.
+pub(super) struct Rows {
+    runs: Vec<BufReader<File>>,
+    /// The next row of each run that has one.
+    heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+}
+
+impl Rows {
+    /// The next row, which stays.
+    pub(super) fn peek(&self) -> Option<&[u8]> {
+        self.heads.peek().map(|Reverse((row, _))| row.as_slice())
+    }
+
+    /// Takes the next row.
+    pub(super) fn pop(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Some(Reverse((row, run))) = self.heads.pop() else {
+            return Ok(None);
+        };
+        self.read_head(run)?;
+        Ok(Some(row))
+    }
+
+    fn read_head(&mut self, run: usize) -> io::Result<()> {
+        let mut length = [0; 4];
+        match self.runs[run].read_exact(&mut length) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            other => other?,
+        }
+        let mut row = vec![0; u32::from_le_bytes(length) as usize];
+        self.runs[run].read_exact(&mut row)?;
+        self.heads.push(Reverse((row, run)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_in_order_whatever_the_runs() {
+        for run_bytes in [1, 100, 333, 1 << 20] {
+            let mut rows = SortedRows::of_runs(run_bytes);
+            let mut expected: Vec<Vec<u8>> = (0..50_u64)
+                .map(|n| vec![(n * 31 % 17) as u8; (n * 7 % 5) as usize])
+                .collect();
+            for row in &expected {
+                rows.push(row.clone()).unwrap();
+            }
+            expected.sort_unstable();
+            let mut rows = rows.finish().unwrap();
+            let mut found = Vec::new();
+            while let Some(next) = rows.peek().map(<[u8]>::to_vec) {
+                assert_eq!(rows.pop().unwrap().as_ref(), Some(&next));
+                found.push(next);
+            }
+            assert_eq!(found, expected, "runs of {run_bytes} bytes");
+        }
+    }
+}
