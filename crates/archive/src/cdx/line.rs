@@ -145,7 +145,7 @@ pub(crate) fn line_text(line: &IndexLine) -> String {
         "url": line.url,
         "mime": line.mime,
         "status": line.status.to_string(),
-        "digest": line.digest,
+        "digest": digest_text(&line.digest),
         "length": line.record_length.to_string(),
         "offset": line.record_offset.to_string(),
         "filename": line.filename,
@@ -160,6 +160,14 @@ pub(crate) fn line_text(line: &IndexLine) -> String {
         format!("{ms:03}")
     };
     format!("{} {time}{ms} {object}\n", line.url_key.replace(' ', "%20"))
+}
+
+/// A digest as it is read as the same: one without a label is taken for a SHA-1, so others get one.
+fn digest_text(digest: &str) -> String {
+    match extract::declared_digest(digest) {
+        Some(other) if other != digest => format!("other:{digest}"),
+        _ => digest.to_owned(),
+    }
 }
 
 /// Lines of an index in both directions, for what tries odd bytes on them: what each is, and the text that is kept of it

@@ -33,6 +33,9 @@ pub(super) fn read(text: &str, skip_bad: bool) -> Result<PostedLines, AskError> 
                 read.passed_over += u64::from(!line.trim().is_empty());
                 continue;
             }
+            Line::Capture(found) if !is_kept_as_it_is(&found) => {
+                "its fields have no form in which they can be kept".to_owned()
+            }
             Line::Capture(found) => match weave::refusal_of_key(&found.url_key) {
                 None => {
                     let place = (
@@ -61,6 +64,15 @@ pub(super) fn read(text: &str, skip_bad: bool) -> Result<PostedLines, AskError> 
         read.bad += 1;
     }
     Ok(read)
+}
+
+/// Whether what is kept of a line is read as the same. Otherwise it would not be known again when it is posted again or deleted.
+fn is_kept_as_it_is(line: &IndexLine) -> bool {
+    let kept = line_text(line);
+    match LineReader::default().read(kept.trim_end_matches('\n').as_bytes()) {
+        Line::Capture(again) => *again == *line,
+        Line::Head | Line::Nothing | Line::Bad(_) => false,
+    }
 }
 
 /// Whether two lines tell the same, wherever they stand.
@@ -101,6 +113,9 @@ mod tests {
         );
         check("k 20140126200624 http://www.iana.org/ - - - - 334 x.warc.gz");
         check(" CDX a b g V k s m\nhttp://a.org/%20x 20140126200624 d/x.warc.gz 334 sha1:abc 200 TEXT/html");
+        // A SHA-256 is no SHA-1, whose letters are capitals.
+        check("k 20140126200624 http://a.org/ text/html 200 sha256:00ab - 334 x.warc.gz");
+        check("k 20140126200624 http://a.org/ text/html 200 a:B://c - 334 x.warc.gz");
         check(
             r#"k 20140126200624123 {"url": "http://a.org/ä b", "offset": 7, "filename": "a b\n.warc", "digest": "sha256:00"}"#,
         );
