@@ -21,7 +21,7 @@ use crate::who_asks::Asking;
 const FOR_EVERYBODY: [&str; 3] = [HEALTH_PATH, "/robots.txt", "/api/v1/openapi.json"];
 
 /// Routes whose answers come from the archive alone, which shows everybody what they may see.
-const OF_THE_ARCHIVE: [&str; 49] = [
+const OF_THE_ARCHIVE: [&str; 51] = [
     "/timegate/{*url}",
     "/timemap/{*url}",
     "/replay",

@@ -367,11 +367,11 @@ fn an_export_says_how_many_captures_have_no_record() {
     assert_eq!((index.results, index.index_only, index.left_out.len()), (1, 2, 0));
     assert!(!String::from_utf8(out).unwrap().contains("com,example)/1 "));
     let warc = archive
-        .export_warc(&whole, &mut Vec::new(), &mut |_| true)
+        .export_warc(&whole, false, &mut Vec::new(), &mut |_| true)
         .unwrap();
     assert_eq!((warc.results, warc.index_only), (1, 2));
     let file = std::fs::File::create(root.path().join("x.wacz")).unwrap();
-    let wacz = archive.export_wacz(&whole, file, &mut |_| true).unwrap();
+    let wacz = archive.export_wacz(&whole, false, file, &mut |_| true).unwrap();
     assert_eq!((wacz.results, wacz.index_only), (1, 2));
 }
 

@@ -100,15 +100,16 @@ fn posts_are_there_whole_or_not_at_all_wherever_the_server_is_aborted() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     type Done = fn(&Served) -> bool;
+    /// What is done, the captures of either status after it, and the points with whether it is there then.
+    type Case = (Done, (usize, usize), &'static [(&'static str, bool)]);
     let add: Done = |served| served.post("/outbackcdx/a", &lines(100..2100, 200));
     let replace: Done = |served| served.post("/outbackcdx/a", &lines(5..15, 404));
     let delete: Done = |served| served.post("/outbackcdx/a/delete", &lines(0..4, 200));
     let before = (10, 0);
-    let cases: [(Done, (usize, usize), &[(&str, bool)]); 3] = [
+    let cases: [Case; 3] = [
         (
             add,
             (2010, 0),
-            // Whether it is there then.
             &[
                 ("post.before_rename", false),
                 ("post.before_weave", true),
