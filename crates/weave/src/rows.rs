@@ -267,3 +267,13 @@ pub enum KeyRange {
     /// Those of URL keys from the first on, up to but without the second (see [`urlkey::url_ranges`]).
     Between(String, String),
 }
+
+impl From<urlkey::KeyRange> for KeyRange {
+    /// A range that ends with the next key after its first is that one key: rows have a zero behind their key, as that end has.
+    fn from(range: urlkey::KeyRange) -> KeyRange {
+        match range.end.strip_suffix('\0') {
+            Some(only) if only == range.start => KeyRange::Exact(range.start),
+            _ => KeyRange::Between(range.start, range.end),
+        }
+    }
+}

@@ -60,9 +60,8 @@ pub(super) fn nearest(seen: &Seen<'_>, url_key: &str, at: Option<&str>) -> Resul
 
 /// The captured keys that match best, in ascending order.
 fn matches(seen: &Seen<'_>, fuzzy: &Fuzzy) -> Result<Vec<(String, FuzzyMatch)>, AskError> {
-    let ranges = fuzzy.ranges().into_iter();
-    let ranges = ranges.map(|range| KeyRange::Between(range.start, range.end));
-    let mut walk = Walk::new(seen, ranges.collect(), &Order::Forward, None, true)?;
+    let ranges = fuzzy.ranges().into_iter().map(KeyRange::from).collect();
+    let mut walk = Walk::new(seen, ranges, &Order::Forward, None, true)?;
     let mut kept: Vec<(String, FuzzyMatch)> = Vec::new();
     let mut last = String::new();
     for _ in 0..LOOKED_AT_MAX {

@@ -306,6 +306,28 @@ fn pages_and_drawings_in_xml_are_rewritten_and_data_is_not() {
 }
 
 #[test]
+fn a_file_without_a_query_stands_in_for_its_versions() {
+    let style = "Content-Type: text/css\r\n\r\np{}";
+    let scene = Scene::of(&[
+        ("http://a.example/x.css", 0, style),
+        ("http://a.example/x.css.map", 0, style),
+        ("http://a.example/y.css?v=1", 0, style),
+    ]);
+    for version in ["x.css?v=3", "x.css?1393844276741", "y.css", "y.css?v=2"] {
+        let shown = scene.get(
+            &format!("/replay/20140126200624cs_/http://a.example/{version}"),
+            "",
+        );
+        check(&shown, 200, &["weft-fuzzy: file\r\n", "p{}"]);
+    }
+    check(
+        &scene.get("/replay/20140126200624cs_/http://a.example/z.css?v=3", ""),
+        404,
+        &[],
+    );
+}
+
+#[test]
 fn ranges_of_films_are_sent() {
     let film: String = "0123456789".repeat(20_000);
     let scene = Scene::of(&[(

@@ -183,6 +183,9 @@ fn captures_are_found_by_key_prefix_and_cursor() {
         times(KeyRange::Between("com,a)/x".into(), "com,ab".into())),
         [2, 52, 3, 53]
     );
+    let exact = urlkey::url_ranges("http://a.com/", urlkey::MatchType::Exact).unwrap();
+    let exact = exact.into_iter().map(KeyRange::from);
+    assert_eq!(exact.flat_map(&times).collect::<Vec<_>>(), [1, 51]);
     assert_eq!(times(KeyRange::All), [1, 51, 2, 52, 3, 53, 4, 54]);
     let mut captures = snapshot.captures(KeyRange::All, None);
     let first: Vec<_> = captures.by_ref().take(3).map(Result::unwrap).collect();
