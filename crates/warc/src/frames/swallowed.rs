@@ -112,6 +112,8 @@ impl Frames {
     /// A block may hold records as content. If something readable follows its end, and only the line ends are missing
     /// (`ends_well`), plain records in it are content unless the first line of one reaches over this end; else they are not.
     /// Compressed members in it are content unless a row of them reaches over the end of the block, or over that of the file.
+    /// Where a damaged member ends is not known: without `ends_well` the row goes on at the next one, and over the end if there
+    /// is none.
     pub(crate) fn find_in_block(
         &mut self,
         start: u64,
@@ -131,12 +133,17 @@ impl Frames {
         let mut from = start;
         // The first and the end of members that follow one another.
         let mut row: Option<(u64, u64)> = None;
+        // The first of members of which the last one is damaged.
+        let mut damaged: Option<u64> = None;
         loop {
             let Some(found) = self.find_with(&mut trials, from, until, Wanted::Records)? else {
-                return Ok(None);
+                return Ok(damaged);
             };
             let at = found.offset();
-            let first = row.filter(|row| row.1 == at).map_or(at, |row| row.0);
+            let first = match row.filter(|row| row.1 == at) {
+                Some((first, _)) => first,
+                None => damaged.unwrap_or(at),
+            };
             if end > self.size() {
                 return Ok(Some(first));
             }
@@ -150,10 +157,13 @@ impl Frames {
             match self.whole_member_end(at)? {
                 Some(member_end) if member_end > end => return Ok(Some(first)),
                 Some(member_end) => {
-                    row = Some((first, member_end));
+                    (row, damaged) = (Some((first, member_end)), None);
                     from = member_end;
                 }
-                None => from = at + 1,
+                None => {
+                    (row, damaged) = (None, (!ends_well).then_some(first));
+                    from = at + 1;
+                }
             }
         }
     }

@@ -1,13 +1,16 @@
 //! Reads the block of a record, in its declared length if that can be right.
 
+use std::io;
+
 use crate::container::codec::End;
 use crate::error::ReadError;
-use crate::frames::Opened;
 use crate::frames::open::Follows;
+use crate::frames::{Frames, Opened};
 use crate::reader::Reader;
 use crate::reader::between::line_end_bytes;
 use crate::reader::body::{Body, without_line_ends};
 use crate::reason;
+use crate::record::digest::Declared;
 use crate::record::head::{BlockLength, Head};
 use crate::record::payload::Checks;
 use crate::record::start::{self, Start};
@@ -16,6 +19,27 @@ use crate::span::Defect;
 
 /// Number of bytes of a block taken at once.
 const PIECE_BYTES: usize = 1 << 20;
+
+/// Reads a range of the input as it is stored.
+struct Stored<'a> {
+    frames: &'a Frames,
+    at: u64,
+    end: u64,
+}
+
+impl io::Read for Stored<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = usize::try_from(self.end - self.at)
+            .unwrap_or(usize::MAX)
+            .min(into.len());
+        let read = self
+            .frames
+            .read_stored(self.at, &mut into[..most])
+            .map_err(io::Error::other)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
 
 /// The outcome of taking a block across frames.
 enum Across {
@@ -165,7 +189,10 @@ impl Reader {
         if end > size && self.settings.growing {
             return Ok(None);
         }
-        let next = self.frames.find_in_block(start, end, ends_well)?;
+        let mut next = self.frames.find_in_block(start, end, ends_well)?;
+        if next.is_some() && end <= size && self.is_proved(head, start, end) {
+            next = None;
+        }
         let found = match (next, declared) {
             (Some(next), _) => self.without_line_ends(start, next, head.line_ends())?,
             (None, Some(_)) => end.min(size),
@@ -184,6 +211,21 @@ impl Reader {
             ));
         }
         Ok(Some(found))
+    }
+
+    /// Returns whether the stored bytes have the digest that is declared of the block. Bytes that cannot be read prove nothing;
+    /// the error comes when they are read as the block.
+    fn is_proved(&mut self, head: &Head, start: u64, end: u64) -> bool {
+        let declared = head.headers.get("WARC-Block-Digest").and_then(Declared::parse);
+        let Some(declared) = declared.filter(|_| self.frames.may_look_again(end - start)) else {
+            return false;
+        };
+        let stored = Stored {
+            frames: &self.frames,
+            at: start,
+            end,
+        };
+        declared.is_of(stored).unwrap_or(false)
     }
 
     /// Returns `end` without up to `count` line ends before it, but not less than `start`.

@@ -316,3 +316,51 @@ fn a_damaged_member_of_uncompressed_bytes_has_its_records_once() {
         check(&cut, &["a", "b", "c", "plain"], "cut before a plain record");
     }
 }
+
+/// The length of a plain record ends in a member, and that one, or one before it, is damaged as well.
+#[test]
+fn a_plain_block_that_is_cut_ends_at_the_next_member_also_where_another_is_damaged() {
+    let names: Vec<String> = (0..20).map(|n| format!("m{n}")).collect();
+    for damaged in [0, 1, 12, 15] {
+        let mut members: Vec<Vec<u8>> = names
+            .iter()
+            .map(|name| member(name, &Compression::GZIP))
+            .collect();
+        let declared = members[..15].concat().len() + 30;
+        // The checksum, which is before the length.
+        let checksum = members[damaged].len() - 8;
+        members[damaged][checksum] ^= 1;
+        let header = header("plain", &format!("Content-Length: {declared}\r\n"));
+        let file = [header.as_bytes(), b"cut", &members.concat()].concat();
+        let mut expected = vec!["plain"];
+        expected.extend(names.iter().map(String::as_str));
+        let seen = check(&file, &expected, &format!("member {damaged} is damaged"));
+        assert_eq!(body_of(&seen, "plain"), b"cut");
+    }
+}
+
+/// A record that holds records, and is whole as its digest says, with what is none behind it.
+#[test]
+fn a_block_that_its_digest_proves_is_whole_whatever_follows() {
+    let content = [record("inner", b"one"), record("inner", b"two")].concat();
+    let sha1 = data_encoding::BASE32.encode(&<sha1::Sha1 as sha1::Digest>::digest(&content));
+    for (digest, targets) in [
+        (sha1.as_str(), &["outer", "next"][..]),
+        (
+            "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            &["outer", "inner", "inner", "next"][..],
+        ),
+    ] {
+        let fields = format!(
+            "Content-Length: {}\r\nWARC-Block-Digest: sha1:{digest}\r\n",
+            content.len()
+        );
+        let outer = [header("outer", &fields).as_bytes(), &content, b"\r\n\r\n"].concat();
+        for between in [&b"junk\r\n"[..], &[0; 40]] {
+            let file = [&outer[..], between, b"x\r\n", &record("next", b"plain")].concat();
+            let seen = check(&file, targets, digest);
+            let is_whole = body_of(&seen, "outer") == content;
+            assert_eq!(is_whole, targets.len() == 2);
+        }
+    }
+}
