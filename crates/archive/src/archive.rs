@@ -117,6 +117,7 @@ impl Archive {
     /// As [`Archive::open`].
     pub fn open_with(dir: &Path, settings: OpenSettings, sources: Sources) -> Result<Archive, OpenError> {
         let files = Files::new(dir)?;
+        let sources = sources.of_archive(dir);
         let role = RwLock::new(find_role(&files, &settings, &sources)?);
         Ok(Archive {
             shared: Arc::new(Shared {

@@ -129,7 +129,12 @@ impl Files {
 
     /// Lines of indexes that were posted. Read-only archives have them where they are.
     pub(crate) fn posted(&self) -> PathBuf {
-        self.dir.join(POSTED)
+        Files::posted_in(&self.dir)
+    }
+
+    /// The same in the archive at `dir`.
+    pub(crate) fn posted_in(dir: &Path) -> PathBuf {
+        dir.join(POSTED)
     }
 
     pub(crate) fn lock(&self) -> PathBuf {

@@ -30,7 +30,7 @@ use self::segment::Segments;
 use crate::AskError;
 use crate::cdx::Line;
 use crate::crash;
-use crate::inputs::{IndexLines, NumberedLine, path_of, path_text};
+use crate::inputs::{IndexLines, NumberedLine, POSTED};
 use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
 use crate::question::{Post, PostedBody, Unpost};
@@ -140,15 +140,14 @@ fn settle_all(open: &OpenArchive) -> Result<(), PostError> {
         return Ok(());
     }
     let pending = Pending::read(&root)?;
-    let prefix = format!("{}/", path_text(&root));
-    let inputs = open.weave.inputs(|entry| entry.location.starts_with(&prefix));
+    let inputs = open.weave.inputs(|entry| entry.location.starts_with(POSTED));
     let mut known: HashMap<String, (InputId, LedgerEntry)> = inputs
         .into_iter()
         .map(|(id, entry)| (entry.location.clone(), (id, entry)))
         .collect();
     for segments in Segments::all(&root)? {
         for path in segments.paths()? {
-            bring_up(open, &segments, &path, known.remove(&path_text(&path)))?;
+            bring_up(open, &segments, &path, known.remove(&segments.location(&path)))?;
         }
     }
     match pending {
@@ -168,7 +167,7 @@ fn go_through(open: &OpenArchive, root: &Path, pending: &Pending) -> Result<(), 
     let read = body::read(&pending.text, false).map_err(|error| wrong(error.message))?;
     match pending.action {
         Action::Replace => replace(open, &segments, &read)?,
-        Action::Delete => take_out(open, posted_like(open, &segments, &read)?)?,
+        Action::Delete => take_out(open, &segments, posted_like(open, &segments, &read)?)?,
     }
     crash::posting_point("post.before_done");
     Pending::remove(root)
@@ -195,7 +194,7 @@ fn add(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<()
 /// Adds lines and takes out those that they replace.
 fn replace(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
     append(open, segments, read)?;
-    take_out(open, outdated(open, segments, read)?)
+    take_out(open, segments, outdated(open, segments, read)?)
 }
 
 fn delete(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
@@ -234,9 +233,11 @@ fn append(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result
         let entry = posted.values().find(|entry| entry.location == location);
         entry.is_some_and(|entry| entry.state != InputState::Done)
     };
-    let path = segments.append(&body::text(new.into_iter()), |path| full(&path_text(path)))?;
+    let path = segments.append(&body::text(new.into_iter()), |path| {
+        full(&segments.location(path))
+    })?;
     crash::posting_point("post.before_weave");
-    let location = path_text(&path);
+    let location = segments.location(&path);
     let known = posted.into_iter().find(|(_, entry)| entry.location == location);
     bring_up(open, segments, &path, known)
 }
@@ -248,7 +249,7 @@ fn bring_up(
     path: &Path,
     known: Option<(InputId, LedgerEntry)>,
 ) -> Result<(), PostError> {
-    let location = path_text(path);
+    let location = segments.location(path);
     let read_error = |error| PostError::io("read", path, error);
     let size = path.metadata().map_err(read_error)?.len();
     let is_up = |entry: &LedgerEntry| {
@@ -263,13 +264,7 @@ fn bring_up(
         Some(known) => known,
         // Of an archive that was moved it is known by its digest.
         None => open.weave.register_input(
-            LedgerEntry::pending(
-                &segments.name(path),
-                &location,
-                &digest,
-                size,
-                segments.collection(),
-            ),
+            LedgerEntry::pending(&location, &location, &digest, size, segments.collection()),
             None,
         )?,
     };
@@ -326,7 +321,7 @@ fn take(batch: &mut Batch, progress: &mut InputProgress, numbered: NumberedLine)
 
 /// The inputs that are segments of a collection.
 fn inputs_of(open: &OpenArchive, segments: &Segments) -> BTreeMap<InputId, LedgerEntry> {
-    let prefix = format!("{}/", path_text(segments.dir()));
+    let prefix = segments.location(Path::new(""));
     let inputs = open.weave.inputs(|entry| entry.location.starts_with(&prefix));
     inputs.into_iter().collect()
 }
@@ -370,10 +365,10 @@ fn posted(
 }
 
 /// Blanks lines in their segments, and takes them out of the index in one epoch.
-fn take_out(open: &OpenArchive, gone: Posted) -> Result<(), PostError> {
+fn take_out(open: &OpenArchive, segments: &Segments, gone: Posted) -> Result<(), PostError> {
     let mut leaving = Vec::with_capacity(gone.len());
     for (input, (entry, lines)) in gone {
-        let path = path_of(&entry.location);
+        let path = segments.path(&entry.location);
         segment::blank(&path, lines.iter().map(|line| (line.offset, line.length)))?;
         crash::posting_point("post.after_blank");
         let digest = segment::digest(&path)?;

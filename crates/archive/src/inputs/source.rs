@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::sync::Arc;
 
 use facts::Place;
 use warc::Input;
 
 use super::file::open_file;
+use super::of_archive::OfArchive;
 use super::package::Packages;
 use super::path::{address_of, path_of};
 
@@ -57,6 +59,8 @@ pub struct Stat {
 pub struct Sources {
     beyond: Option<Arc<dyn InputSource>>,
     packages: Packages,
+    /// What lies in the archive itself, once it is known which.
+    of_archive: Option<Arc<OfArchive>>,
 }
 
 impl Sources {
@@ -65,6 +69,18 @@ impl Sources {
         Sources {
             packages: Packages::with(source.clone()),
             beyond: Some(source),
+            of_archive: None,
+        }
+    }
+
+    /// The same, and the inputs that lie in the archive at `dir` itself, if none are given yet: what is read anew for a comparison is
+    /// read into an archive of its own.
+    #[must_use]
+    pub fn of_archive(self, dir: &Path) -> Sources {
+        let of_archive = self.of_archive.unwrap_or_else(|| Arc::new(OfArchive::of(dir)));
+        Sources {
+            of_archive: Some(of_archive),
+            ..self
         }
     }
 
@@ -141,6 +157,11 @@ impl Sources {
     pub(crate) fn of(&self, address: &str) -> io::Result<&dyn InputSource> {
         if self.packages.serves(address) {
             return Ok(&self.packages);
+        }
+        if let Some(source) = &self.of_archive
+            && source.serves(address)
+        {
+            return Ok(&**source);
         }
         match &self.beyond {
             Some(source) if source.serves(address) => Ok(&**source),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use super::PostError;
 use crate::AskError;
 use crate::crash;
-use crate::inputs::Digesting;
+use crate::inputs::{Digesting, POSTED};
 
 /// A segment gets no more lines when it would be longer than this: what is there is read and written again with each post.
 /// A post that is longer has a segment of its own.
@@ -76,10 +76,6 @@ impl Segments {
         Ok(all)
     }
 
-    pub(super) fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     pub(super) fn collection(&self) -> &str {
         &self.collection
     }
@@ -89,10 +85,15 @@ impl Segments {
         self.collection.is_empty()
     }
 
-    /// Name of a segment in the ledger.
-    pub(super) fn name(&self, path: &Path) -> String {
+    /// What the ledger calls a segment, and where it says that it is, wherever the archive lies.
+    pub(super) fn location(&self, path: &Path) -> String {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        format!("posted/{}/{file}", folder_name(&self.collection))
+        format!("{POSTED}{}/{file}", folder_name(&self.collection))
+    }
+
+    /// The path of the segment at a location.
+    pub(super) fn path(&self, location: &str) -> PathBuf {
+        self.dir.join(location.rsplit('/').next().unwrap_or_default())
     }
 
     /// Paths of the segments, the oldest first.

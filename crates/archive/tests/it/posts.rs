@@ -1,7 +1,6 @@
 //! Captures posted and deleted as lines of indexes, compared with a plain list of what was posted.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use archive::question::{
     Body, CdxBody, CdxQuestion, Check, Ledger, LedgerBody, LoadInput, LoadRequest, Post, PostedBody,
@@ -78,7 +77,7 @@ fn check_sound(archive: &Archive) {
     };
     assert!(check.damages.is_empty(), "{:?}", check.damages);
     let rows = ledger(archive).rows;
-    let segments = rows.iter().filter(|row| row.input.starts_with("posted/"));
+    let segments = rows.iter().filter(|row| row.input.starts_with("posted://"));
     let inputs = segments.map(|row| LoadInput {
         name: row.input.clone(),
         path: row.location.clone(),
@@ -100,10 +99,16 @@ fn check_sound(archive: &Archive) {
     let dir = tempfile::tempdir().unwrap();
     let other = own(dir.path());
     if status(archive).captures_taken_down == 0 {
-        assert_eq!(load(&other, &again).inputs_failed, 0);
+        // There their locations are of nothing; they are named as files.
+        let mut elsewhere = again;
+        for input in &mut elsewhere.inputs {
+            let segment = input.name.replace("posted://", "posted/");
+            input.path = archive.dir().join(segment).display().to_string();
+        }
+        assert_eq!(load(&other, &elsewhere).inputs_failed, 0);
         let of_segments: u64 = rows
             .iter()
-            .filter(|row| row.input.starts_with("posted/"))
+            .filter(|row| row.input.starts_with("posted://"))
             .map(|row| row.index_lines)
             .sum();
         assert_eq!(status(&other).index_lines, of_segments);
@@ -148,7 +153,7 @@ fn posted_lines_are_listed_at_once_and_are_an_input() {
             rows[0].index_lines,
             rows[0].quarantined
         ),
-        ("posted/news/000001.cdx", "news", 4, 0)
+        ("posted://news/000001.cdx", "news", 4, 0)
     );
     assert_eq!(status(&archive).index_lines, 4);
     check_sound(&archive);
@@ -291,13 +296,13 @@ fn takedowns_hold_for_what_is_posted_and_a_segment_that_is_taken_down_gets_no_mo
     assert_eq!(take_down(Takes::Url("http://example.com/1".into())), 1);
     posted(&archive, "a", &(line(1, 24, 200, "x") + &line(1, 25, 200, "x")));
     assert_eq!(listed(&archive, None), ["com,example)/2 20140126200624 200 2 x"]);
-    assert_eq!(take_down(Takes::Inputs(vec!["posted/a/000001.cdx".into()])), 1);
+    assert_eq!(take_down(Takes::Inputs(vec!["posted://a/000001.cdx".into()])), 1);
     posted(&archive, "a", &line(3, 24, 200, "x"));
     assert_eq!(listed(&archive, None), ["com,example)/3 20140126200624 200 3 x"]);
     check_sound(&archive);
 }
 
-/// The archive is moved, and its last segment was not woven: it is known by its digest, and woven when it is opened.
+/// The archive is moved, and its last segment was not woven: that is woven when it is opened.
 #[test]
 fn what_is_durable_and_not_woven_comes_when_the_archive_is_opened() {
     let root = tempfile::tempdir().unwrap();
@@ -307,9 +312,25 @@ fn what_is_durable_and_not_woven_comes_when_the_archive_is_opened() {
     drop(archive);
     std::fs::rename(&dir, &moved).unwrap();
     let segment = moved.join("posted/a/000001.cdx");
+    // Also by who only reads, and nothing of another archive.
+    let mut settings = archive::OpenSettings::default();
+    settings.read_only = true;
+    let reading = Archive::open(&moved, settings).unwrap();
+    let size = |location: &str| reading.sources().open(location).and_then(|input| input.size());
+    assert_eq!(
+        size("posted://a/000001.cdx").unwrap(),
+        segment.metadata().unwrap().len()
+    );
+    for other in [
+        "posted://a/000002.cdx",
+        "posted://../weft.json",
+        "posted:///etc/hostname",
+    ] {
+        assert!(size(other).is_err(), "{other}");
+    }
+    drop(reading);
     let mut archive = own(&moved);
-    let location = ledger(&archive).rows[0].location.clone();
-    assert_eq!(Path::new(&location), segment);
+    assert_eq!(ledger(&archive).rows[0].location, "posted://a/000001.cdx");
     drop(archive);
     // As a process leaves it that ends between the file and the index.
     let kept = std::fs::read_to_string(&segment).unwrap();

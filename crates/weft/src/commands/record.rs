@@ -68,7 +68,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         return Ok(Outcome::Done);
     };
     let place = &answer.body;
-    let sources = context.remote_inputs.sources();
+    let sources = context.remote_inputs.sources().of_archive(&context.archive);
     match &args.out {
         None => write_part(place, &sources, &args.part, &mut context.out)?,
         Some(path) => {

@@ -58,7 +58,7 @@ pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome>
 fn write(file: File, context: &Context) -> anyhow::Result<Checked> {
     let archive = ask::open(context)?;
     let rows = ledger_rows(&archive, None)?;
-    let sources = context.remote_inputs.sources();
+    let sources = context.remote_inputs.sources().of_archive(&context.archive);
     let (bar, stop) = (bar(true), Stop::listen()?);
     bar.set_length(rows.iter().map(|row| row.size).sum());
     let mut csv = FixityCsv::new(BufWriter::new(file))?;
