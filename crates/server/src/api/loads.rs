@@ -11,13 +11,23 @@ use std::path::Path;
 
 use archive::question::{Answer, Cancel, LoadRequest};
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 
 use crate::failure::{Code, Failure};
 use crate::state::{Peer, State};
 
 /// Headers with which a proxy says that it passes on another client's request.
-const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+const PROXY_HEADERS: [&str; 6] = [
+    "forwarded",
+    "x-real-ip",
+    "via",
+    "cf-connecting-ip",
+    "true-client-ip",
+    "x-client-ip",
+];
+
+/// The beginning of others.
+const PROXY_HEADERS_BEGIN: &str = "x-forwarded-";
 
 /// Handles `POST /api/v1/loads`.
 pub(crate) async fn begin(state: &State, request: Request) -> Result<Answer, Failure> {
@@ -95,9 +105,13 @@ pub(crate) fn is_from_here(request: &Request) -> bool {
         .map(|peer| peer.0.ip().to_canonical());
     let headers = request.headers();
     peer.is_some_and(|ip| ip.is_loopback())
-        && PROXY_HEADERS.iter().all(|name| !headers.contains_key(*name))
+        && !headers.keys().any(is_of_proxy)
         && host_is_here(headers)
         && origin_is_here(headers)
+}
+
+fn is_of_proxy(name: &HeaderName) -> bool {
+    PROXY_HEADERS.contains(&name.as_str()) || name.as_str().starts_with(PROXY_HEADERS_BEGIN)
 }
 
 fn host_is_here(headers: &HeaderMap) -> bool {

@@ -130,6 +130,42 @@ fn requests_and_metadata_come_along_if_asked_for() {
 }
 
 /// What is taken down, or hidden, brings none of its records.
+/// An export has all requests behind all captures, far from their own.
+#[test]
+fn what_was_exported_with_requests_is_exported_so_again() {
+    let place = Place::new();
+    let pair = |n: usize| {
+        let (answer, asked, url) = (format!("<r{n}>"), format!("<q{n}>"), format!("{A}{n}"));
+        [
+            record("response", &answer, &url, &[]),
+            record("request", &asked, &url, &[("WARC-Concurrent-To", &answer)]),
+        ]
+        .concat()
+    };
+    place.write_old("crawl.warc", &(0..200).map(pair).collect::<Vec<_>>().concat());
+    place.good(&["load", "crawl.warc", "--archive", "one"]);
+    place.good(&[
+        "export",
+        "--warc",
+        "one.warc.gz",
+        "--with-requests",
+        "--archive",
+        "one",
+    ]);
+    place.good(&["load", "one.warc.gz", "--archive", "two"]);
+    place.good(&[
+        "export",
+        "--warc",
+        "two.warc.gz",
+        "--with-requests",
+        "--archive",
+        "two",
+    ]);
+    let [one, two] =
+        ["one.warc.gz", "two.warc.gz"].map(|file| ids(&fs::read(place.path(file)).expect("a file")));
+    assert_eq!((one.len(), &one), (400, &two));
+}
+
 #[test]
 fn requests_of_what_may_not_leave_stay() {
     let place = Place::new();

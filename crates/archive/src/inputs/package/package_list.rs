@@ -160,8 +160,12 @@ impl Discovery<'_> {
             }
         };
         let found = (Some(size), None);
-        self.compare_package(list, name, Place::File(path.to_owned()), resource, found);
-        self.package(name, &path_text(path));
+        let place = Place::File(path.to_owned());
+        self.compare_package(list, name, place.clone(), resource, found);
+        let is_list = is_package_list_name(name.as_bytes()) && self.package_list(name, &place);
+        if !is_list {
+            self.package(name, &path_text(path));
+        }
     }
 
     fn listed_object(&mut self, list: &str, address: &str, stat: &Stat, resource: &Resource) {
@@ -175,7 +179,11 @@ impl Discovery<'_> {
         );
         let place = Place::Address(address.to_owned(), Stat::default());
         self.compare_package(list, &name, place, resource, found);
-        self.package(&name, address);
+        let place = Place::Address(address.to_owned(), stat.clone());
+        let is_list = is_package_list_name(address.as_bytes()) && self.package_list(&name, &place);
+        if !is_list {
+            self.package(&name, address);
+        }
     }
 
     /// Compares a package with what its list declares, as far as that is known without reading it.

@@ -76,7 +76,7 @@ pub(in crate::api) async fn lines(
         }
     };
     match answer {
-        Ok(answer) => Ok(told(posting, &answer.body, text.bad)),
+        Ok(answer) => Ok(told(posting, &answer.body, text.bad, skip_loaded)),
         // As OutbackCDX says it: programs print it as it is.
         Err(failure) if failure.code == Code::BadRequest => {
             Ok((failure.status, format!("{}\n", failure.message)).into_response())
@@ -163,7 +163,7 @@ fn text_of(body: Bytes, skip_bad: bool) -> Result<Text, u64> {
 }
 
 /// What became of it, in the words of OutbackCDX and, behind them, in ours.
-fn told(posting: Posting, posted: &PostedBody, bad: u64) -> Response {
+fn told(posting: Posting, posted: &PostedBody, bad: u64, skip_loaded: bool) -> Response {
     let mut text = match posting {
         Posting::Add => format!("Added {} records\n", posted.lines),
         Posting::Delete => format!("Deleted {} records\n", posted.lines),
@@ -188,7 +188,7 @@ fn told(posting: Posting, posted: &PostedBody, bad: u64) -> Response {
     let mut status = StatusCode::OK;
     if let Some(why) = &posted.why_it_stays {
         text.push_str(&format!("{why}\nweft forget takes down what is loaded\n"));
-        if posted.lines == 0 {
+        if !skip_loaded {
             status = StatusCode::CONFLICT;
             text.push_str("Nothing was deleted; loaded=skip deletes the others\n");
         }
