@@ -146,6 +146,18 @@ fn a_package_with_packages_names_others_at_addresses() {
 }
 
 #[test]
+fn lists_in_lists_are_followed() {
+    let (place, _) = two_packages();
+    place.write_old("inner.json", &list(&[json!({"path": "more/two.wacz"})]));
+    place.write_old(
+        "outer.json",
+        &list(&[json!({"path": "one.wacz"}), json!({"path": "inner.json"})]),
+    );
+    place.good(&["load", "outer.json", "--archive", "nested"]);
+    check_both(&place, "nested");
+}
+
+#[test]
 fn what_is_wrong_with_a_list_is_told() {
     let (place, [one, _]) = two_packages();
     place.write_old(
