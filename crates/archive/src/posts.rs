@@ -176,13 +176,22 @@ fn go_through(open: &OpenArchive, root: &Path, pending: &Pending) -> Result<(), 
 /// Adds lines; those that are there already are left out, and one that says something else of the same place and time is
 /// replaced, as in OutbackCDX.
 fn add(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
-    let replaced = outdated(open, segments, read)?;
-    if replaced.is_empty() {
+    if outdated(open, segments, read)?.is_empty() {
         return append(open, segments, read);
     }
+    write_down_and_go(open, segments, read, Action::Replace)
+}
+
+/// Writes down what takes several steps, and goes through with it.
+fn write_down_and_go(
+    open: &OpenArchive,
+    segments: &Segments,
+    read: &PostedLines,
+    action: Action,
+) -> Result<(), PostError> {
     let root = open.files.posted();
     let pending = Pending {
-        action: Action::Replace,
+        action,
         collection: segments.collection().to_owned(),
         text: body::text(read.lines.iter().map(|(_, line)| line)),
     };
@@ -198,19 +207,10 @@ fn replace(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Resul
 }
 
 fn delete(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<(), PostError> {
-    let gone = posted_like(open, segments, read)?;
-    if gone.is_empty() {
+    if posted_like(open, segments, read)?.is_empty() {
         return Ok(());
     }
-    let root = open.files.posted();
-    let pending = Pending {
-        action: Action::Delete,
-        collection: segments.collection().to_owned(),
-        text: body::text(read.lines.iter().map(|(_, line)| line)),
-    };
-    pending.write(&root)?;
-    crash::posting_point("post.after_pending");
-    go_through(open, &root, &pending)
+    write_down_and_go(open, segments, read, Action::Delete)
 }
 
 /// Puts what is new of lines into a segment and into the index.

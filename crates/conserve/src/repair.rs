@@ -359,9 +359,7 @@ impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
         }
         Ok(())
     }
-}
 
-impl<W: io::Write, F: Fn(io::Error) -> WriteError> Repair<'_, W, F> {
     /// Puts a record into quarantine whose header cannot be mended.
     fn give_up(&mut self, record: &Record) -> Result<(), WriteError> {
         self.taken = None;

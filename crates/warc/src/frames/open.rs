@@ -105,8 +105,8 @@ impl Frames {
         Ok(Opened::Padding(end))
     }
 
-    /// Returns whether the skippable frame from `start` to `end` is none: whether its magic number stands there by chance, and
-    /// its length reaches over records, or to where nothing begins. Moves.
+    /// Returns whether the bytes from `start` to `end` are no skippable frame, although they begin like one: whether the length
+    /// behind the magic number reaches over records, or to a place where no frame or record begins. Moves.
     fn swallows(&mut self, start: u64, end: u64) -> Result<bool, ReadError> {
         if self.what_follows(end, true)? == Follows::Other {
             return Ok(true);
