@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use extract::Capture;
-use facts::{Fact, Facts, FactsError, Note, Place, Settings, Source, TableSum, TakenBack};
+use facts::{Fact, Facts, FactsError, FileDamage, Note, Place, Settings, Source, TableSum, TakenBack};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use weave::{
@@ -148,6 +148,19 @@ impl KeptFacts {
             tables,
             late_sums: Mutex::default(),
         }
+    }
+
+    /// Takes out what epochs brought that the index has lost, so that they can be loaded again. Where that is not possible, the next
+    /// epoch says so.
+    pub(crate) fn roll_back(&self, to: Epoch) {
+        if let Err(error) = self.tables.facts.roll_back(to.0) {
+            tracing::warn!(%error, "facts of epochs that the index lost stay in their tables");
+        }
+    }
+
+    /// What of the tables is not as their logs say. With `has_rows`, there must be tables.
+    pub(crate) fn damages(&self, has_rows: bool) -> Result<Vec<FileDamage>, FactsError> {
+        self.tables.facts.damages(has_rows)
     }
 
     /// Publishes what the last epoch noted, if that was not done.

@@ -78,7 +78,11 @@ impl OpenArchive {
             })?;
         let facts = settings.facts.as_ref().map(|settings| {
             let place = place_of(settings, &files.facts(), &sources);
-            KeptFacts::open(settings, place, &weave, opened_for)
+            let facts = KeptFacts::open(settings, place, &weave, opened_for);
+            if opened_for == OpenedFor::Writing && weave.lost_epochs().is_some() {
+                facts.roll_back(weave.snapshot().epoch());
+            }
+            facts
         });
         Ok(OpenArchive {
             facts,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::check::FileDamage;
 use crate::crash;
 use crate::data_file::{self, DataFile, Fate, Writer};
 use crate::delta::{Add, Change, Log, Remove, Step, now_ms};
@@ -326,6 +327,33 @@ impl Facts {
             });
         }
         Ok(sums)
+    }
+
+    /// Takes out the rows of all epochs after `epoch`, which the archive has lost. The tables' history goes on.
+    ///
+    /// # Errors
+    /// [`FactsError::Ahead`]: one of these epochs took rows out, and these are not there to be put back; others: a log cannot be read
+    /// or written.
+    pub fn roll_back(&self, epoch: u64) -> Result<(), FactsError> {
+        self.with_logs(|logs| logs.iter_mut().try_for_each(|log| log.roll_back(epoch)))
+    }
+
+    /// What of the tables is not as their logs say. With `has_rows`, all tables must be there.
+    ///
+    /// # Errors
+    /// [`FactsError`]: a log cannot be read, or the place fails.
+    pub fn damages(&self, has_rows: bool) -> Result<Vec<FileDamage>, FactsError> {
+        let mut damages = Vec::new();
+        for table in &self.tables {
+            if has_rows && !Log::is_there(&*self.place, table.name())? {
+                damages.push(FileDamage {
+                    path: self.place.locate(table.name()),
+                    found: "there is no table, and the archive has facts".to_owned(),
+                });
+            }
+            damages.extend(crate::damages(&self.place, *table)?);
+        }
+        Ok(damages)
     }
 
     /// What a note changes in a table.

@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod check;
 mod crash;
 mod data_file;
 mod delta;
@@ -28,6 +29,7 @@ mod rows;
 mod table_rows;
 mod tables;
 
+pub use check::{DAMAGE_ADVICE, FileDamage, damages};
 pub use crash::CRASH_POINTS;
 pub use error::FactsError;
 pub use facts::{Facts, Purged, Settings, TableSum, new_id};

@@ -283,6 +283,65 @@ fn an_archive_put_back_to_an_older_state_is_refused() {
     assert_eq!(places(root.path(), Table::Captures).len(), 1);
 }
 
+/// The archive has lost its last epochs: their rows leave the tables, and come again with the next ones.
+#[test]
+fn rows_of_epochs_that_are_lost_are_taken_out() {
+    let root = tempfile::tempdir().unwrap();
+    let rows = |epoch| [(1, capture("http://a.org/", epoch, &[]))];
+    let facts = open(root.path());
+    for epoch in 1..=3 {
+        facts.publish(&stage(&facts, epoch, &rows(epoch))).unwrap();
+    }
+    let facts = open(root.path());
+    facts.roll_back(1).unwrap();
+    facts.roll_back(1).unwrap();
+    assert_eq!(places(root.path(), Table::Captures).len(), 1);
+    let facts = open(root.path());
+    facts.publish(&stage(&facts, 2, &rows(5))).unwrap();
+    assert_eq!(places(root.path(), Table::Captures).len(), 2);
+    // What an epoch took out is not there to be put back.
+    let taken_back = TakenBack {
+        input_id: 1,
+        from_offset: 0,
+    };
+    facts.publish(&Note::of_taken_back(3, taken_back)).unwrap();
+    assert!(matches!(facts.roll_back(2), Err(FactsError::Ahead { .. })));
+}
+
+/// A file of another table has its size, and other columns.
+#[test]
+fn files_that_are_not_as_the_log_says_are_named() {
+    let root = tempfile::tempdir().unwrap();
+    let facts = open(root.path());
+    facts
+        .publish(&stage(&facts, 1, &[(1, capture("http://a.org/", 2, &[]))]))
+        .unwrap();
+    assert_eq!(facts.damages(true).unwrap(), []);
+    let file = |table: &str| {
+        let files = std::fs::read_dir(root.path().join(table)).unwrap();
+        let mut files = files.map(|entry| entry.unwrap().path());
+        files
+            .find(|path| path.extension().is_some_and(|kind| kind == "parquet"))
+            .unwrap()
+    };
+    let captures = file("captures");
+    let whole = std::fs::read(&captures).unwrap();
+    std::fs::write(&captures, &whole[1..]).unwrap();
+    let damages = facts.damages(true).unwrap();
+    let expected = format!(
+        "facts file {} is damaged: {} bytes, the log says {}; put the file back",
+        captures.display(),
+        human::count(whole.len() as u64 - 1),
+        human::count(whole.len() as u64)
+    );
+    assert!(damages[0].to_string().starts_with(&expected), "{damages:?}");
+    // Every byte of a file counts but those of its padding.
+    let mut bytes = whole.clone();
+    bytes[0] ^= 1;
+    std::fs::write(&captures, &bytes).unwrap();
+    assert_eq!(facts.damages(true).unwrap().len(), 1);
+}
+
 #[test]
 fn facts_that_were_removed_are_missed() {
     let root = tempfile::tempdir().unwrap();

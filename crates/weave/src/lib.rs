@@ -27,6 +27,7 @@ mod epoch;
 mod error;
 mod fingerprint;
 mod ids;
+mod last_epoch;
 mod ledger;
 #[cfg(any(test, feature = "model"))]
 pub mod model;
@@ -77,6 +78,7 @@ pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
 pub use views::captures::{refusal, refusal_of_key};
 pub use views::index_lines::IndexLine;
+pub use weave::lost_text;
 pub use weave::{
     LinesGone, NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave,
 };

@@ -21,6 +21,7 @@ pub use take_back::{TakeBack, TakeBackError};
 pub use take_down::{NoteTakenDown, TakeDown, TookDown, WouldLeave};
 use writer::Writer;
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ use crate::epoch::{Batch, EpochReport};
 use crate::error::is_for_want_of_room;
 use crate::error::{ApplyError, OpenError};
 use crate::ids::InputId;
+use crate::last_epoch::LastEpoch;
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry};
 use crate::rebuild::{self, RebuildError, Rebuilt};
@@ -55,6 +57,7 @@ pub struct Weave {
 
 struct Inner {
     dir: PathBuf,
+    last_epoch: LastEpoch,
     link_scope: LinkScope,
     settings: Settings,
     published: RwLock<Snapshot>,
@@ -72,9 +75,18 @@ impl Weave {
     pub fn open(dir: &Path, links: Option<LinkScope>, settings: Settings) -> Result<Weave, OpenError> {
         let (tables, link_scope) = place::open(dir, links, &settings)?;
         let (writer, snapshot) = Writer::read(dir, tables)?;
+        let last_epoch = LastEpoch::beside(dir);
+        if let Some(lost) = last_epoch.lost(writer.totals.epoch) {
+            tracing::warn!(
+                dir = %dir.display(),
+                "the index lost {}: the end of its journal is damaged; load the inputs again",
+                lost_text(&lost)
+            );
+        }
         Ok(Weave {
             inner: Arc::new(Inner {
                 dir: dir.to_owned(),
+                last_epoch,
                 link_scope,
                 settings,
                 published: RwLock::new(snapshot),
@@ -82,6 +94,12 @@ impl Weave {
                 poisoned: RwLock::default(),
             }),
         })
+    }
+
+    /// Epochs that were committed and are gone: the engine leaves out what stands behind a damaged byte of its journal.
+    pub fn lost_epochs(&self) -> Option<RangeInclusive<u64>> {
+        let newest = self.inner.published.read().epoch();
+        self.inner.last_epoch.lost(newest)
     }
 
     /// Link scope this archive was created with.
@@ -454,6 +472,7 @@ impl Inner {
     fn publish(&self, tables: &Arc<Tables>, writer: &Writer) {
         let snapshot = Snapshot::new(&self.dir, Cut::take(tables), writer.totals.clone());
         *self.published.write() = snapshot;
+        self.last_epoch.committed(writer.totals.epoch);
     }
 
     /// The tables, if they may be written to.
@@ -531,6 +550,14 @@ impl Drop for Inner {
         } else {
             tracing::warn!(%error, dir = %self.dir.display(), "left to the journal");
         }
+    }
+}
+
+/// Epochs in words: `epoch 4`, `epochs 4 to 6`.
+pub fn lost_text(epochs: &RangeInclusive<u64>) -> String {
+    match epochs.start() == epochs.end() {
+        true => format!("epoch {}", epochs.start()),
+        false => format!("epochs {} to {}", epochs.start(), epochs.end()),
     }
 }
 

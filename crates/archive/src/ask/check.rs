@@ -28,7 +28,18 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
             found: damage.detail,
             advice: advice(damage.table),
         }));
-    if body.damages.is_empty() {
+    let is_whole = body.damages.is_empty();
+    body.damages
+        .extend(open.weave.lost_epochs().map(|lost| DamageRow {
+            part: "index".to_owned(),
+            found: format!(
+                "it lost {}: the end of its journal is damaged",
+                weave::lost_text(&lost)
+            ),
+            advice: "load the inputs again: the ledger says which are not done".to_owned(),
+        }));
+    check_facts(open, snapshot, &mut body);
+    if is_whole {
         body.fingerprints = rows(&checked.fingerprints);
         let counted = [("uris", checked.uris), ("domains", checked.domains)];
         body.fingerprints.extend(counted.map(|(of, rows)| FingerprintRow {
@@ -91,6 +102,24 @@ fn rows(fingerprints: &Fingerprints) -> Vec<FingerprintRow> {
             hash: format!("{:032x}", fingerprint.hash),
         })
         .collect()
+}
+
+/// The files that other engines read.
+fn check_facts(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
+    let Some(facts) = &open.facts else { return };
+    let has_rows = snapshot.totals().is_ok_and(|totals| totals.captures > 0);
+    match facts.damages(has_rows) {
+        Ok(damages) => body.damages.extend(damages.into_iter().map(|damage| DamageRow {
+            part: format!("facts file {}", damage.path),
+            found: damage.found,
+            advice: facts::DAMAGE_ADVICE.to_owned(),
+        })),
+        Err(error) => body.damages.push(DamageRow {
+            part: "facts".to_owned(),
+            found: error.to_string(),
+            advice: "docs/facts.md says how they are made anew".to_owned(),
+        }),
+    }
 }
 
 fn check_search(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {

@@ -59,7 +59,8 @@ impl Done {
     fn take(&mut self, txn: &Txn) {
         let version = txn.version.max(0) as u64;
         match txn.app_id.as_str() {
-            APP_ID => self.epoch = self.epoch.max(version),
+            // What the table was put back to has a smaller one than the commit before.
+            APP_ID => self.epoch = version,
             NAMES_APP_ID => self.names = self.names.max(version),
             _ => {}
         }
@@ -94,6 +95,16 @@ impl Log {
         fields: &[Field],
         archive: &str,
     ) -> Result<Log, FactsError> {
+        let mut log = Log::read(place, table)?;
+        if log.version < 0 {
+            log.begin(fields, archive)?;
+        }
+        log.check_metadata(fields, archive)?;
+        Ok(log)
+    }
+
+    /// Reads the log of a table, whosever it is.
+    pub(crate) fn read(place: Arc<dyn Place>, table: &'static str) -> Result<Log, FactsError> {
         let mut log = Log {
             place,
             table,
@@ -106,10 +117,6 @@ impl Log {
         log.read_checkpoint(&names)?;
         log.read_listed(&names)?;
         log.read_on()?;
-        if log.version < 0 {
-            log.begin(fields, archive)?;
-        }
-        log.check_metadata(fields, archive)?;
         Ok(log)
     }
 
@@ -278,6 +285,79 @@ impl Log {
             table: self.path(""),
             attempts: ATTEMPTS_MAX,
         })
+    }
+
+    /// Takes out the files of all epochs after `epoch`.
+    pub(crate) fn roll_back(&mut self, epoch: u64) -> Result<(), FactsError> {
+        for _ in 0..ATTEMPTS_MAX {
+            self.read_on()?;
+            if self.done.epoch <= epoch {
+                return Ok(());
+            }
+            let now_ms = super::now_ms();
+            let mut actions = vec![
+                Action::CommitInfo(json!({
+                    "timestamp": now_ms,
+                    "operation": "RESTORE",
+                    "operationParameters": {},
+                    "isBlindAppend": false,
+                    "engineInfo": concat!("weft/", env!("CARGO_PKG_VERSION")),
+                })),
+                Action::Txn(Txn {
+                    app_id: APP_ID.to_owned(),
+                    version: epoch as i64,
+                    last_updated: Some(now_ms),
+                }),
+            ];
+            let later = self.added_after(epoch)?;
+            actions.extend(later.iter().map(|add| Action::Remove(Remove::of(add, now_ms))));
+            if self.put(&actions)? {
+                return Ok(());
+            }
+        }
+        Err(FactsError::Contended {
+            table: self.path(""),
+            attempts: ATTEMPTS_MAX,
+        })
+    }
+
+    /// The files that commits after `epoch` added.
+    fn added_after(&self, epoch: u64) -> Result<Vec<Add>, FactsError> {
+        let mut added = Vec::new();
+        for version in (0..=self.version).rev() {
+            let path = self.commit_path(version);
+            // Without the commits since, nobody knows what they took out.
+            let bytes = get(&*self.place, &path)?.ok_or_else(|| self.ahead(epoch))?;
+            let (mut is_later, mut takes_out) = (true, false);
+            let mut of_commit = Vec::new();
+            for action in serde_json::Deserializer::from_slice(&bytes).into_iter::<Action>() {
+                match action.map_err(|error| self.damaged(&path, error))? {
+                    Action::Txn(txn) if txn.app_id == APP_ID && txn.version.max(0) as u64 <= epoch => {
+                        is_later = false
+                    }
+                    Action::Add(add) => of_commit.push(add),
+                    Action::Remove(_) => takes_out = true,
+                    _ => {}
+                }
+            }
+            if !is_later {
+                break;
+            }
+            if takes_out {
+                return Err(self.ahead(epoch));
+            }
+            added.extend(of_commit);
+        }
+        added.retain(|add| self.files.contains_key(&add.path));
+        Ok(added)
+    }
+
+    fn ahead(&self, epoch: u64) -> FactsError {
+        FactsError::Ahead {
+            table: self.place.locate(&self.path("")),
+            found: self.done.epoch,
+            expected: epoch,
+        }
     }
 
     /// Writes the next commit; says whether it is ours.

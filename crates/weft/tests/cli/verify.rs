@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use expect_test::expect;
 
 use crate::fixture;
+use crate::serve::Served;
 use crate::support::{Place, Run};
 
 fn loaded() -> Place {
@@ -164,4 +165,106 @@ fn inputs_that_are_gone_or_changed_are_named_and_the_others_compared() {
     ] {
         assert!(json.stdout.contains(told), "{}", json.stdout);
     }
+}
+
+/// The engine takes a damaged byte of its journal for the end of what was written. It is told what is gone, and how it comes back.
+#[cfg(unix)]
+#[test]
+fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
+    let place = Place::new();
+    place.write_old("web.warc", &fixture::small_web());
+    place.write_old("other.warc", &fixture::other_web());
+    let served = Served::start(&place);
+    place.good(&["load", "web.warc"]);
+    place.good(&["load", "other.warc"]);
+    // Killed: what an orderly end writes to tables is in the journal alone.
+    served.signal("KILL");
+    drop(served);
+    let entries = std::fs::read_dir(place.path("weft-archive/index")).expect("a folder");
+    let mut journals: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    journals.retain(|path| path.extension().is_some_and(|kind| kind == "jnl"));
+    let [journal] = &journals[..] else {
+        panic!("{journals:?}")
+    };
+    let name = journal.file_name().expect("a name").to_owned();
+    let whole = std::fs::read(journal).expect("a journal");
+    let written = whole.iter().rposition(|byte| *byte != 0).expect("bytes") + 1;
+    for (number, at) in [written - 3, written - 60, written - written / 4]
+        .into_iter()
+        .enumerate()
+    {
+        let copy = format!("copy-{number}");
+        let copied = apart::command("cp", &place.path(""))
+            .args(["-r", "weft-archive", &copy])
+            .current_dir(place.path(""))
+            .status();
+        assert!(copied.expect("cp").success());
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        std::fs::write(place.path(&copy).join("index").join(&name), &bytes).expect("written");
+        let verified = place.run(&["verify", "--archive", &copy]);
+        assert_eq!(verified.code, Some(1), "{at}: {verified:?}");
+        assert!(
+            verified.stdout.contains("index: damaged: it lost epoch")
+                && verified.stdout.contains("load the inputs again"),
+            "{at}: {verified:?}"
+        );
+        let loaded = place.run(&["load", "--archive", &copy, "web.warc", "other.warc"]);
+        assert_eq!(loaded.code, Some(0), "{at}: {loaded:?}");
+        assert!(loaded.stderr.contains("the index lost epoch"), "{at}: {loaded:?}");
+        let verified = place.run(&["verify", "--archive", &copy]);
+        assert_eq!(verified.code, Some(0), "{at}: {verified:?}");
+        let dumped = |archive| place.good(&["dump", "captures", "--archive", archive]);
+        assert_eq!(dumped(copy.as_str()), dumped("weft-archive"), "{at}");
+        // No row twice.
+        let rows = facts::read_table(&place.path(&copy).join("facts/captures"), None).expect("a table");
+        assert_eq!(rows.len(), dumped("weft-archive").lines().count(), "{at}");
+    }
+}
+
+/// A file of a folder of facts.
+fn facts_file(place: &Place, table: &str) -> PathBuf {
+    let files = std::fs::read_dir(place.path("weft-archive/facts").join(table)).expect("a folder");
+    let mut files = files.map(|entry| entry.expect("an entry").path());
+    let file = files.find(|path| path.extension().is_some_and(|kind| kind == "parquet"));
+    file.expect("a file")
+}
+
+/// Other engines read these files: that one is not as it was written is told by name, with what was expected.
+#[test]
+fn damaged_files_of_facts_are_told_in_a_sentence() {
+    let place = loaded();
+    let file = facts_file(&place, "links");
+    let whole = std::fs::read(&file).expect("read");
+    let mut flipped = whole.clone();
+    flipped[whole.len() - 6] ^= 0x55;
+    let other = std::fs::read(facts_file(&place, "captures")).expect("read");
+    for (bytes, said) in [
+        (Some(whole[..whole.len() - 40].to_vec()), " bytes, the log says"),
+        (Some(other), " bytes, the log says"),
+        (Some(vec![0x55; whole.len()]), "that are no such table"),
+        (Some(flipped), "that are no such table"),
+        (None, "it is gone, the log says"),
+    ] {
+        match bytes {
+            Some(bytes) => std::fs::write(&file, bytes).expect("written"),
+            None => std::fs::remove_file(&file).expect("removed"),
+        }
+        let run = place.run(&["verify"]);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        let named = run.stdout.contains(&format!("facts file {}", file.display()));
+        let told = run.stdout.contains(said) && run.stdout.contains("put the file back");
+        assert!(named && told, "{said}: {run:?}");
+        // Dumps come from the index.
+        place.good(&["dump", "links"]);
+    }
+    std::fs::write(&file, &whole).expect("written");
+    assert_eq!(place.run(&["verify"]).code, Some(0));
+    std::fs::remove_dir_all(place.path("weft-archive/facts/links")).expect("removed");
+    let run = place.run(&["verify"]);
+    assert!(
+        run.stdout
+            .contains("there is no table, and the archive has facts"),
+        "{run:?}"
+    );
 }
