@@ -40,6 +40,7 @@ use crate::live::Live;
 use crate::memory::{Sharing, runtime};
 use crate::place::Place;
 use crate::stopping::{Stop, YieldingJoins};
+use crate::subqueries::mended;
 use crate::table_functions::{InlinksOf, Search};
 use crate::tables::{LiveTable, TABLES, TableInfo};
 use crate::views::view_statement;
@@ -116,6 +117,8 @@ pub struct Answer {
     stream: SendableRecordBatchStream,
     deadline: Option<(Instant, Duration)>,
     stop: Stop,
+    /// Tables that the rows may be of.
+    facts: Option<Arc<FactTables>>,
     /// The rows are made in it.
     _context: SessionContext,
 }
@@ -151,7 +154,10 @@ impl Answer {
                 Err(_) => return Some(Err(time_limit(limit))),
             },
         };
-        next.map(|batch| batch.map_err(SqlError::from))
+        match (next?, &self.facts) {
+            (Err(error), Some(facts)) => Some(Err(facts.explained(error.into()).await)),
+            (batch, _) => Some(batch.map_err(SqlError::from)),
+        }
     }
 }
 
@@ -228,17 +234,23 @@ impl Database {
             let stream = run(&context, statement, &stop).await?;
             Ok((context, epoch, stream))
         };
-        let (context, epoch, stream) = match deadline {
+        let planned = match deadline {
             None => planned.await,
             Some((deadline, limit)) => tokio::time::timeout_at(deadline, planned)
                 .await
                 .unwrap_or_else(|_| Err(time_limit(limit))),
-        }?;
+        };
+        let facts = self.facts.lock().clone();
+        let (context, epoch, stream) = match (planned, &facts) {
+            (Err(error), Some(facts)) => return Err(facts.explained(error).await),
+            (planned, _) => planned?,
+        };
         Ok(Answer {
             epoch,
             stream,
             deadline,
             stop,
+            facts,
             _context: context,
         })
     }
@@ -296,6 +308,7 @@ impl Database {
             stream: run(&context, statement, &stop).await?,
             deadline: None,
             stop,
+            facts: self.facts.lock().clone(),
             _context: context,
         })
     }
@@ -456,6 +469,7 @@ async fn planned(
     let told = |error| with_tables(SqlError::from(error));
     let plan = state.statement_to_plan(parsed).await.map_err(told)?;
     reads.verify_plan(&plan)?;
+    let plan = mended(plan).map_err(told)?;
     // After all else is decided, so that no rule moves the conditions that stop it.
     let plan = stop.within(state.optimize(&plan).map_err(told)?)?;
     let planned = state.query_planner().create_physical_plan(&plan, &state).await;

@@ -5,6 +5,8 @@ use datafusion::error::DataFusionError;
 use deltalake_core::DeltaTableError;
 use files::CatalogueError;
 
+use crate::subqueries::ELSEWHERE;
+
 /// Why a statement has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum SqlError {
@@ -58,6 +60,9 @@ pub enum SqlError {
         /// Why.
         source: Box<DeltaTableError>,
     },
+    /// Files of the facts are not as they were written.
+    #[error("{0}")]
+    Damaged(String),
     /// The table of facts is not at the epoch wanted.
     #[error("facts/{table}: {why}")]
     Epoch {
@@ -99,6 +104,11 @@ impl SqlError {
                 | SqlError::NoFacts(_)
                 | SqlError::Files(CatalogueError::Missing { .. })
         )
+    }
+
+    /// Whether files of the facts may be the cause.
+    pub(crate) fn may_be_of_facts(&self) -> bool {
+        matches!(self, SqlError::Facts { .. } | SqlError::Execution(_))
     }
 
     /// Whether another process has what the statement needs, so that it may be answered later.
@@ -173,6 +183,17 @@ impl SqlError {
                 what: what.to_owned(),
             };
         }
+        if let Some((_, expression)) = text.split_once("Physical plan does not support logical expression ") {
+            let message = match expression.starts_with("ScalarSubquery") {
+                true => SCALAR,
+                false => ELSEWHERE,
+            };
+            return SqlError::Statement {
+                message: message.to_owned(),
+                line: 0,
+                column: 0,
+            };
+        }
         let mut error = (text.to_owned(), 0, 0);
         if let Some((message, place)) = text.rsplit_once(" at Line: ")
             && let Some((line, column)) = place.split_once(", Column: ")
@@ -187,6 +208,10 @@ impl SqlError {
         }
     }
 }
+
+/// What is said of a scalar subquery that the engine has no plan for.
+const SCALAR: &str = "a scalar subquery compares columns of the statement around it by = alone; \
+    write others with a join and GROUP BY";
 
 fn digits(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -228,6 +253,14 @@ mod tests {
             error.to_string(),
             "Expected: an expression, found: FROM (line 2, column 8)"
         );
+    }
+
+    #[test]
+    fn subqueries_without_a_plan_are_told_in_our_words() {
+        let text = "This feature is not implemented: Physical plan does not support logical expression InSubquery(InSubquery { expr";
+        assert_eq!(SqlError::of_text(text).to_string(), ELSEWHERE);
+        let text = "Physical plan does not support logical expression ScalarSubquery(<subquery>)";
+        assert!(SqlError::of_text(text).to_string().contains("scalar subquery"));
     }
 
     #[test]

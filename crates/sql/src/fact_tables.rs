@@ -9,7 +9,7 @@ use datafusion::datasource::empty::EmptyTable;
 use datafusion::execution::session_state::SessionState;
 use deltalake_core::DeltaTable;
 use deltalake_core::logstore::LogStore;
-use facts::{Kind, Table};
+use facts::{Kind, LocalPlace, Table};
 use tokio::sync::Mutex;
 
 use crate::SqlError;
@@ -48,6 +48,28 @@ impl FactTables {
 
     pub(crate) fn address(&self) -> &str {
         self.place.address()
+    }
+
+    /// Why reading the tables failed, if their files are not as they were written; else what the engine said.
+    pub(crate) async fn explained(&self, error: SqlError) -> SqlError {
+        if !error.may_be_of_facts() || archive::is_address(self.address()) {
+            return error;
+        }
+        let place: Arc<dyn facts::Place> = Arc::new(LocalPlace::new(&archive::path_of(self.address())));
+        let checked = ambient::blocking(move || {
+            for table in Table::ALL {
+                match facts::damages(&place, table) {
+                    Ok(damages) if damages.is_empty() => {}
+                    Ok(damages) => return damages.first().map(ToString::to_string),
+                    Err(error) => return Some(error.to_string()),
+                }
+            }
+            None
+        });
+        match checked.await {
+            Ok(Some(damage)) => SqlError::Damaged(damage),
+            _ => error,
+        }
     }
 
     /// A table, ready to be read in a session.

@@ -36,6 +36,7 @@ mod place;
 mod questions;
 mod rows;
 mod stopping;
+mod subqueries;
 mod table_functions;
 mod tables;
 mod text;

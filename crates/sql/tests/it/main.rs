@@ -8,4 +8,5 @@ mod live;
 mod maintain;
 mod questions;
 mod statements;
+mod traps;
 mod verify;

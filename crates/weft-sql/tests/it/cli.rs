@@ -1,6 +1,6 @@
 //! The program as its users meet it on the command line.
 
-use crate::place::Place;
+use crate::place::{NOT_IN_NULLS, Place};
 
 #[test]
 fn rows_come_in_every_form() {
@@ -105,4 +105,10 @@ fn files_on_the_disk_are_asked_and_what_is_missing_or_in_use_is_told() {
     assert!(wrong.contains("in use by another process"), "{wrong}");
     drop(held);
     assert_eq!(place.good(&["--format", "csv", statement]), expected);
+}
+
+/// The same at every door.
+#[test]
+fn not_in_knows_null_on_the_command_line() {
+    assert_eq!(Place::new().good(&["--format", "csv", NOT_IN_NULLS]), "n\n0\n");
 }

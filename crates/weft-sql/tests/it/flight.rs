@@ -8,7 +8,7 @@ use sql::arrow::array::{AsArray as _, RecordBatch};
 use sql::arrow::datatypes::Int64Type;
 use tonic::transport::{Channel, Endpoint};
 
-use crate::place::Place;
+use crate::place::{NOT_IN_NULLS, Place};
 use crate::server::Server;
 
 async fn connect(server: &Server) -> FlightSqlServiceClient<Channel> {
@@ -143,4 +143,15 @@ async fn what_is_wrong_is_told() {
     let ticket = info.endpoint[0].ticket.clone().unwrap();
     let error = client.do_get(ticket).await.map(drop).unwrap_err().to_string();
     assert!(error.contains("1 s"), "{error}");
+}
+
+/// The same at every door.
+#[tokio::test]
+async fn not_in_knows_null_over_flight() {
+    let place = Place::new();
+    let server = Server::start(place.command(&["serve", "--json", "--listen", "127.0.0.1:0"]));
+    let mut client = connect(&server).await;
+    let info = client.execute(NOT_IN_NULLS.into(), None).await.unwrap();
+    let batches = fetch(&mut client, info).await;
+    assert_eq!(batches[0].column(0).as_primitive::<Int64Type>().value(0), 0);
 }

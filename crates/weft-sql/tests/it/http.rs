@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use sql::arrow::ipc::reader::StreamReader;
 
-use crate::place::Place;
+use crate::place::{NOT_IN_NULLS, Place};
 use crate::server::{Answer, Server, encoded, request, request_at};
 
 const COUNT: &str = "select count(*) as n from pages";
@@ -345,4 +345,12 @@ fn at_a_socket_it_ends_with_who_started_it() {
     assert!(page.text().contains("href=\"/ranking\""), "{}", page.text());
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// The same at every door.
+#[test]
+fn not_in_knows_null_over_http() {
+    let place = Place::new();
+    let server = start(&place, &[]);
+    assert_eq!(ask(&server, NOT_IN_NULLS, "&format=csv").text(), "n\n0\n");
 }

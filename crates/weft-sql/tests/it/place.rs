@@ -89,3 +89,7 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 }
+
+/// Counts nothing: the subquery has NULL and no such text. (The engine by itself counts all pages.)
+pub(crate) const NOT_IN_NULLS: &str =
+    "select count(*) as n from pages where 'x' not in (select case when url = 'y' then url end from pages)";

@@ -1,0 +1,394 @@
+//! Conditions with subqueries that the engine answers otherwise than SQL does: they are written in another form before it plans them.
+//!
+//! `x NOT IN (S)` is true where S has neither x nor NULL (nor anything, if x is NULL), false where S has x, and unknown else. The engine
+//! keeps to that for a column that stands alone in a condition, and S without columns of the outer statement. Of a constant, an
+//! expression, a correlated S, and below `OR`, `IS NULL` and the like it forgets NULL (DataFusion #25340, #25347, #25473, #25474, #25480,
+//! #25336). `EXISTS` has two values, and the engine has them right; so `NOT IN` becomes
+//!
+//! ```text
+//! NOT EXISTS (S with s = x) AND NOT EXISTS (S with s IS NULL) AND (x IS NOT NULL OR NOT EXISTS (S))
+//! ```
+//!
+//! where only truth counts, and a `CASE` of the same parts, with all three values, where more does. An aggregate without `GROUP BY` has one
+//! row always, also where the engine, which turns subqueries into joins, finds none: `x IN (S)` is `x = (S)`, and `EXISTS (S)` is true.
+//!
+//! And the engine takes the value of a subquery without rows for one of its column, which may say that it is never NULL: `(S) IS NULL`
+//! would be false, and `coalesce((S), 0)` NULL. So such a value passes through a function of which nobody says so.
+//!
+//! What cannot be written so is refused: a statement never has an answer of which we know that it is wrong.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, Spans, plan_err};
+use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Distinct, Expr, ExprSchemable as _, FetchType, Filter, JoinType, Limit,
+    LogicalPlan, LogicalPlanBuilder, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    SkipType, Subquery, Volatility, lit, not, when,
+};
+
+/// The same statement, in a form that the engine answers as SQL says.
+///
+/// # Errors
+/// A condition has no such form: the message says how to write it.
+pub(crate) fn mended(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = scalars_may_be_null(plan)?;
+    let plan = plan.transform_up_with_subqueries(|plan| match plan {
+        LogicalPlan::Filter(filter) if has_subquery(&filter.predicate)? => {
+            let conditions = Conditions(filter.input.schema());
+            let predicate = conditions.holds(filter.predicate, true)?;
+            let filter = Filter::try_new(predicate, filter.input)?;
+            Ok(Transformed::yes(LogicalPlan::Filter(filter)))
+        }
+        // As if it stood in WHERE, which is the same there.
+        LogicalPlan::Join(mut join)
+            if join.join_type == JoinType::Inner
+                && join
+                    .filter
+                    .as_ref()
+                    .is_some_and(|on| has_subquery(on).unwrap_or(true)) =>
+        {
+            let Some(on) = join.filter.take() else {
+                return Ok(Transformed::no(LogicalPlan::Join(join)));
+            };
+            let predicate = Conditions(&join.schema).holds(on, true)?;
+            let filter = Filter::try_new(predicate, Arc::new(LogicalPlan::Join(join)))?;
+            Ok(Transformed::yes(LogicalPlan::Filter(filter)))
+        }
+        other => {
+            for expr in other.expressions() {
+                if has_subquery(&expr)? {
+                    return plan_err!("{}", ELSEWHERE);
+                }
+            }
+            Ok(Transformed::no(other))
+        }
+    })?;
+    Ok(plan.data)
+}
+
+/// What is said of a condition in a place where the engine has no plan for it.
+pub(crate) const ELSEWHERE: &str = "IN and EXISTS with a subquery are possible in WHERE, HAVING and the ON of an inner join alone; \
+    elsewhere join with the subquery (LEFT JOIN ... ON), and ask whether a row was found";
+
+/// The values of subqueries that may have no row may be NULL.
+fn scalars_may_be_null(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let may_be_null = ScalarUDF::new_from_impl(MayBeNull {
+        signature: Signature::any(1, Volatility::Immutable),
+    });
+    let plan = plan.transform_up_with_subqueries(|plan| {
+        let names = NamePreserver::new(&plan);
+        plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let expr = expr.transform_up(|expr| match expr {
+                // Those of each row outside are aggregates, or refused.
+                Expr::ScalarSubquery(mut subquery)
+                    if subquery.outer_ref_columns.is_empty() && !has_one_row(&subquery.subquery) =>
+                {
+                    let plan = subquery.subquery.as_ref().clone();
+                    let (relation, field) = plan.schema().qualified_field(0);
+                    let (relation, name) = (relation.cloned(), field.name().clone());
+                    let value = may_be_null
+                        .call(vec![value_of(&plan)])
+                        .alias_qualified(relation, name);
+                    let plan = LogicalPlanBuilder::from(plan).project([value])?.build()?;
+                    subquery.subquery = Arc::new(plan);
+                    Ok(Transformed::yes(Expr::ScalarSubquery(subquery)))
+                }
+                other => Ok(Transformed::no(other)),
+            })?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })
+    })?;
+    if !plan.transformed {
+        return Ok(plan.data);
+    }
+    // What is above them may be NULL, too.
+    let plan = plan
+        .data
+        .transform_up_with_subqueries(|plan| Ok(Transformed::yes(plan.recompute_schema()?)))?;
+    Ok(plan.data)
+}
+
+/// A function that gives what it gets, and never says that this is not NULL.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct MayBeNull {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for MayBeNull {
+    fn name(&self) -> &str {
+        "may_be_null"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [of] => Ok(of.clone()),
+            _ => plan_err!("may_be_null takes one value"),
+        }
+    }
+
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.pop() {
+            Some(value) => Ok(value),
+            None => plan_err!("may_be_null takes one value"),
+        }
+    }
+}
+
+fn has_subquery(expr: &Expr) -> Result<bool> {
+    expr.exists(|expr| Ok(matches!(expr, Expr::InSubquery(_) | Expr::Exists(_))))
+}
+
+/// Conditions on rows of a schema.
+struct Conditions<'a>(&'a DFSchema);
+
+impl Conditions<'_> {
+    /// A condition that is true where this one is; false and unknown are the same. `alone`: nothing but AND is above it.
+    fn holds(&self, condition: Expr, alone: bool) -> Result<Expr> {
+        match condition {
+            Expr::BinaryExpr(BinaryExpr { left, op, right })
+                if matches!(op, Operator::And | Operator::Or) =>
+            {
+                let alone = alone && op == Operator::And;
+                let left = Box::new(self.holds(*left, alone)?);
+                let right = Box::new(self.holds(*right, alone)?);
+                Ok(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+            }
+            Expr::Not(inner) => match *inner {
+                Expr::InSubquery(mut is_in) => {
+                    is_in.negated = !is_in.negated;
+                    self.holds(Expr::InSubquery(is_in), alone)
+                }
+                Expr::Exists(mut exists) => {
+                    exists.negated = !exists.negated;
+                    self.holds(Expr::Exists(exists), alone)
+                }
+                other => Ok(Expr::Not(Box::new(self.value(other)?))),
+            },
+            Expr::InSubquery(is_in) if is_in.negated => self.is_not_in(is_in, alone),
+            Expr::InSubquery(is_in) => self.is_in(is_in),
+            other => self.value(other),
+        }
+    }
+
+    /// A condition with the same value of three.
+    fn value(&self, condition: Expr) -> Result<Expr> {
+        let condition = condition.transform_up(|expr| {
+            Ok(match expr {
+                Expr::InSubquery(is_in) => Transformed::yes(self.three_valued(is_in)?),
+                Expr::Exists(exists) => Transformed::yes(there_is(exists)?),
+                other => Transformed::no(other),
+            })
+        })?;
+        Ok(condition.data)
+    }
+
+    fn is_in(&self, is_in: InSubquery) -> Result<Expr> {
+        let InSubquery { expr, subquery, .. } = is_in;
+        let expr = self.value(*expr)?;
+        if has_one_row(&subquery.subquery) {
+            return Ok(expr.eq(Expr::ScalarSubquery(subquery)));
+        }
+        refuse_unless_plain(&subquery, false)?;
+        Ok(Expr::InSubquery(InSubquery::new(Box::new(expr), subquery, false)))
+    }
+
+    fn is_not_in(&self, is_in: InSubquery, alone: bool) -> Result<Expr> {
+        let is_column = matches!(*is_in.expr, Expr::Column(_));
+        if is_column && alone && is_in.subquery.outer_ref_columns.is_empty() {
+            // The engine's own join for it.
+            return Ok(Expr::InSubquery(is_in));
+        }
+        let InSubquery { expr, subquery, .. } = is_in;
+        let expr = self.value(*expr)?;
+        if has_one_row(&subquery.subquery) {
+            return Ok(expr.not_eq(Expr::ScalarSubquery(subquery)));
+        }
+        let parts = Parts::of(self, expr, &subquery)?;
+        let neither = not(parts.is_found).and(not(parts.is_null_found));
+        Ok(match parts.is_null_of_any {
+            Some(is_null_of_any) => neither.and(not(is_null_of_any)),
+            None => neither,
+        })
+    }
+
+    fn three_valued(&self, is_in: InSubquery) -> Result<Expr> {
+        let InSubquery {
+            expr,
+            subquery,
+            negated,
+        } = is_in;
+        let is_in = match has_one_row(&subquery.subquery) {
+            true => expr.eq(Expr::ScalarSubquery(subquery)),
+            false => {
+                let parts = Parts::of(self, *expr, &subquery)?;
+                let is_unknown = match parts.is_null_of_any {
+                    Some(is_null_of_any) => parts.is_null_found.or(is_null_of_any),
+                    None => parts.is_null_found,
+                };
+                when(parts.is_found, lit(true))
+                    .when(is_unknown, lit(ScalarValue::Boolean(None)))
+                    .otherwise(lit(false))?
+            }
+        };
+        Ok(if negated { not(is_in) } else { is_in })
+    }
+
+    /// An expression of these rows, as one within a subquery writes it.
+    fn from_within(&self, expr: Expr) -> Result<Expr> {
+        let expr = expr.transform_up(|expr| {
+            let is_of_outer = |subquery: &Subquery| !subquery.outer_ref_columns.is_empty();
+            match expr {
+                Expr::OuterReferenceColumn(..) => plan_err!("{}", TWO_LEVELS),
+                Expr::ScalarSubquery(subquery) if is_of_outer(&subquery) => plan_err!("{}", TWO_LEVELS),
+                Expr::Exists(Exists { subquery, .. }) if is_of_outer(&subquery) => {
+                    plan_err!("{}", TWO_LEVELS)
+                }
+                Expr::Column(column) => {
+                    let (_, field) = self.0.qualified_field_from_column(&column)?;
+                    Ok(Transformed::yes(Expr::OuterReferenceColumn(
+                        Arc::clone(field),
+                        column,
+                    )))
+                }
+                other => Ok(Transformed::no(other)),
+            }
+        })?;
+        Ok(expr.data)
+    }
+}
+
+const TWO_LEVELS: &str = "NOT IN with a value of a statement two levels further out is not possible here; \
+    write it with NOT EXISTS, or with a join";
+
+/// What `x IN (S)` is made of.
+struct Parts {
+    /// S has x.
+    is_found: Expr,
+    /// S has NULL.
+    is_null_found: Expr,
+    /// x is NULL, and S has anything. Absent where x is never NULL.
+    is_null_of_any: Option<Expr>,
+}
+
+impl Parts {
+    fn of(conditions: &Conditions<'_>, expr: Expr, subquery: &Subquery) -> Result<Parts> {
+        refuse_unless_plain(subquery, false)?;
+        let within = conditions.from_within(expr.clone())?;
+        let plan = &subquery.subquery;
+        // Before types are settled some expressions cannot say it.
+        let may_be_null = expr.nullable(conditions.0).unwrap_or(true);
+        let is_null_of_any = match may_be_null {
+            true => Some(expr.is_null().and(exists(plan.as_ref().clone())?)),
+            false => None,
+        };
+        Ok(Parts {
+            is_found: exists(with(plan, &|value| value.eq(within.clone()))?)?,
+            is_null_found: exists(with(plan, &Expr::is_null)?)?,
+            is_null_of_any,
+        })
+    }
+}
+
+/// The rows of a subquery whose only value fulfils a condition.
+fn with(plan: &LogicalPlan, condition: &dyn Fn(Expr) -> Expr) -> Result<LogicalPlan> {
+    let (value, input) = match plan {
+        // The condition of one that is correlated has to stand beside the others.
+        LogicalPlan::Projection(projection) => match &projection.expr[..] {
+            [value] if !value.is_volatile() => {
+                (value.clone().unalias_nested().data, Arc::clone(&projection.input))
+            }
+            _ => (value_of(plan), Arc::new(plan.clone())),
+        },
+        LogicalPlan::Distinct(Distinct::All(input)) => return with(input, condition),
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => return with(&sort.input, condition),
+        _ => (value_of(plan), Arc::new(plan.clone())),
+    };
+    Ok(LogicalPlan::Filter(Filter::try_new(condition(value), input)?))
+}
+
+fn value_of(plan: &LogicalPlan) -> Expr {
+    Expr::Column(Column::from(plan.schema().qualified_field(0)))
+}
+
+/// Whether a plan has rows, for the rows outside.
+fn exists(plan: LogicalPlan) -> Result<Expr> {
+    let outer_ref_columns = plan.all_out_ref_exprs();
+    // Joined with every row outside, one is as good as all.
+    let plan = match outer_ref_columns.is_empty() {
+        true => LogicalPlanBuilder::from(plan).limit(0, Some(1))?.build()?,
+        false => plan,
+    };
+    let subquery = Subquery {
+        subquery: Arc::new(plan),
+        outer_ref_columns,
+        spans: Spans::new(),
+    };
+    Ok(Expr::Exists(Exists::new(subquery, false)))
+}
+
+fn there_is(exists: Exists) -> Result<Expr> {
+    if has_one_row(&exists.subquery.subquery) {
+        return Ok(lit(!exists.negated));
+    }
+    refuse_unless_plain(&exists.subquery, true)?;
+    Ok(Expr::Exists(exists))
+}
+
+/// Whether it has one row, whatever there is: an aggregate without GROUP BY.
+fn has_one_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => has_one_row(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => has_one_row(&alias.input),
+        LogicalPlan::Sort(sort) => sort.fetch.is_none() && has_one_row(&sort.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        _ => false,
+    }
+}
+
+/// Refuses a subquery of each row outside that is not one of a set of rows: the engine, which joins with all at once, takes the
+/// condition for one on the whole. `asks_for_any`: nothing but whether there are rows matters.
+fn refuse_unless_plain(subquery: &Subquery, asks_for_any: bool) -> Result<()> {
+    let within = |plan: &LogicalPlan| {
+        let what = match plan {
+            LogicalPlan::Limit(limit) if asks_for_any && is_first_rows(limit) => return None,
+            LogicalPlan::Limit(_) => "LIMIT and OFFSET",
+            LogicalPlan::Window(_) => "window functions",
+            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => {
+                "aggregates without GROUP BY"
+            }
+            _ => return None,
+        };
+        (!plan.all_out_ref_exprs().is_empty()).then_some(what)
+    };
+    let mut found = None;
+    subquery.subquery.exists(|plan| {
+        found = within(plan);
+        Ok(found.is_some())
+    })?;
+    match found {
+        None => Ok(()),
+        Some(what) => plan_err!(
+            "IN and EXISTS with {what} over rows that the statement around them chooses are not possible here; \
+             write it with a join, or as a comparison with a scalar subquery"
+        ),
+    }
+}
+
+/// Whether a limit leaves something where there is anything.
+fn is_first_rows(limit: &Limit) -> bool {
+    let skips_none = matches!(limit.get_skip_type(), Ok(SkipType::Literal(0)));
+    skips_none
+        && !matches!(
+            limit.get_fetch_type(),
+            Ok(FetchType::Literal(Some(0)) | FetchType::UnsupportedExpr) | Err(_)
+        )
+}
