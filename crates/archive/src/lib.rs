@@ -33,6 +33,7 @@ mod graph;
 mod inputs;
 mod jobs;
 mod kept_facts;
+mod links_csv;
 mod load;
 mod lock;
 mod memory;
@@ -70,6 +71,7 @@ pub use inputs::{
     FoundInput, InputSource, Sources, Stat, found_inputs, is_address, is_local_member, is_unfinished_package,
     path_of, path_text,
 };
+pub use links_csv::LinksCsv;
 pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
 pub use one_input::{Counts, OneInput, Part, Parts};
 pub use record::{Interrupt, RecordError, open_record, raw_record};

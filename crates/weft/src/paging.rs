@@ -9,7 +9,7 @@ use crate::style::shell_word;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Paging {
     /// At most this many rows
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) limit: u32,
     /// Continue after this cursor of the list before
     #[arg(long, value_name = "CURSOR")]

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
+use archive::LinksCsv;
+use archive::question::{Answer, Ask, Inlinks, LinkRow, LinksBody, Outlinks};
 
 use crate::ask;
 use crate::context::Context;
@@ -16,11 +17,13 @@ const INLINKS_EXAMPLES: &str = "\
 Examples:
   weft inlinks http://www.archive.org/
   weft inlinks archive.org --limit 1000 --json
+  weft inlinks archive.org --csv > in.csv  all of them, for a spreadsheet
   weft inlinks archive.org --at 2008-05    links of the pages as they were at the end of May 2008
   weft inlinks archive.org --ever          links that any version had, from when to when
 
 Counted are the links of the newest version of each page. With --at and --ever, first and last are the times of the first and the
-last capture of the page that has the link (`now`: its newest version has it): between two captures nobody knows.";
+last capture of the page that has the link (`now`: its newest version has it): between two captures nobody knows.
+A list has 20 links unless --limit says otherwise, also with --json, where `next` is the cursor of the rest.";
 
 /// Flags of `weft inlinks`.
 #[derive(Debug, clap::Args)]
@@ -34,6 +37,9 @@ pub(crate) struct InlinksArgs {
     /// The links of all versions of the pages
     #[arg(long)]
     ever: bool,
+    /// All links, as CSV with a line of names
+    #[arg(long, conflicts_with_all = ["limit", "after", "json"])]
+    csv: bool,
     #[command(flatten)]
     paging: Paging,
 }
@@ -42,6 +48,7 @@ const OUTLINKS_EXAMPLES: &str = "\
 Examples:
   weft outlinks http://www.iana.org/
   weft outlinks http://www.iana.org/ --limit 10000 --json
+  weft outlinks http://www.iana.org/ --csv > out.csv    all of them
 
 Listed are the links of the newest version of the page.";
 
@@ -51,6 +58,9 @@ Listed are the links of the newest version of the page.";
 pub(crate) struct OutlinksArgs {
     /// The page, or its key
     url: String,
+    /// All links, as CSV with a line of names
+    #[arg(long, conflicts_with_all = ["limit", "after", "json"])]
+    csv: bool,
     #[command(flatten)]
     paging: Paging,
 }
@@ -64,6 +74,15 @@ enum End {
 
 /// Runs `weft inlinks`.
 pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    if args.csv {
+        return csv(context, |after| Inlinks {
+            url: args.url.clone(),
+            after,
+            limit: CSV_ROWS_AT_ONCE,
+            at: args.at.clone(),
+            ever: args.ever,
+        });
+    }
     let limit = args.paging.limit as usize;
     let question = Inlinks {
         url: args.url.clone(),
@@ -83,6 +102,13 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
 
 /// Runs `weft outlinks`.
 pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    if args.csv {
+        return csv(context, |after| Outlinks {
+            url: args.url.clone(),
+            after,
+            limit: CSV_ROWS_AT_ONCE,
+        });
+    }
     let limit = args.paging.limit as usize;
     let question = Outlinks {
         url: args.url.clone(),
@@ -92,6 +118,31 @@ pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow:
     if let Some(answer) = ask::ask_or_print(context, question)? {
         print(&answer, End::Target, &args.url, context)?;
     }
+    Ok(Outcome::Done)
+}
+
+/// Links of one question, where all are written.
+const CSV_ROWS_AT_ONCE: usize = 10_000;
+
+/// Prints all links, part by part.
+fn csv<Q: Ask<Answer = LinksBody>>(
+    context: &mut Context,
+    question: impl Fn(Option<String>) -> Q,
+) -> anyhow::Result<Outcome> {
+    let archive = ask::open(context)?;
+    let mut table = LinksCsv::new(&mut context.out)?;
+    let mut after = None;
+    loop {
+        let part = archive.ask(question(after))?.body;
+        for row in &part.rows {
+            table.row(row)?;
+        }
+        after = part.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    table.finish()?;
     Ok(Outcome::Done)
 }
 

@@ -108,6 +108,33 @@ fn inlinks() {
 }
 
 /// Links that only older versions have.
+/// A list has 20 rows; the table for spreadsheets has all.
+#[test]
+fn links_as_csv_are_all_of_them() {
+    let place = Place::new();
+    let urls: Vec<String> = (0..30)
+        .map(|number| format!("http://a{number}.example/"))
+        .collect();
+    let link = "<title>=1+1</title><a href='http://target.example/'>one, \"two\"</a>";
+    let pages: Vec<_> = urls
+        .iter()
+        .map(|url| (url.as_str(), "2010-01-01T00:00:00Z", link))
+        .collect();
+    place.write("web.warc", &fixture::warc(&pages));
+    place.good(&["load", "web.warc"]);
+    let csv = place.good(&["inlinks", "http://target.example/", "--csv"]);
+    assert_eq!(csv.lines().count(), 31, "{csv}");
+    let first = "http://a0.example/,'=1+1,http://target.example/,\"one, \"\"two\"\"\",true,false,,,true";
+    assert_eq!(csv.lines().nth(1), Some(first));
+    let out = place.good(&["outlinks", "http://a7.example/", "--csv"]);
+    assert_eq!(out.lines().count(), 2, "{out}");
+    let list = place.json(&["inlinks", "http://target.example/"]);
+    assert_eq!(
+        (&list["total"], list["next"].is_string()),
+        (&serde_json::json!(30), true)
+    );
+}
+
 #[test]
 fn inlinks_of_older_versions() {
     let place = Place::new();
@@ -158,6 +185,14 @@ fn inlinks_of_older_versions() {
             http://one.example/  2010-01-01 00:00:00  2012-06-01 00:00:00       external  friends  Page
             more: weft inlinks http://target.example/ --ever --after ImV4YW1wbGUsb25lKS8i
         "#]],
+    );
+    let rows = "http://one.example/,Page,http://target.example/,friends,true,false,\
+                2010-01-01T00:00:00.000Z,2012-06-01T00:00:00.000Z,false";
+    let csv = place.good(&["inlinks", "http://target.example/", "--ever", "--csv"]);
+    assert_eq!(
+        (csv.lines().nth(1), csv.lines().count()),
+        (Some(rows), 3),
+        "{csv}"
     );
     let ever = place.json(&["inlinks", "http://target.example/", "--ever"]);
     assert_eq!(ever["total"], serde_json::Value::Null);

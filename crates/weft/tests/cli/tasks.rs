@@ -1,11 +1,16 @@
-//! The pages below docs/tasks: every command in them is run, in order, and prints what the page says.
+//! README and the pages below docs/tasks: every block in them is run, in order, and prints what the page says.
 //!
 //! A line `    $ COMMAND` is a command of a shell, and the lines of the same block that follow are lines of its output, in this
-//! order; `...` stands for any number of lines, and at the end of a line for its rest. `weft serve ... &` runs until the page ends.
-//! Blocks without `$` are not run.
+//! order; `...` stands for any number of lines, and at the end of a line for its rest. What a machine takes (seconds, bytes, rates)
+//! is not compared. `weft serve ... &` and `wayback ... &` run until the page ends, and `export` holds for all commands behind it.
+//! A block below a line that ends with "`NAME`:" is that file. Every line of another block is a command that ends with code 0, or
+//! [`NOT_RUN`] says why it is not run.
 
+use std::collections::BTreeSet;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::fixture;
 use crate::serve::Served;
@@ -14,43 +19,114 @@ use crate::support::{Place, Run};
 /// Where the pages say that a server listens.
 const WRITTEN_ADDRESS: &str = "localhost:8080";
 
-/// A command of a page, and what it prints there.
-#[derive(Debug, Default)]
-struct Step {
-    command: String,
-    printed: Vec<String>,
+/// Where they say that pywb does.
+const WRITTEN_PYWB_PORT: &str = "8088";
+
+/// How long pywb may take to start.
+const START_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Beginnings of lines that are not run, and why.
+const NOT_RUN: &[(&str, &str)] = &[
+    ("make ", "builds this program, and runs these tests"),
+    (
+        "weft search flood --watch",
+        "never ends; the tests of `search` run it",
+    ),
+    ("weft sql serve", "never ends; the tests of `weft-sql` run it"),
+    ("python ", "needs the package for Python; python/tests run it"),
+    (
+        "weft load https://example.org/",
+        "is no package of anybody's; the tests of `packages` load such addresses",
+    ),
+    (
+        "AWS_ENDPOINT_URL=",
+        "needs a store far away; the tests `gateway` run it",
+    ),
+    ("weft cache ", "needs a store far away; the tests `cache` run it"),
+    (
+        "weft files scan s3://",
+        "needs a store far away; the tests `files_objects` run it",
+    ),
+    ("weft files watch", "never ends; the tests of `files` run it"),
+    (
+        "weft files undo",
+        "needs a run of a policy; the tests `policies` run it",
+    ),
+];
+
+/// Commands with figures of another machine: of what they print, no number is compared.
+const OF_ANOTHER_MACHINE: &[&str] = &["weft files scan /usr"];
+
+/// What has to be there for a line, and nobody is told how to make.
+const BEFORE: &[(&str, &str)] = &[(
+    "weft pages --input crawl.wacz",
+    "weft export --wacz crawl.wacz --url-prefix http://www.iana.org/ && weft load crawl.wacz",
+)];
+
+/// Lines that end with 1, and why.
+const ENDS_WITH_1: &[(&str, &str)] = &[
+    ("weft warc check", "the crawl does not follow every rule"),
+    ("weft warc repair", "what was cut off is lost"),
+    ("weft inspect --summary clipped", "what was cut off is lost"),
+];
+
+/// Folders of a reader's machine.
+const FOLDERS: [&str; 3] = ["/disks/", "/usr", "/data/"];
+
+/// A part of a page that is indented or fenced.
+#[derive(Debug, PartialEq)]
+enum Block {
+    /// A command, and what it prints there.
+    Step { command: String, printed: Vec<String> },
+    /// Commands, of which nothing is said that they print.
+    Commands(Vec<String>),
+    /// A file, by its name.
+    File { name: String, text: String },
 }
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-fn steps(page: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+/// The indented blocks of a page. Empty lines divide no block.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
     let mut in_block = false;
+    let mut above = "";
     for line in page.lines() {
-        match line.strip_prefix("    ") {
-            Some(text) if text.starts_with("$ ") => {
-                steps.push(Step {
-                    command: text[2..].to_owned(),
-                    printed: Vec::new(),
-                });
-                in_block = true;
+        assert!(!line.starts_with("```"), "blocks are indented here: {line}");
+        let Some(text) = line.strip_prefix("    ").map(str::trim_end) else {
+            in_block &= line.is_empty();
+            if !line.is_empty() {
+                above = line;
             }
-            Some(text) if in_block => steps
-                .last_mut()
-                .expect("a step")
-                .printed
-                .push(text.trim_end().to_owned()),
-            // Empty lines divide no block, and are not compared.
-            _ => in_block &= line.is_empty(),
+            continue;
+        };
+        let file = above
+            .strip_suffix("`:")
+            .and_then(|above| above.rsplit_once('`'))
+            .map(|(_, name)| name.to_owned());
+        match (text.strip_prefix("$ "), blocks.last_mut(), file) {
+            (Some(command), ..) => blocks.push(Block::Step {
+                command: command.to_owned(),
+                printed: Vec::new(),
+            }),
+            (None, Some(Block::Step { printed, .. }), _) if in_block => printed.push(text.to_owned()),
+            (None, Some(Block::Commands(commands)), _) if in_block => commands.push(text.to_owned()),
+            (None, Some(Block::File { text: all, .. }), _) if in_block => *all += &format!("{text}\n"),
+            (None, _, Some(name)) => blocks.push(Block::File {
+                name,
+                text: format!("{text}\n"),
+            }),
+            (None, _, None) => blocks.push(Block::Commands(vec![text.to_owned()])),
         }
+        in_block = true;
     }
-    steps
+    blocks
 }
 
 /// Whether `printed` says what `expected` says.
-fn matches(expected: &[String], printed: &[&str]) -> bool {
+fn matches(expected: &[String], printed: &[String]) -> bool {
     match expected.split_first() {
         None => printed.is_empty(),
         Some((line, rest)) if line == "..." => {
@@ -59,14 +135,39 @@ fn matches(expected: &[String], printed: &[&str]) -> bool {
         Some((line, rest)) => printed.split_first().is_some_and(|(first, others)| {
             let same = match line.strip_suffix("...") {
                 Some(beginning) => first.starts_with(beginning),
-                None => first.trim_end() == line,
+                None => first == line,
             };
             same && matches(rest, others)
         }),
     }
 }
 
-/// What the reader of the pages has: crawls in a folder, a package, two disks.
+/// A line without what a machine takes (`N s`, `N MiB`, `N/s`), or without any number, and with one space between words.
+fn without_figures(line: &str, all: bool) -> String {
+    const UNITS: [&str; 6] = ["s", "ms", "B", "KiB", "MiB", "GiB"];
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_number = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || b",.".contains(&byte))
+    };
+    let mut shown = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let (open, number) = word.strip_prefix('(').map_or(("", *word), |number| ("(", number));
+        let next = words
+            .get(at + 1)
+            .map_or("", |next| next.trim_end_matches([',', ')']));
+        let is_figure = all || UNITS.contains(&next) || next.ends_with("/s");
+        match is_number(number.trim_end_matches("/s)")) && (is_figure || number.ends_with("/s)")) {
+            true => shown.push(format!("{open}N")),
+            false => shown.push((*word).to_owned()),
+        }
+    }
+    shown.join(" ")
+}
+
+/// What the reader of the pages has: crawls in a folder, a package.
 fn place() -> Place {
     let place = Place::new();
     place.write_old("crawls/web.warc", &fixture::small_web());
@@ -74,62 +175,343 @@ fn place() -> Place {
     place.good(&["load", "--archive", "made", "crawls/web.warc"]);
     place.good(&["export", "--archive", "made", "--wacz", "visit.wacz"]);
     std::fs::remove_dir_all(place.path("made")).expect("remove it");
-    for disk in ["disks/a", "disks/b"] {
-        std::fs::create_dir_all(place.path(disk)).expect("a disk");
-    }
     place
 }
 
-fn check(name: &str) {
-    let text = std::fs::read_to_string(docs().join("tasks").join(name)).expect("a page");
-    let place = place();
-    let steps = steps(&text);
-    assert!(steps.len() > 2, "{name} shows nothing");
-    for program in ["curl", "jq"] {
-        let is_there = || Command::new(program).arg("--version").output().is_ok();
-        if text.contains(&format!("{program} -")) && !is_there() {
-            println!("skipped: {name}, because there is no {program}");
-            return;
+/// A page on its way: what runs beside it, and what was said for all commands.
+struct Reading<'a> {
+    name: &'a str,
+    place: &'a Place,
+    served: Vec<Served>,
+    pywb: Vec<(Child, u16)>,
+    exported: Vec<String>,
+    not_run: BTreeSet<&'static str>,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        for (child, _) in &mut self.pywb {
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
-    let mut served: Vec<Served> = Vec::new();
-    for Step { command, printed } in steps {
-        if let Some(serve) = command
-            .strip_prefix("weft ")
-            .and_then(|rest| rest.strip_suffix(" &"))
-        {
-            let arguments = serve
-                .split(' ')
-                .chain(["--listen", "127.0.0.1:0"])
-                .collect::<Vec<_>>();
-            served.push(Served::start_with(&place, &arguments));
-            continue;
+}
+
+impl Reading<'_> {
+    fn read(name: &str, place: &Place, page: &str) -> BTreeSet<&'static str> {
+        let mut reading = Reading {
+            name,
+            place,
+            served: Vec::new(),
+            pywb: Vec::new(),
+            exported: Vec::new(),
+            not_run: BTreeSet::new(),
+        };
+        for block in blocks(page) {
+            match block {
+                Block::File { name, text } => {
+                    let text = reading.here(&text);
+                    place.write(&name, text.as_bytes());
+                }
+                Block::Step { command, printed } => reading.step(&command, &printed),
+                Block::Commands(commands) => {
+                    for command in commands.iter().filter(|line| !line.is_empty()) {
+                        reading.command(command);
+                    }
+                }
+            }
         }
-        let address = served
-            .last()
-            .map_or(WRITTEN_ADDRESS, |served| served.address.as_str());
-        let run = in_shell(&place, &command.replace(WRITTEN_ADDRESS, address));
-        let said = place.stable(&run.stdout).replace(address, WRITTEN_ADDRESS);
+        std::mem::take(&mut reading.not_run)
+    }
+
+    /// A text with the addresses and folders of this run.
+    fn here(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        if let Some(served) = self.served.last() {
+            text = text.replace(WRITTEN_ADDRESS, &served.address);
+        }
+        if let Some((_, port)) = self.pywb.last() {
+            text = text.replace(
+                &format!("localhost:{WRITTEN_PYWB_PORT}"),
+                &format!("127.0.0.1:{port}"),
+            );
+        }
+        for folder in FOLDERS {
+            for before in [" ", "=", ":"] {
+                let there = self.place.path(&folder[1..]).display().to_string();
+                text = text.replace(&format!("{before}{folder}"), &format!("{before}{there}"));
+            }
+        }
+        text
+    }
+
+    /// Whether a program that a command needs is missing: then it is told.
+    fn is_missing(&self, command: &str) -> bool {
+        let modules = command
+            .split_once("import ")
+            .map_or("", |(_, rest)| rest.split(';').next().unwrap_or_default());
+        let modules: Vec<&str> = modules.split(", ").filter(|name| !name.is_empty()).collect();
+        let needed = ["curl", "jq", "wayback", "python3"]
+            .into_iter()
+            .filter(|program| command.split([' ', '|', ';']).any(|word| word == *program));
+        for program in needed {
+            let test = match program {
+                "python3" => format!("python3 -c 'import {}'", modules.join(", ")),
+                _ => format!("command -v {program}"),
+            };
+            if self.shell(&test).code != Some(0) {
+                println!(
+                    "skipped: {}: {command}: there is no {program} {}",
+                    self.name,
+                    modules.join(", ")
+                );
+                return true;
+            }
+        }
+        if command.starts_with("weft sql") && !programs().join("weft-sql").exists() {
+            println!(
+                "skipped: {}: {command}: there is no weft-sql beside weft",
+                self.name
+            );
+            return true;
+        }
+        false
+    }
+
+    /// Starts what runs beside the page; whether it is such a command.
+    fn start(&mut self, command: &str) -> bool {
+        let Some(command) = command.strip_suffix(" &") else {
+            return false;
+        };
+        let arguments = self.here(command);
+        let mut arguments = arguments.split(' ').collect::<Vec<_>>();
+        match arguments.remove(0) {
+            "weft" => {
+                arguments.extend(["--listen", "127.0.0.1:0"]);
+                self.served.push(Served::start_with(self.place, &arguments));
+            }
+            "wayback" if !self.is_missing(command) => {
+                let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+                let port = listener.local_addr().expect("its address").port();
+                drop(listener);
+                let command = command.replace(WRITTEN_PYWB_PORT, &port.to_string());
+                let mut shell = self.shell_command(&format!("exec {command}"));
+                shell
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null());
+                let mut child = shell.spawn().expect("a shell");
+                let begun = Instant::now();
+                while TcpStream::connect(("127.0.0.1", port)).is_err() {
+                    let ended = child.try_wait().expect("a child");
+                    assert!(
+                        ended.is_none() && begun.elapsed() < START_TIME_MAX,
+                        "pywb did not start: {ended:?}"
+                    );
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                self.pywb.push((child, port));
+            }
+            "wayback" => {}
+            other => panic!("{}: {other} is started in a way that is not known", self.name),
+        }
+        true
+    }
+
+    /// A command of which the page says what it prints.
+    fn step(&mut self, command: &str, printed: &[String]) {
+        if command.starts_with("export ") {
+            self.exported.push(self.here(command));
+            return;
+        }
+        let asks_pywb = command.contains(&format!(":{WRITTEN_PYWB_PORT}"));
+        if asks_pywb && !command.starts_with("wayback") && self.pywb.is_empty() {
+            return;
+        }
+        if self.start(command) || self.is_missing(command) {
+            return;
+        }
+        let run = self.shell(&self.here(command));
+        let mut said = self.place.stable(&run.stdout);
+        // What is a folder of its own here is one of the reader's there.
+        for folder in FOLDERS {
+            said = said.replace(&format!("PLACE{folder}"), folder);
+        }
+        said = said.replace("PLACE", "/home/me");
+        if let Some(served) = self.served.last() {
+            said = said.replace(&served.address, WRITTEN_ADDRESS);
+        }
+        let of_another = OF_ANOTHER_MACHINE
+            .iter()
+            .any(|beginning| command.starts_with(beginning));
+        let lines = |text: &str| {
+            let lines = text.lines().filter(|line| !line.trim().is_empty());
+            lines
+                .map(|line| without_figures(line, of_another))
+                .collect::<Vec<_>>()
+        };
+        let expected = lines(&printed.join("\n"));
         assert!(
-            matches(
-                &printed,
-                &said.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>()
-            ),
-            "{name}: {command}\nprinted\n{said}{}\nand the page says\n{}",
+            matches(&expected, &lines(&said)),
+            "{}: {command}\nprinted\n{said}{}\nand the page says\n{}",
+            self.name,
             run.stderr,
             printed.join("\n")
         );
     }
+
+    /// A command that does what the page says if it ends well.
+    fn command(&mut self, line: &str) {
+        let command = line.split("  #").next().unwrap_or_default().trim_end();
+        if let Some((beginning, _)) = NOT_RUN
+            .iter()
+            .find(|(beginning, _)| command.starts_with(beginning))
+        {
+            self.not_run.insert(beginning);
+            return;
+        }
+        if command.starts_with("export ") {
+            self.exported.push(self.here(command));
+            return;
+        }
+        if command.starts_with("weft serve") {
+            // Not at the ports of the page, which others may have.
+            let arguments = self.here(command).replace("127.0.0.1:9000", "127.0.0.1:0");
+            let arguments = arguments.split(' ').skip(1).chain(["--listen", "127.0.0.1:0"]);
+            let mut served = Served::start_with(self.place, &arguments.collect::<Vec<_>>());
+            assert_eq!(served.stop(), Some(0), "{}: {command}", self.name);
+            return;
+        }
+        if self.is_missing(command) {
+            return;
+        }
+        for (beginning, before) in BEFORE {
+            if command.starts_with(beginning) {
+                let run = self.shell(before);
+                assert_eq!(run.code, Some(0), "{before}\n{run:?}");
+            }
+        }
+        let ends_with_1 = ENDS_WITH_1
+            .iter()
+            .any(|(beginning, _)| command.starts_with(beginning));
+        let run = self.shell(&self.here(command));
+        assert_eq!(
+            run.code,
+            Some(i32::from(ends_with_1)),
+            "{}: {command}\n{}{}",
+            self.name,
+            run.stdout,
+            run.stderr
+        );
+    }
+
+    /// A line for a shell, with this program first on the path, and the project's own Python.
+    fn shell_command(&self, line: &str) -> std::process::Command {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let venv = apart::venv().map(|venv| venv.join("bin")).unwrap_or_default();
+        let mut shell = apart::command("sh", &self.place.path("home"));
+        let exported = self
+            .exported
+            .iter()
+            .map(|line| format!("{line}; "))
+            .collect::<String>();
+        shell
+            .args(["-c", &format!("{exported}{line}")])
+            .current_dir(self.place.path(""));
+        shell.env(
+            "PATH",
+            format!("{}:{}:{path}", programs().display(), venv.display()),
+        );
+        shell
+    }
+
+    fn shell(&self, line: &str) -> Run {
+        Run::of(self.shell_command(line).output().expect("a shell"))
+    }
 }
 
-/// Runs a line as a shell does, with this program first on the path.
-fn in_shell(place: &Place, line: &str) -> Run {
-    let programs = Path::new(env!("CARGO_BIN_EXE_weft")).parent().expect("a folder");
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut shell = apart::command("sh", &place.path(""));
-    shell.args(["-c", line]).current_dir(place.path(""));
-    shell.env("PATH", format!("{}:{path}", programs.display()));
-    Run::of(shell.output().expect("a shell"))
+/// Where this program is.
+fn programs() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_weft"));
+    program.parent().expect("a folder").to_owned()
+}
+
+fn check(name: &str) {
+    let text = std::fs::read_to_string(docs().join("tasks").join(name)).expect("a page");
+    let steps = blocks(&text);
+    let steps = steps.iter().filter(|block| matches!(block, Block::Step { .. }));
+    assert!(steps.count() > 2, "{name} shows nothing");
+    Reading::read(name, &place(), &text);
+}
+
+/// What README shows is what the program does, with the crawls that it was written with.
+#[test]
+fn readme() {
+    let Some(data) = apart::shared_data() else {
+        return;
+    };
+    let place = Place::new();
+    for entry in std::fs::read_dir(data.join("crawls")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if name.ends_with("arc.gz") {
+            let bytes = std::fs::read(&path).expect("a crawl");
+            place.write_old(&format!("crawls/{name}"), &bytes);
+        }
+    }
+    let clipped = std::fs::read(data.join("edge/chatnoir-clipped.warc.gz")).expect("a crawl");
+    place.write_old("clipped.warc.gz", &clipped);
+    place.write("notes/one.md", b"# One\n\nA note.\n");
+    for folder in ["disks/a", "disks/b", "data/crawls", "usr/share/doc"] {
+        std::fs::create_dir_all(place.path(folder)).expect("a folder");
+    }
+    place.write("usr/share/doc/file.txt", b"text");
+    let page = std::fs::read_to_string(docs().join("../README.md")).expect("README.md");
+    Reading::read("README.md", &place, &page);
+}
+
+/// A reason stands beside a line that is there, and lines of pages are compared as the pages say.
+#[test]
+fn every_reason_is_of_a_line_and_figures_alone_are_left_out() {
+    let mut pages = vec![docs().join("../README.md")];
+    for entry in std::fs::read_dir(docs().join("tasks")).expect("a folder") {
+        pages.push(entry.expect("an entry").path());
+    }
+    let texts: Vec<String> = pages
+        .iter()
+        .map(|page| std::fs::read_to_string(page).expect("a page"))
+        .collect();
+    let lines = || {
+        texts
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter_map(|line| line.strip_prefix("    "))
+    };
+    for (beginning, why) in NOT_RUN.iter().chain(ENDS_WITH_1).chain(BEFORE) {
+        let is_there = lines().any(|line| line.trim_start_matches("$ ").starts_with(beginning));
+        assert!(is_there, "no page has {beginning}: {why}");
+    }
+    let line = "7.5 MiB in 0.8 s (9.4 MiB/s, 408 pages/s), 1 epoch";
+    assert_eq!(
+        without_figures(line, false),
+        "N MiB in N s (N MiB/s, N pages/s), 1 epoch"
+    );
+    let page = "Text.\n\n    $ one\n    1\n    ...\n\nIn its `a.yaml`:\n\n    b: c\n\nMore:\n\n    two\n";
+    let file = Block::File {
+        name: "a.yaml".into(),
+        text: "b: c\n".into(),
+    };
+    assert_eq!(
+        blocks(page),
+        [
+            Block::Step {
+                command: "one".into(),
+                printed: vec!["1".into(), "...".into()]
+            },
+            file,
+            Block::Commands(vec!["two".into()]),
+        ]
+    );
 }
 
 #[test]
