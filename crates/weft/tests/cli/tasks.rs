@@ -65,7 +65,6 @@ const BEFORE: &[(&str, &str)] = &[(
 
 /// Lines that end with 1, and why.
 const ENDS_WITH_1: &[(&str, &str)] = &[
-    ("weft warc check", "the crawl does not follow every rule"),
     ("weft warc repair", "what was cut off is lost"),
     ("weft inspect --summary clipped", "what was cut off is lost"),
 ];
@@ -158,6 +157,9 @@ fn without_figures(line: &str, all: bool) -> String {
         let next = words
             .get(at + 1)
             .map_or("", |next| next.trim_end_matches([',', ')']));
+        if all && UNITS.contains(&word.trim_end_matches([',', ')'])) {
+            continue;
+        }
         let is_figure = all || UNITS.contains(&next) || next.ends_with("/s");
         match is_number(number.trim_end_matches("/s)")) && (is_figure || number.ends_with("/s)")) {
             true => shown.push(format!("{open}N")),
