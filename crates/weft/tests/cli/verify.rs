@@ -189,19 +189,33 @@ fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
     let name = journal.file_name().expect("a name").to_owned();
     let whole = std::fs::read(journal).expect("a journal");
     let written = whole.iter().rposition(|byte| *byte != 0).expect("bytes") + 1;
-    for (number, at) in [written - 3, written - 60, written - written / 4]
-        .into_iter()
-        .enumerate()
-    {
-        let copy = format!("copy-{number}");
-        let copied = apart::command("cp", &place.path(""))
-            .args(["-r", "weft-archive", &copy])
-            .current_dir(place.path(""))
-            .status();
-        assert!(copied.expect("cp").success());
+    std::fs::remove_file(place.path("weft-archive/socket")).expect("left by the one that was killed");
+    let copied = |copy: &str, bytes: &[u8]| {
+        let mut command = apart::command("cp", &place.path(""));
+        command
+            .args(["-r", "weft-archive", copy])
+            .current_dir(place.path(""));
+        assert!(command.status().expect("cp").success());
+        std::fs::write(place.path(copy).join("index").join(&name), bytes).expect("written");
+    };
+    let flipped = |at: usize| {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;
-        std::fs::write(place.path(&copy).join("index").join(&name), &bytes).expect("written");
+        bytes
+    };
+    // In its midst the engine finds it by itself.
+    copied("midst", &flipped(written / 2));
+    let midst = place.run(&["verify", "--archive", "midst"]);
+    assert_eq!(midst.code, Some(1), "{midst:?}");
+    assert!(midst.stderr.contains("the journal of the index"), "{midst:?}");
+    let ends = [
+        ("last", flipped(written - 1)),
+        ("third", flipped(written - 3)),
+        ("cut", whole[..written - 20].to_vec()),
+    ];
+    for (at, bytes) in ends {
+        let copy = format!("copy-{at}");
+        copied(&copy, &bytes);
         let verified = place.run(&["verify", "--archive", &copy]);
         assert_eq!(verified.code, Some(1), "{at}: {verified:?}");
         assert!(
