@@ -94,11 +94,16 @@
   const parse = NativeParser.prototype.parseFromString;
   const outerHtml = Object.getOwnPropertyDescriptor(Element.prototype, "outerHTML");
 
+  // Without an address a script is its text.
+  function isShim(src) {
+    try { return !!src && new NativeURL(src, SHIM).href === SHIM; } catch { return false; }
+  }
+
   // The document of an `srcdoc`, with this script before everything else in it.
   function mappedDocument(value) {
     const parsed = parse.call(new NativeParser(), String(value), "text/html");
     const first = parsed.querySelector(":not(html):not(head)");
-    if (first && first.localName === "script" && new NativeURL(attributes.get.call(first, "src") || "", SHIM).href === SHIM) return value;
+    if (first && first.localName === "script" && isShim(attributes.get.call(first, "src"))) return value;
     mapTree(parsed);
     return (parsed.doctype ? "<!DOCTYPE html>" : "") + SHIM_TAG + outerHtml.get.call(parsed.documentElement);
   }
