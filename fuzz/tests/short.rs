@@ -79,6 +79,11 @@ fn index_lines() {
 }
 
 #[test]
+fn inflate() {
+    check(&fuzz::targets::inflate::TARGET, 2_000);
+}
+
+#[test]
 fn node_frames() {
     check(&fuzz::targets::node_frames::TARGET, 20_000);
 }

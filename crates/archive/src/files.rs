@@ -29,6 +29,9 @@ pub(crate) const FORMAT_WITHOUT_FACTS: u32 = 1;
 
 /// Lines of indexes that were posted.
 const POSTED: &str = "posted";
+/// What is there while the archive is open: the owner's socket.
+const RUNNING: &str = "run";
+const OLDER_SOCKET: &str = "socket";
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
 const FACTS: &str = "facts";
@@ -142,7 +145,12 @@ impl Files {
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
-        self.dir.join("socket")
+        self.dir.join(RUNNING).join("socket")
+    }
+
+    /// Removes the socket that a program of before left: it lay in the archive's directory itself.
+    pub(crate) fn remove_older_socket(&self) {
+        let _ = fs::remove_file(self.dir.join(OLDER_SOCKET));
     }
 
     pub(crate) fn known_digests(&self) -> PathBuf {
@@ -199,7 +207,8 @@ impl Files {
         fs::create_dir_all(&self.dir).map_err(|source| OpenError::io("create", &self.dir, source))?;
         let ours = [
             "lock",
-            "socket",
+            OLDER_SOCKET,
+            RUNNING,
             "weft.json",
             "weft.json.new",
             INDEX,

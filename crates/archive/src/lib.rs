@@ -77,7 +77,7 @@ pub use one_input::{Counts, OneInput, Part, Parts};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
 pub use redact::{LeaveOut, NotTheRest, Redaction, RedactionCounts, WriteError};
 pub use request_of::{SentRequest, request_of};
-pub use stored::{StoredBytes, stored_range, url_key_at};
+pub use stored::{StoredBytes, holds_taken_down, stored_range, url_key_at};
 pub use subset::{Chosen, IndexForm, Subset};
 pub use weave::{TakedownRules, refusal};
 

@@ -112,6 +112,7 @@ impl Owner {
             open,
             cuts: Mutex::default(),
         };
+        files.remove_older_socket();
         let server = Server::start(&files.socket(), Arc::new(desk))
             .map_err(|source| OpenError::io("listen on", &files.socket(), source))?;
         owner.server = Some(server);

@@ -19,9 +19,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use rights::{Sight, Subject};
 use weave::{
-    Batch, Digested, IndexLine, InputId, InputProgress, InputState, LedgerEntry, LinesGone, QuarantineEntry,
-    Snapshot,
+    Batch, CaptureRow, Digested, IndexLine, InputId, InputProgress, InputState, LedgerEntry, LinesGone,
+    QuarantineEntry, Snapshot,
 };
 
 use self::body::PostedLines;
@@ -74,14 +75,24 @@ impl From<PostError> for AskError {
 pub(crate) fn post(open: &OpenArchive, post: &Post) -> Result<PostedBody, AskError> {
     open.writable()?;
     let segments = Segments::of(open.files.posted(), &post.collection)?;
-    let read = body::read(&post.text, post.skip_bad_lines)?;
-    let answer = PostedBody {
-        lines: read.lines.len() as u64,
-        passed_over: read.passed_over,
-        bad: read.bad,
-        ..PostedBody::default()
-    };
-    one_at_a_time(open, || add(open, &segments, &read))?;
+    let mut read = body::read(&post.text, post.skip_bad_lines)?;
+    let sight = open.sights.of(post.seen_by.as_ref())?;
+    let answer = one_at_a_time(open, || {
+        let elsewhere = Staying::elsewhere(open, &segments, &sight, &read)?;
+        let stay = elsewhere.lines.len() as u64;
+        let is_refused = stay > 0 && !post.skip_loaded;
+        read.lines.retain(|(number, _)| !elsewhere.lines.contains(number));
+        if !is_refused {
+            add(open, &segments, &read)?;
+        }
+        Ok(PostedBody {
+            lines: if is_refused { 0 } else { read.lines.len() as u64 },
+            passed_over: read.passed_over,
+            bad: read.bad,
+            stay,
+            why_it_stays: elsewhere.why,
+        })
+    })?;
     Ok(answer)
 }
 
@@ -90,8 +101,9 @@ pub(crate) fn unpost(open: &OpenArchive, unpost: &Unpost) -> Result<PostedBody, 
     open.writable()?;
     let segments = Segments::of(open.files.posted(), &unpost.collection)?;
     let read = body::read(&unpost.text, false)?;
+    let sight = open.sights.of(unpost.seen_by.as_ref())?;
     let answer = one_at_a_time(open, || {
-        let staying = Staying::of(open, &segments, &read)?;
+        let staying = Staying::of(open, &segments, &sight, &read)?;
         let stay = staying.lines.len() as u64;
         let is_refused = stay > 0 && !unpost.skip_loaded;
         if !is_refused {
@@ -127,6 +139,66 @@ fn one_at_a_time<T>(open: &OpenArchive, work: impl FnOnce() -> Result<T, PostErr
     let done = work()?;
     *is_settled = true;
     Ok(done)
+}
+
+/// Blanks the posted lines that takedowns in force keep out: no load brings them back, also when that is undone.
+pub(crate) fn purge(open: &OpenArchive) -> Result<(), PostError> {
+    if !open.files.posted().exists() {
+        return Ok(());
+    }
+    one_at_a_time(open, || {
+        let rules = open.weave.takedown_rules()?;
+        let mut blanked = Vec::new();
+        for (input, entry) in open.weave.inputs(|entry| entry.location.starts_with(POSTED)) {
+            let Some(segments) = Segments::at(open.files.posted(), &entry.location) else {
+                continue;
+            };
+            let path = segments.path(&entry.location);
+            let is_whole = entry.state == InputState::TakenDown;
+            let kept_out = |line: &IndexLine| {
+                let taken_down =
+                    rules.takes_down(line.url_key.as_bytes(), line.fetch_time_ms, &entry.collection);
+                is_whole || taken_down.is_some()
+            };
+            let gone = lines_where(&path, kept_out)?;
+            if gone.is_empty() {
+                continue;
+            }
+            segment::blank(&path, gone.into_iter())?;
+            crash::posting_point("post.after_blank");
+            let digest = segment::digest(&path)?;
+            // The lines themselves left the index when they were taken down.
+            blanked.push(LinesGone {
+                input,
+                lines: Vec::new(),
+                digest,
+            });
+        }
+        if !blanked.is_empty() {
+            open.weave.remove_lines(blanked)?;
+        }
+        Ok(())
+    })
+}
+
+/// Offsets and lengths of the lines of captures in a segment that are wanted.
+fn lines_where(path: &Path, is_wanted: impl Fn(&IndexLine) -> bool) -> Result<Vec<(u64, u64)>, PostError> {
+    let failed = |error| PostError::io("read", path, error);
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut lines = IndexLines::open(Arc::new(file)).map_err(failed)?;
+    let mut found = Vec::new();
+    while let Some(numbered) = lines.next_line().map_err(failed)? {
+        if let Line::Capture(line) = &numbered.line
+            && is_wanted(line)
+        {
+            found.push((numbered.offset, numbered.length));
+        }
+    }
+    Ok(found)
 }
 
 /// Brings into the index whatever was durable when the process ended, and goes through with what was begun.
@@ -380,7 +452,8 @@ fn take_out(open: &OpenArchive, segments: &Segments, gone: Posted) -> Result<(),
     Ok(())
 }
 
-/// Lines of captures that stay listed in the collection when all is deleted that was posted of them.
+/// Lines of captures that stay listed in the collection when all is deleted that was posted of them; or that are listed in another
+/// one alone, because their record is loaded there. Captures that are hidden from who asks are as if they were not there.
 struct Staying {
     /// Numbers of the lines.
     lines: HashSet<u64>,
@@ -388,14 +461,38 @@ struct Staying {
 }
 
 impl Staying {
-    fn of(open: &OpenArchive, segments: &Segments, read: &PostedLines) -> Result<Staying, PostError> {
+    fn of(
+        open: &OpenArchive,
+        segments: &Segments,
+        sight: &Sight,
+        read: &PostedLines,
+    ) -> Result<Staying, PostError> {
         let (snapshot, posted) = (open.weave.snapshot(), inputs_of(open, segments));
+        Staying::where_some(read, |line| {
+            why_it_stays(&snapshot, segments, &posted, sight, line)
+        })
+    }
+
+    fn elsewhere(
+        open: &OpenArchive,
+        segments: &Segments,
+        sight: &Sight,
+        read: &PostedLines,
+    ) -> Result<Staying, PostError> {
+        let snapshot = open.weave.snapshot();
+        Staying::where_some(read, |line| why_it_is_elsewhere(&snapshot, segments, sight, line))
+    }
+
+    fn where_some(
+        read: &PostedLines,
+        why: impl Fn(&IndexLine) -> Result<Option<String>, PostError>,
+    ) -> Result<Staying, PostError> {
         let mut staying = Staying {
             lines: HashSet::new(),
             why: None,
         };
         for (number, line) in &read.lines {
-            if let Some(why) = why_it_stays(&snapshot, segments, &posted, line)? {
+            if let Some(why) = why(line)? {
                 staying.lines.insert(*number);
                 staying.why.get_or_insert_with(|| format!("line {number}: {why}"));
             }
@@ -404,15 +501,68 @@ impl Staying {
     }
 }
 
+fn sees(sight: &Sight, capture: &CaptureRow) -> bool {
+    sight.sees_everything()
+        || sight.sees(&Subject {
+            url_key: &capture.url_key,
+            collection: &capture.collection,
+            mime: &capture.mime,
+            digest: &capture.digest,
+            fetch_time_ms: capture.fetch_time_ms,
+        })
+}
+
+fn sees_line(sight: &Sight, line: &IndexLine, collection: &str) -> bool {
+    sight.sees_everything()
+        || sight.sees(&Subject {
+            url_key: &line.url_key,
+            collection,
+            mime: &line.mime,
+            digest: &line.digest,
+            fetch_time_ms: line.fetch_time_ms,
+        })
+}
+
+/// A capture is of the collection that its file was loaded into. One that has its record in another is not listed in that of its line.
+fn why_it_is_elsewhere(
+    snapshot: &Snapshot,
+    segments: &Segments,
+    sight: &Sight,
+    line: &IndexLine,
+) -> Result<Option<String>, PostError> {
+    if segments.is_of_all() {
+        return Ok(None);
+    }
+    let captures = snapshot.captures_within_second(&line.url_key, line.fetch_time_ms)?;
+    let mut told = captures
+        .into_iter()
+        .filter(|capture| line.tells_of(capture) && sees(sight, capture))
+        .peekable();
+    let Some(first) = told.peek() else { return Ok(None) };
+    let of = match first.collection.as_str() {
+        "" => "no collection".to_owned(),
+        label => format!("collection {label}"),
+    };
+    let why = format!(
+        "its record is loaded, at offset {} of {}, and listed in {of}, not in {}",
+        first.offset,
+        first.input_name,
+        segments.collection()
+    );
+    let is_here = told.any(|capture| capture.collection == segments.collection());
+    Ok((!is_here).then_some(why))
+}
+
 fn why_it_stays(
     snapshot: &Snapshot,
     segments: &Segments,
     posted: &BTreeMap<InputId, LedgerEntry>,
+    sight: &Sight,
     line: &IndexLine,
 ) -> Result<Option<String>, PostError> {
     let is_of_it = |collection: &str| segments.is_of_all() || collection == segments.collection();
     for capture in snapshot.captures_within_second(&line.url_key, line.fetch_time_ms)? {
-        if is_of_it(&capture.collection) && line.tells_of(&capture) {
+        if is_of_it(&capture.collection) && line.tells_of(&capture) && sees(sight, &capture) {
             return Ok(Some(format!(
                 "its record is loaded, at offset {} of {}",
                 capture.offset, capture.input_name
@@ -424,7 +574,7 @@ fn why_it_stays(
             continue;
         }
         let entry = snapshot.input(input)?;
-        if is_of_it(&entry.collection) {
+        if is_of_it(&entry.collection) && sees_line(sight, &known, &entry.collection) {
             return Ok(Some(format!("the index {} tells of it", entry.input)));
         }
     }

@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use warc::{Input, OpenRecord, ReadError};
 
+use weave::TakedownRules;
+
 use crate::question::RecordBody;
 use crate::record::input_at;
-use crate::{Interrupt, RecordError, Sources, raw_record};
+use crate::{Interrupt, LeaveOut, RecordError, Redaction, Sources, raw_record};
 
 /// The URL key that the header of the record at `offset` names; `None` if no capture is made of such a record.
 ///
@@ -35,6 +37,30 @@ pub fn url_key_at(
     // WAT and WET have the URL of the page that they are about.
     let target = || headers.get("WARC-Target-URI").and_then(extract::named_url_key);
     Ok(facts.key_and_time.map(|(url_key, _)| url_key).or_else(target))
+}
+
+/// Whether an input holds a record that takedowns keep out, or that belongs to one: what crawlers derive from pages may lie in a file of its
+/// own, of which no capture was taken down. All of it is read.
+///
+/// # Errors
+/// [`RecordError::Read`] if the input cannot be read.
+pub fn holds_taken_down(
+    sources: &Sources,
+    location: &str,
+    (rules, collection): (&TakedownRules, &str),
+    interrupt: &Interrupt,
+) -> Result<bool, RecordError> {
+    if rules.is_empty() {
+        return Ok(false);
+    }
+    let leave_out = LeaveOut {
+        rules,
+        collection,
+        whole: false,
+    };
+    let input = input_at(sources, location, 0, interrupt)?;
+    let counts = Redaction::of(input, location, leave_out, |_| {})?.counts();
+    Ok(counts.records_selected + counts.records_concerned > 0)
 }
 
 /// Start and end in bytes of a record that [`crate::question::Question::Record`] found, as its input stores it; `None` if it

@@ -25,6 +25,29 @@ pub fn named_url_key(target: &str) -> Option<String> {
     }
 }
 
+/// The web address of the page that a record was derived from, where its own address names it behind a scheme of a crawler:
+/// `urn:text:`, `urn:pageinfo:`, `urn:thumbnail:`, `screenshot:`, `youtube-dl:00001:` and the like.
+pub fn derived_from(target: &str) -> Option<&str> {
+    let target = target.trim().trim_start_matches('<').trim_end_matches('>');
+    let is_web = |rest: &str| {
+        ["http://", "https://"].iter().any(|scheme| {
+            rest.get(..scheme.len())
+                .is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme))
+        })
+    };
+    // What stands before the page's address is schemes and numbers alone: other addresses may have one in their path or query.
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_');
+    let mut rest = target;
+    while !is_web(rest) {
+        let (scheme, behind) = rest.split_once(':')?;
+        if scheme.is_empty() || !scheme.chars().all(is_scheme) {
+            return None;
+        }
+        rest = behind;
+    }
+    (rest.len() < target.len()).then_some(rest)
+}
+
 /// A web address as [`crate::Capture::url`] has it, and its key; `None` where it is of another scheme.
 ///
 /// # Errors
@@ -60,4 +83,39 @@ pub fn header_facts(format: warc::Format, kind: warc::Kind, headers: &warc::Head
         key_and_time: Some((facts.url_key, facts.fetch_time_ms)),
         digest: declared_digest(headers),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(target: &str, expected: Option<&str>) {
+        assert_eq!(derived_from(target), expected, "{target}");
+    }
+
+    #[test]
+    fn the_page_of_what_crawlers_derive_is_behind_schemes() {
+        let page = Some("http://a.org/?b=urn:c:http://d.org/");
+        check("urn:text:http://a.org/?b=urn:c:http://d.org/", page);
+        check("<urn:pageinfo:http://a.org/?b=urn:c:http://d.org/>", page);
+        check("screenshot:http://a.org/?b=urn:c:http://d.org/", page);
+        check("youtube-dl:00001:HTTPS://a.org/x", Some("HTTPS://a.org/x"));
+        for none in [
+            "",
+            ":",
+            "http://a.org/",
+            "https://a.org/urn:text:http://b.org/",
+            "urn:uuid:1638e387-dda8-8ad6-c527-213b71693cb5",
+            "dns:a.org",
+            "file:///x:http://a.org/",
+            "ftp://a.org/http://b.org/",
+            "urn:text: http://a.org/",
+            "::http://a.org/",
+            "urn:text:http:/",
+            "urn:t\u{e4}xt:http://a.org/",
+        ] {
+            check(none, None);
+        }
+    }
 }

@@ -4,16 +4,26 @@
 // Written from the specifications of HTML, DOM, Fetch and XMLHttpRequest alone.
 (function () {
   "use strict";
+  // First of all, whatever may fail below: an archive has nobody to connect to. Not every browser knows the header that says so.
+  for (const name of ["WebSocket", "WebSocketStream", "EventSource", "WebTransport", "RTCPeerConnection", "webkitRTCPeerConnection", "mozRTCPeerConnection"]) {
+    if (name in self) {
+      const value = class { constructor() { throw new DOMException("An archived page has no connection to " + name, "SecurityError"); } };
+      Object.defineProperty(self, name, { writable: true, configurable: true, enumerable: false, value });
+    }
+  }
   const own = document.currentScript;
   const time = own.dataset.time;
   const pageUrl = own.dataset.url;
+  const SHIM = own.src;
   own.remove();
   const PREFIX = "/replay/";
   // What this document asks for is known by its key to come from it.
   const KEYED = PREFIX + (own.dataset.key ? "~" + own.dataset.key + "/" : "");
   const FRAME = "weft-replay";
-  const origin = location.protocol + "//" + location.host;
   const NativeURL = URL;
+  // A document of `srcdoc` has no address of its own, but this script has one.
+  const here = new NativeURL(SHIM);
+  const origin = here.protocol + "//" + here.host;
   const isWeb = /^https?:$/;
   // An address of a capture, with or without the origin of this port before it.
   const ADDRESS = /^\/replay\/(?:~\w+\/)?\d*(?:[a-z]{2}_)?\/(https?:\/\/?.*)$/;
@@ -43,7 +53,7 @@
     try { url = new NativeURL(unmapped(text), base()); } catch { return value; }
     if (!isWeb.test(url.protocol)) return value;
     // Scripts make addresses of the place that they find themselves at.
-    if (url.host === location.host) {
+    if (url.host === here.host) {
       const inner = ADDRESS.exec(url.pathname + url.search);
       try { url = new NativeURL(inner ? unmapped(url.pathname + url.search) : url.pathname + url.search, base()); } catch { return value; }
     }
@@ -71,12 +81,42 @@
   const PRESENTS = /^(?:fill|stroke|filter|mask|clip-path|marker-(?:start|mid|end)|cursor)$/;
   const attributes = { get: Element.prototype.getAttribute, set: Element.prototype.setAttribute, has: Element.prototype.hasAttribute };
 
+  // What a frame shows must be a capture, or a document with this script in it. The script of a `javascript:` address would run
+  // in a document of its own without it, which could not reach this page either, because their origins differ.
+  function framed(value) {
+    try { if (new NativeURL(String(value), pageUrl).protocol === "javascript:") return "about:blank"; } catch { /* It is no address. */ }
+    return mapped(value, "mp_");
+  }
+
+  const quoted = (text) => String(text || "").replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
+  const SHIM_TAG = `<script src="${quoted(SHIM)}" data-key="${quoted(own.dataset.key)}" data-time="${quoted(time)}" data-url="${quoted(pageUrl)}"></script>`;
+  const NativeParser = DOMParser;
+  const parse = NativeParser.prototype.parseFromString;
+  const outerHtml = Object.getOwnPropertyDescriptor(Element.prototype, "outerHTML");
+
+  // Without an address a script is its text.
+  function isShim(src) {
+    try { return !!src && new NativeURL(src, SHIM).href === SHIM; } catch { return false; }
+  }
+
+  // The document of an `srcdoc`, with this script before everything else in it.
+  function mappedDocument(value) {
+    const parsed = parse.call(new NativeParser(), String(value), "text/html");
+    const first = parsed.querySelector(":not(html):not(head)");
+    if (first && first.localName === "script" && isShim(attributes.get.call(first, "src"))) return value;
+    mapTree(parsed);
+    return (parsed.doctype ? "<!DOCTYPE html>" : "") + SHIM_TAG + outerHtml.get.call(parsed.documentElement);
+  }
+
+  const isFrame = (tag) => tag === "iframe" || tag === "frame" || tag === "embed" || tag === "object";
+
   function mappedAttribute(element, name, value) {
     const tag = (element.localName || "").toLowerCase();
     name = String(name).toLowerCase();
+    if (isFrame(tag) && (name === "src" || name === "data")) return framed(value);
     if (name === "style" || PRESENTS.test(name)) return mappedCss(value);
     if (name === "srcset" || name === "imagesrcset") return mappedSet(value);
-    if (name === "srcdoc") return mappedHtml(value);
+    if (name === "srcdoc") return mappedDocument(value);
     if (name === "target" && /^_(?:blank|top|new)$/i.test(value)) return FRAME;
     const modifier = (REFERS[tag] || {})[name];
     return modifier ? mapped(value, modifier) : value;
@@ -149,16 +189,17 @@
     });
   }
   for (const [Class, name, modifier] of [
-    [HTMLImageElement, "src", "im_"], [HTMLScriptElement, "src", "js_"], [HTMLIFrameElement, "src", "mp_"],
+    [HTMLImageElement, "src", "im_"], [HTMLScriptElement, "src", "js_"],
     [HTMLMediaElement, "src", "im_"], [HTMLSourceElement, "src", "im_"], [HTMLTrackElement, "src", "im_"],
     [HTMLVideoElement, "poster", "im_"], [HTMLInputElement, "src", "im_"], [HTMLInputElement, "formAction", "mp_"],
-    [HTMLButtonElement, "formAction", "mp_"], [HTMLEmbedElement, "src", "mp_"], [HTMLObjectElement, "data", "mp_"],
+    [HTMLButtonElement, "formAction", "mp_"],
     [HTMLLinkElement, "href", "cs_"], [HTMLAnchorElement, "href", "mp_"], [HTMLAreaElement, "href", "mp_"],
-    [HTMLFormElement, "action", "mp_"], [self.HTMLFrameElement, "src", "mp_"], [HTMLBodyElement, "background", "im_"],
+    [HTMLFormElement, "action", "mp_"], [HTMLBodyElement, "background", "im_"],
   ]) property(Class, name, (value) => mapped(value, modifier), true);
   property(HTMLImageElement, "srcset", mappedSet);
   property(HTMLSourceElement, "srcset", mappedSet);
-  property(HTMLIFrameElement, "srcdoc", mappedHtml);
+  property(HTMLIFrameElement, "srcdoc", mappedDocument);
+  for (const [Class, name] of [[HTMLIFrameElement, "src"], [self.HTMLFrameElement, "src"], [HTMLEmbedElement, "src"], [HTMLObjectElement, "data"]]) property(Class, name, framed, true);
   property(HTMLScriptElement, "integrity", () => "");
   property(HTMLLinkElement, "integrity", () => "");
   property(HTMLLinkElement, "rel", (value) => onlyConnects(value) ? "" : value);
@@ -200,9 +241,6 @@
   wrap(XMLHttpRequest.prototype, "open", (native) => function (method, url, ...rest) { return native.call(this, method, mapped(url, "mp_"), ...rest); });
   // An archive has nobody to tell, and nothing that goes on.
   wrap(Navigator.prototype, "sendBeacon", () => function () { return true; });
-  for (const name of ["WebSocket", "EventSource", "WebTransport", "RTCPeerConnection", "webkitRTCPeerConnection"]) {
-    if (name in self) define(self, name, { writable: true, value: class { constructor() { throw new DOMException("An archived page has no connection to " + name, "SecurityError"); } } });
-  }
   for (const name of ["Worker", "SharedWorker"]) {
     if (self[name]) self[name] = new Proxy(self[name], { construct: (target, [url, options]) => new target(mapped(url, "js_"), options) });
   }
@@ -268,12 +306,18 @@
     define(self, name, { get: () => storage });
   }
 
-  // What came into the page on other ways is mapped before the next frame is drawn.
-  new MutationObserver((changes) => {
-    for (const change of changes) for (const node of change.addedNodes) {
-      if (node.nodeType === 1) { mapElement(node); mapTree(node); }
+  // What came into the page on other ways is mapped before the next frame is drawn, and before what a frame shows is loaded.
+  const observer = new MutationObserver((changes) => {
+    for (const change of changes) {
+      if (change.type === "attributes") { mapElement(change.target); continue; }
+      for (const node of change.addedNodes) if (node.nodeType === 1) { mapElement(node); mapTree(node); }
     }
-  }).observe(document, { childList: true, subtree: true });
+  });
+  const observe = MutationObserver.prototype.observe;
+  const follow = (root) => observe.call(observer, root, { childList: true, subtree: true, attributes: true, attributeFilter: ["src", "srcdoc", "data", "rel"] });
+  follow(document);
+  // A shadow tree is seen by observers of its own root alone.
+  wrap(Element.prototype, "attachShadow", (native) => function (settings) { const root = native.call(this, settings); follow(root); return root; });
 
   // The page around this one, if it is that of the archive, shows where the reader is.
   if (parent !== self && self.name === FRAME) {

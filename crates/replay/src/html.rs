@@ -368,6 +368,8 @@ impl State {
     /// The new value of an attribute; `None` if it stays as it is.
     fn rewritten(&self, used: Use, value: &str) -> Option<String> {
         match used {
+            // Its script would run in a document of its own, before any shim. It could not reach this page either: their origins differ.
+            Use::Refers(_, Role::Part) if is_script(value) => Some("about:blank".to_owned()),
             Use::Refers(..) if is_script(value) => self.script(value),
             Use::Refers(modifier, role) => self.scope.refer(value, modifier, role),
             Use::Pictures => Some(srcset::rewrite(value, &self.scope)),
@@ -375,7 +377,11 @@ impl State {
             Use::Style if !value.contains('(') => None,
             Use::Style => Some(css::rewrite_css(value, &self.scope)),
             Use::Script => self.script(value),
-            Use::Document => self.document(value, Markup::Page, self.scope.clone()).ok(),
+            // One that cannot be rewritten has no shim, so it must not be shown as it is.
+            Use::Document => {
+                let document = self.document(value, Markup::Page, self.scope.clone());
+                Some(document.unwrap_or_default())
+            }
             Use::Target => matches!(
                 value.trim_ascii().to_ascii_lowercase().as_str(),
                 "_blank" | "_new" | "_top"
@@ -434,13 +440,16 @@ impl State {
     }
 }
 
-/// Whether what a link leads to is a script.
+/// Whether what a link leads to is a script. Browsers pass over control characters before the scheme, and tabs and ends of lines in it
+/// (WHATWG URL, section 4.4).
 fn is_script(reference: &str) -> bool {
-    let scheme = "javascript:";
     let reference = reference.trim_start_matches(|c: char| c <= ' ');
-    reference
-        .get(..scheme.len())
-        .is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme))
+    let mut letters = reference.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r'));
+    "javascript:".chars().all(|expected| {
+        letters
+            .next()
+            .is_some_and(|found| found.eq_ignore_ascii_case(&expected))
+    })
 }
 
 /// Sets an attribute to text.

@@ -17,6 +17,7 @@
 
 mod apply;
 mod prepare;
+mod purge;
 mod shared;
 
 use std::path::Path;
@@ -25,6 +26,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use prepare::prepare;
+pub use purge::Searches;
 use shared::{Shared, State};
 use tantivy::{Index, IndexReader, ReloadPolicy};
 
@@ -279,6 +281,21 @@ impl SearchIndex {
             self.shared.remove_other_logs(&state);
         }
         outcome
+    }
+
+    /// What searches see now.
+    pub fn searches(&self) -> Searches {
+        Searches::of(&self.shared.view())
+    }
+
+    /// Commits, waits until no merge is running or due, lets searches see the outcome, and removes every file that the commit does
+    /// not name. After [`SearchIndex::replace_all`] no file holds what was there before.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as for [`SearchIndex::apply`], and where a file cannot be removed.
+    pub fn purge(&self) -> Result<(), ApplyError> {
+        self.wait_for_merges()?;
+        self.shared.remove_unnamed(&mut self.shared.state.lock())
     }
 
     pub(crate) fn view(&self) -> Arc<View> {

@@ -65,7 +65,7 @@ pub use crash::CRASH_POINTS;
 pub use cursor::is_cursor;
 pub use document::{Anchor, Change, Document, Gone, TextCapture, Version};
 pub use error::{ApplyError, OpenError, SearchError};
-pub use index::SearchIndex;
+pub use index::{SearchIndex, Searches};
 pub use note::{Note, NoteKind};
 pub use profile::{Profile, ProfileError};
 pub use results::{

@@ -28,6 +28,7 @@ use crate::replay::ReplayPlace;
 use crate::settings::ServerSettings;
 use crate::sql::SqlServer;
 use crate::storage::{FaceCounts, Storage, Watch};
+use crate::stored::DerivedKnown;
 use crate::who_asks::{Asking, SignedIn, WhoAsks};
 
 /// Most contents read at a time, over all requests. Each has its decoders' windows: some hundred KiB, but up
@@ -115,6 +116,7 @@ pub(crate) struct Common {
     pub(crate) who_asks: WhoAsks,
     pub(crate) cdx_pages: PageLists,
     pub(crate) posts: PostPlaces,
+    pub(crate) derived: DerivedKnown,
     pub(crate) counters: Arc<Counters>,
     pub(crate) history: History,
     /// The store beside the archive, if there is one.
@@ -147,6 +149,7 @@ impl Common {
             }),
             cdx_pages: PageLists::default(),
             posts: PostPlaces::new(),
+            derived: DerivedKnown::default(),
             counters,
             history: History::new(),
             store: served.store.map(Watch::new),

@@ -4,14 +4,17 @@
 //! - whoever does not see the whole archive gets bytes of records that they see, and of nothing else;
 //! - so does everybody from an input of which something was taken down, or that is not read to its end: what is behind may be
 //!   something that is taken down;
+//! - what crawlers derive from a page that was taken down is not sent, in whichever input it is;
 //! - to whoever does not see everything, a file that is not there and one of which they see nothing are the same.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _};
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use archive::question::{CdxRow, InputState, Ledger, LedgerRow, Record};
-use archive::{Interrupt, RecordError, StoredBytes};
+use archive::question::{CdxRow, InputState, Ledger, LedgerRow, Record, TakedownRulesQuestion};
+use archive::{Interrupt, RecordError, StoredBytes, TakedownRules};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -144,7 +147,9 @@ async fn find(state: &State, file: &str, part: Part) -> Result<Found, Failure> {
     // Whose whole name it is comes before those whose last part it is.
     inputs.sort_by_key(|input| input.input != file);
     let whole = inputs.first().filter(|_| sees_everything);
-    if let (Some(input), false) = (whole.filter(|input| is_open(input)), is_record(part)) {
+    if let (Some(input), false) = (whole.filter(|input| is_open(input)), is_record(part))
+        && !holds_taken_down(state, input).await?
+    {
         let range = range_of(part, input.size)?;
         return Ok(Found {
             epoch: answer.epoch,
@@ -187,6 +192,61 @@ fn is_record(part: Part) -> bool {
 /// Whether all bytes of an input may be sent to whoever sees everything.
 fn is_open(input: &LedgerRow) -> bool {
     input.taken_down == 0 && matches!(input.state, InputState::Done)
+}
+
+/// Whether an input that is open has something in it that belongs to what was taken down, in whichever file that was.
+async fn holds_taken_down(state: &State, input: &LedgerRow) -> Result<bool, Failure> {
+    let rules = state.owner().ask(TakedownRulesQuestion {}).await?.body.rules;
+    let mut hasher = DefaultHasher::new();
+    (&input.digest, &input.collection, &rules).hash(&mut hasher);
+    let asked = hasher.finish();
+    if let Some(holds) = state.derived.get(asked) {
+        return Ok(holds);
+    }
+    let interrupt = Interrupt::new();
+    let _wanted = Wanted(interrupt.clone());
+    let (name, location, collection) = (
+        input.input.clone(),
+        input.location.clone(),
+        input.collection.clone(),
+    );
+    let looked = state.asker.blocking(move |source| {
+        let rules: TakedownRules = serde_json::from_str(&rules).map_err(archive::AskError::internal)?;
+        Ok::<_, archive::AskError>(archive::holds_taken_down(
+            &source.sources(),
+            &location,
+            (&rules, &collection),
+            &interrupt,
+        ))
+    });
+    let holds = looked.await??.map_err(|error| failure(&name, &error))?;
+    state.derived.put(asked, holds);
+    Ok(holds)
+}
+
+/// What was found of inputs, by hashes of the input and of what was taken down then.
+#[derive(Default)]
+pub(crate) struct DerivedKnown(Mutex<HashMap<u64, bool>>);
+
+impl DerivedKnown {
+    /// More inputs than are asked for again and again.
+    const KNOWN_MAX: usize = 10_000;
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, bool>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, asked: u64) -> Option<bool> {
+        self.lock().get(&asked).copied()
+    }
+
+    fn put(&self, asked: u64, holds: bool) {
+        let mut known = self.lock();
+        if known.len() >= DerivedKnown::KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(asked, holds);
+    }
 }
 
 /// The bytes of a part in a file of `size` bytes.

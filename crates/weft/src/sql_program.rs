@@ -3,7 +3,9 @@
 //! It is started by the first request for it, and again should it have ended. It ends when this process does, in whatever way: it
 //! reads from a pipe that nothing is ever written to.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -63,7 +65,12 @@ impl SqlProgram {
         let Some(program) = find() else {
             return Ok(None);
         };
-        let folder = tempfile::Builder::new().prefix("weft-sql-").tempdir();
+        let mut folder = tempfile::Builder::new();
+        // Whoever can connect asks as the owner of the archive.
+        folder
+            .prefix("weft-sql-")
+            .permissions(Permissions::from_mode(0o700));
+        let folder = folder.tempdir();
         let folder = folder.context("make a folder for the socket of weft-sql")?;
         let socket = folder.path().join("socket");
         let archive = std::path::absolute(&context.archive).context("find the archive's directory")?;

@@ -2,6 +2,7 @@
 
 pub mod extract;
 pub mod index_lines;
+pub mod inflate;
 pub mod node_frames;
 pub mod query;
 pub mod replica;
@@ -37,4 +38,5 @@ pub const TARGETS: &[&Target] = &[
     &node_frames::TARGET,
     &s3_body::TARGET,
     &index_lines::TARGET,
+    &inflate::TARGET,
 ];

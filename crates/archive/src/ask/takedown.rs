@@ -1,5 +1,7 @@
 //! Takes captures down, undoes that, and shows the register.
 
+use std::time::Duration;
+
 use weave::{
     CaptureRow, Epoch, InputId, InputState, KeptSelector, LedgerEntry, Selector, Takedown, WouldLeave,
 };
@@ -14,11 +16,15 @@ use crate::crash;
 use crate::files::bytes_below;
 use crate::load::{forget_input, take_down_captures};
 use crate::open_archive::OpenArchive;
+use crate::posts;
 use crate::question::{
     ForgottenBody, Purge, PurgedBody, TakeDown, TakedownRow, TakedownRulesBody, TakedownRulesQuestion,
     Takedowns, TakedownsBody, TakenDownBody, TakenDownCapture, TakenDownInput, Takes, UndoTakedown,
     UndoneBody, UnreadableCapture,
 };
+
+/// How long a purge waits for searches that began before it.
+const SEARCHES_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Takes captures down in one epoch. Inputs that were not read to their end are removed from the ledger instead.
 pub(super) fn take_down(basis: &Basis<'_>, question: &TakeDown) -> Result<TakenDownBody, AskError> {
@@ -247,19 +253,29 @@ pub(super) fn purge_now(open: &OpenArchive) -> Result<PurgedBody, AskError> {
     open.jobs.while_idle(|| {
         open.weave.recover().map_err(AskError::internal)?;
         open.catch_up_search().map_err(AskError::internal)?;
+        let searches = open.search.searches();
         let mut body = PurgedBody {
             disk_bytes_before: bytes_below(open.files.dir()),
             ..PurgedBody::default()
         };
+        // Before the index, which has a note of it.
+        posts::purge(open).map_err(AskError::internal)?;
         let covered = Epoch(open.search.covered_epoch());
         open.weave
             .purge(covered, &mut |table, rows| begun.at(table, rows))
             .map_err(AskError::internal)?;
         open.rebuild_search(&mut |rows| begun.at("search", rows))
             .map_err(AskError::internal)?;
-        open.search.wait_for_merges().map_err(AskError::internal)?;
+        open.search.purge().map_err(AskError::internal)?;
         if let Some(facts) = &open.facts {
             body.notes = facts.purge(&open.weave).map_err(AskError::internal)?;
+        }
+        if !searches.wait_for_end(SEARCHES_TIME_MAX) {
+            body.notes.push(format!(
+                "a search that began before is still being answered, and what it reads of the old search index stays on the disk until \
+                 it ends: {} has no such file any more",
+                open.search_folder()
+            ));
         }
         body.disk_bytes = bytes_below(open.files.dir());
         Ok(body)

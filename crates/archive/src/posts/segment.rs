@@ -56,6 +56,15 @@ impl Segments {
         })
     }
 
+    /// Those of the collection of a segment at a location, as [`Segments::location`] gives it.
+    pub(super) fn at(root: PathBuf, location: &str) -> Option<Segments> {
+        let (folder, _) = location.strip_prefix(POSTED)?.split_once('/')?;
+        Some(Segments {
+            collection: collection_of(folder)?,
+            dir: root.join(folder),
+        })
+    }
+
     /// Those of all collections.
     pub(super) fn all(root: &Path) -> Result<Vec<Segments>, PostError> {
         let mut all = Vec::new();

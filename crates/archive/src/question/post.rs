@@ -1,5 +1,6 @@
 //! Captures added and deleted as lines of indexes.
 
+use rights::Groups;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,10 @@ pub struct Post {
     pub text: String,
     /// Leave out lines that cannot be read, instead of refusing all.
     pub skip_bad_lines: bool,
+    /// Pass over captures that would be listed in another collection, because their record is loaded there, instead of refusing all.
+    pub skip_loaded: bool,
+    /// Whose view decides what is told of what is loaded; everybody's who sees everything if there are no groups.
+    pub seen_by: Option<Groups>,
 }
 
 /// Deletes captures that were added by [`Post`], by lines of the same forms.
@@ -25,6 +30,8 @@ pub struct Unpost {
     pub text: String,
     /// Pass over captures that would stay listed, because their record or another index is loaded, instead of refusing all.
     pub skip_loaded: bool,
+    /// As [`Post::seen_by`].
+    pub seen_by: Option<Groups>,
 }
 
 /// What became of lines.
@@ -36,9 +43,10 @@ pub struct PostedBody {
     pub passed_over: u64,
     /// Lines that could not be read and were left out.
     pub bad: u64,
-    /// Of a deletion: lines of captures that stay listed. Unless they were to be passed over, nothing was deleted.
+    /// Lines of captures whose record is loaded: of a deletion those that stay listed, else those that would be listed in another
+    /// collection. Unless they were to be passed over, nothing was added or deleted.
     pub stay: u64,
-    /// Why the first of them stays.
+    /// Why the first of them stays, or is listed elsewhere.
     #[schemars(example = &"line 1: its record is loaded, at offset 334 of iana.warc.gz")]
     pub why_it_stays: Option<String>,
 }

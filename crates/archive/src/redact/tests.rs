@@ -219,3 +219,133 @@ fn a_request_goes_that_only_its_response_names() {
         (1, 1, 0)
     );
 }
+
+/// Writes records of these addresses, taken down by URL or not, and gives the addresses that stay.
+fn staying(gone: &[&str], records: &[(Kind, &str, Option<&str>)]) -> Vec<String> {
+    let key = [7; 32];
+    let rule = |url: &&str| {
+        let url_key = extract::named_url_key(url).unwrap();
+        // As docs/format-index.md has it.
+        let hash = blake3::Hasher::new_keyed(&key)
+            .update(b"u")
+            .update(url_key.as_bytes())
+            .finalize();
+        serde_json::json!([1, { "kind": "url", "hash": hash.to_hex().as_str() }])
+    };
+    let written = serde_json::json!({
+        "key": key,
+        "rules": gone.iter().map(rule).collect::<Vec<_>>(),
+        "returning": [],
+    });
+    let rules: TakedownRules = serde_json::from_value(written).unwrap();
+    let mut writer = Writer::new(Vec::new(), Compression::GZIP).unwrap();
+    for (number, (kind, url, refers)) in records.iter().enumerate() {
+        let mut draft = match kind {
+            Kind::Response => Draft::response(
+                url,
+                BEFORE_MS,
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>text".to_vec(),
+            ),
+            _ => Draft::new(*kind, BEFORE_MS, b"text".to_vec())
+                .field("WARC-Target-URI", url)
+                .field("Content-Type", "text/plain"),
+        };
+        if let Some(refers) = refers {
+            draft = draft.field("WARC-Refers-To-Target-URI", refers);
+        }
+        writer.write(&draft.field("WARC-Record-ID", &id(number))).unwrap();
+    }
+    let leave_out = LeaveOut {
+        rules: &rules,
+        collection: "",
+        whole: false,
+    };
+    let input: Arc<dyn Input> = Arc::new(writer.finish().unwrap());
+    let redaction = Redaction::of(input.clone(), "made up", leave_out, |_| {}).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    redaction
+        .write(&*input, &folder.path().join("out"), false, leave_out, |_| {})
+        .unwrap();
+    let stays = redaction.records.iter().zip(records);
+    stays
+        .filter(|(row, _)| row.fate == Fate::Stays)
+        .map(|(_, (_, url, _))| (*url).to_owned())
+        .collect()
+}
+
+#[test]
+fn what_crawlers_derive_from_a_page_goes_with_it() {
+    let (gone, kept) = ("http://a.example/gone?x=1", "http://a.example/kept");
+    let mut records = vec![
+        (Kind::Response, gone.to_owned(), None),
+        (Kind::Response, kept.to_owned(), None),
+        (Kind::Resource, "file:///screenshot.png".to_owned(), Some(gone)),
+        (Kind::Resource, "file:///summary.html".to_owned(), None),
+        (Kind::Resource, "dns:a.example".to_owned(), None),
+        (Kind::Resource, "urn:other:x".to_owned(), None),
+    ];
+    let mut expected = vec![
+        kept.to_owned(),
+        "file:///summary.html".to_owned(),
+        "dns:a.example".to_owned(),
+        "urn:other:x".to_owned(),
+    ];
+    for scheme in [
+        "urn:text:",
+        "urn:pageinfo:",
+        "urn:thumbnail:",
+        "urn:view:",
+        "urn:screenshot:",
+        "urn:fullpage:",
+        "screenshot:",
+        "thumbnail:",
+        "onreadydom:",
+        "youtube-dl:00001:",
+        "metadata:",
+    ] {
+        for kind in [Kind::Resource, Kind::Metadata] {
+            // As crawlers write the same URL.
+            records.push((
+                kind,
+                format!("{scheme}HTTP://www.A.example:80/gone?x=1#part"),
+                None,
+            ));
+            records.push((kind, format!("{scheme}{kept}"), None));
+            expected.push(format!("{scheme}{kept}"));
+        }
+    }
+    let records: Vec<(Kind, &str, Option<&str>)> = records
+        .iter()
+        .map(|(kind, url, refers)| (*kind, url.as_str(), *refers))
+        .collect();
+    assert_eq!(staying(&[gone], &records), expected);
+}
+
+#[test]
+fn lookups_and_summaries_go_with_the_last_capture_that_they_are_about() {
+    let records = [
+        (Kind::Resource, "dns:a.example", None),
+        (Kind::Resource, "dns:www.b.example", None),
+        (Kind::Resource, "dns:c.example", None),
+        (Kind::Response, "http://a.example/", None),
+        (Kind::Response, "http://a.example/2", None),
+        (Kind::Response, "http://b.example/", None),
+        (Kind::Resource, "file:///provenance-summary.html", None),
+    ];
+    let a = ["http://a.example/", "http://a.example/2"];
+    assert_eq!(staying(&a[..1], &records).len(), 6);
+    assert_eq!(
+        staying(&a, &records),
+        [
+            "dns:www.b.example",
+            "dns:c.example",
+            "http://b.example/",
+            "file:///provenance-summary.html"
+        ]
+    );
+    // Nothing in the file is about that one.
+    assert_eq!(
+        staying(&[a[0], a[1], "http://b.example/"], &records),
+        ["dns:c.example"]
+    );
+}

@@ -2,28 +2,44 @@
 //!
 //! A long path is reached through its folder, which is opened first: `/proc/self/fd/N/socket` is always
 //! short.
+//!
+//! Whoever can connect is the owner of the archive to the process behind the socket. So it lies in a folder that only its
+//! owner may enter, and is closed to others itself, whatever the mask of the process is.
 
 #![expect(clippy::disallowed_methods, reason = "this is the way to an archive's socket")]
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// Longest path that is given to the system unchanged. Some systems allow only 104 bytes with the final zero.
 const DIRECT_MAX: usize = 100;
 
+/// Only the owner connects, which takes the right to write.
+const SOCKET_MODE: u32 = 0o600;
+
 /// Binds `path` and replaces a socket that a crashed owner left behind. The caller holds the lock, so no
-/// living owner uses it.
+/// living owner uses it. The folder of the socket is made if it is not there.
 pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
+    if let Some(folder) = path.parent() {
+        // Before there is a socket: it is open to others until its own rights are set.
+        match private::create_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => private::close(folder)?,
+            made => made?,
+        }
+    }
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let short = Short::of(path)?;
-    UnixListener::bind(&short.path)
+    let listener = UnixListener::bind(&short.path)?;
+    std::fs::set_permissions(&short.path, Permissions::from_mode(SOCKET_MODE))?;
+    Ok(listener)
 }
 
 pub(super) fn connect(path: &Path) -> io::Result<UnixStream> {

@@ -212,13 +212,34 @@ fn many_open_at_once_and_all_are_answered() {
 fn what_a_crash_leaves_behind_is_replaced() {
     let root = tempfile::tempdir().unwrap();
     drop(own(root.path()));
-    std::fs::write(root.path().join("socket"), "left behind").unwrap();
+    let socket = root.path().join("run/socket");
+    std::fs::write(&socket, "left behind").unwrap();
+    std::fs::write(root.path().join("socket"), "of an older program").unwrap();
     std::fs::write(root.path().join("lock"), "4711\n").unwrap();
     std::fs::write(root.path().join("weft.json.new"), "{").unwrap();
     let owner = own(root.path());
     assert!(!open(root.path()).is_owner());
     drop(owner);
-    assert!(!root.path().join("socket").exists());
+    assert!(!socket.exists() && !root.path().join("socket").exists());
+}
+
+/// Whoever connects to it is the owner: on a shared machine, and under a mask that closes nothing, nobody else must.
+#[test]
+fn the_socket_is_closed_to_others_whatever_the_mask_is() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let root = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let (folder, socket) = (root.path().join("run"), root.path().join("run/socket"));
+    // A folder that others may enter is met from a copy of the archive, say.
+    for before in [None, Some(0o777)] {
+        if let Some(before) = before {
+            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(before)).unwrap();
+        }
+        let owner = own(root.path());
+        assert_eq!((mode(&folder), mode(&socket)), (0o700, 0o600));
+        assert!(!open(root.path()).is_owner());
+        drop(owner);
+    }
 }
 
 fn open_error(dir: &Path, create: bool) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use archive::question::{
-    Body, CdxBody, CdxQuestion, Check, Ledger, LedgerBody, LoadInput, LoadRequest, Post, PostedBody,
+    Body, CdxBody, CdxQuestion, Check, Ledger, LedgerBody, LoadInput, LoadRequest, Post, PostedBody, Purge,
     Question, TakeDown, Takes, Unpost,
 };
 use archive::{Archive, AskError, ErrorCode};
@@ -17,6 +17,7 @@ fn post(archive: &Archive, collection: &str, text: &str) -> Result<PostedBody, A
         collection: collection.to_owned(),
         text: text.to_owned(),
         skip_bad_lines: false,
+        ..Post::default()
     };
     archive.ask(post).map(|answer| answer.body)
 }
@@ -31,6 +32,7 @@ fn unpost(archive: &Archive, collection: &str, text: &str, skip_loaded: bool) ->
         collection: collection.to_owned(),
         text: text.to_owned(),
         skip_loaded,
+        ..Unpost::default()
     };
     archive.ask(unpost).unwrap().body
 }
@@ -299,6 +301,43 @@ fn takedowns_hold_for_what_is_posted_and_a_segment_that_is_taken_down_gets_no_mo
     assert_eq!(take_down(Takes::Inputs(vec!["posted://a/000001.cdx".into()])), 1);
     posted(&archive, "a", &line(3, 24, 200, "x"));
     assert_eq!(listed(&archive, None), ["com,example)/3 20140126200624 200 3 x"]);
+    check_sound(&archive);
+}
+
+/// Lines that takedowns keep out stay in their files until a purge blanks them; others keep their place.
+#[test]
+fn a_purge_blanks_posted_lines_that_are_kept_out() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("archive");
+    let archive = own(&dir);
+    let take_down = |takes| {
+        let asked = TakeDown {
+            takes,
+            who: "test".into(),
+            reason: String::new(),
+            dry_run: false,
+            limit: 0,
+        };
+        archive.ask(asked).unwrap();
+    };
+    posted(&archive, "a", &(line(1, 24, 200, "x") + &line(2, 24, 200, "x")));
+    posted(&archive, "b", &line(3, 24, 200, "x"));
+    take_down(Takes::Url("http://example.com/1".into()));
+    take_down(Takes::Inputs(vec!["posted://b/000001.cdx".into()]));
+    let files = || {
+        ["a", "b"].map(|name| std::fs::read_to_string(dir.join(format!("posted/{name}/000001.cdx"))).unwrap())
+    };
+    assert!(files()[0].contains("example.com/1") && files()[1].contains("example.com/3"));
+    archive.ask(Purge {}).unwrap();
+    let [a, b] = files();
+    assert!(!a.contains("example.com/1") && a.contains("example.com/2"), "{a}");
+    assert!(!b.contains("example.com/3"), "{b}");
+    assert_eq!(listed(&archive, None), ["com,example)/2 20140126200624 200 2 x"]);
+    check_sound(&archive);
+    drop(archive);
+    let archive = own(&dir);
+    posted(&archive, "a", &line(4, 24, 200, "x"));
+    assert_eq!(listed(&archive, Some("a")).len(), 2);
     check_sound(&archive);
 }
 

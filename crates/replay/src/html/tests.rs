@@ -203,6 +203,43 @@ fn documents_in_attributes_are_rewritten() {
     );
 }
 
+/// A document in an attribute has the shim before all else, however deep it is; one that is too deep is not shown. So no script runs
+/// in a document without it.
+#[test]
+fn documents_in_attributes_have_the_shim() {
+    let shims = |html: &str| {
+        let found = rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::On, 7);
+        let text = String::from_utf8(found).expect("text");
+        (text.matches(crate::SHIM_PATH).count(), text.contains("planted"))
+    };
+    let mut html = "<script>planted()</script>".to_owned();
+    for depth in 0..8 {
+        let (count, is_shown) = shims(&html);
+        assert_eq!(is_shown, depth <= DEPTH_MAX, "{depth}");
+        assert_eq!(count, depth.min(DEPTH_MAX) + 1, "{depth}");
+        let escaped = html.replace('&', "&amp;").replace('"', "&quot;");
+        html = format!("<iframe srcdoc=\"{escaped}\"></iframe>");
+    }
+}
+
+#[test]
+fn frames_of_scripts_are_empty() {
+    for script in [
+        "javascript:x()",
+        " JavaScript:x()",
+        "java&#9;script:x()",
+        "&#1;java&#10;scr&#13;ipt:x()",
+    ] {
+        check(
+            &format!(
+                "<iframe src='{script}'></iframe><embed src='{script}'><object data='{script}'></object>"
+            ),
+            "<iframe src=\"about:blank\"></iframe><embed src=\"about:blank\"><object data=\"about:blank\"></object>",
+        );
+    }
+    check("<a href='javascript:x()'>t</a>", "<a href='javascript:x()'>t</a>");
+}
+
 /// What older browsers show in place of frames or scripts has references, too.
 #[test]
 fn what_is_shown_without_scripts_or_frames_is_rewritten() {

@@ -449,6 +449,12 @@ pub(super) const POST: &[Parameter] = &[
         Kind::OneOf(&["error", "skip"]),
         "`skip` leaves out lines that cannot be read, instead of refusing the whole body",
     ),
+    query(
+        "loaded",
+        Kind::OneOf(&["error", "skip"]),
+        "`skip` passes over captures that would be listed in another collection, because their records are loaded there, instead of \
+         refusing the whole body",
+    ),
 ];
 pub(super) const DELETE: &[Parameter] = &[
     lines::LABEL,

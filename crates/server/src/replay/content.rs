@@ -15,6 +15,7 @@ use super::answer::Asked;
 use super::body::{self, BYTES_MAX, PageBody, PlainBody};
 use super::find;
 use super::headers::{field, media, set};
+use super::policy::Unscripted;
 use crate::ask::{Answers, Asker};
 use crate::failure::Failure;
 use crate::record::{no_bytes, within};
@@ -180,6 +181,9 @@ async fn markup(
         wanted,
         Some(state.settings.content_max),
     ));
+    if markup == Markup::Xml {
+        response.extensions_mut().insert(Unscripted);
+    }
     let declared = media(&[], &content.capture);
     let mime = declared
         .to_str()
@@ -219,6 +223,7 @@ async fn style(
         .map_err(|error| unreadable(content, error))?;
     drop(wanted);
     let mut response = Response::new(Body::from(css));
+    response.extensions_mut().insert(Unscripted);
     set(&mut response, header::CONTENT_TYPE, "text/css; charset=utf-8");
     Ok(response)
 }
@@ -283,5 +288,6 @@ async fn plain(
         }
     };
     set(&mut response, header::ACCEPT_RANGES, "bytes");
+    response.extensions_mut().insert(Unscripted);
     Ok(response)
 }

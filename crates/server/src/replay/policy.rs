@@ -3,6 +3,10 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use replay::Scripts;
 
+/// Put into an answer without the shim: as a document of its own it runs no scripts, because nothing would stand before them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unscripted;
+
 /// What a frame may do that shows an archived document.
 pub(super) fn sandbox(scripts: Scripts) -> &'static str {
     match scripts {
@@ -22,7 +26,7 @@ pub(super) fn confine(headers: &mut HeaderMap, host: &str, scripts: Scripts) {
     };
     let policy = format!(
         "sandbox {}; default-src {own} data: blob: 'unsafe-inline' 'unsafe-eval'; frame-src {own}; form-action {own}; base-uri {own}; \
-         worker-src {own} blob:; object-src {own}; manifest-src 'none'",
+         worker-src {own} blob:; object-src {own}; manifest-src 'none'; webrtc 'block'",
         sandbox(scripts)
     );
     if let Ok(policy) = HeaderValue::try_from(policy) {
@@ -34,7 +38,13 @@ pub(super) fn confine(headers: &mut HeaderMap, host: &str, scripts: Scripts) {
 }
 
 /// Headers of every archived content.
-const HEADERS: [(HeaderName, &str); 4] = [
+const HEADERS: [(HeaderName, &str); 5] = [
+    // A content security policy says nothing of WebRTC in Chromium, nor of connections that are opened ahead of a request. This header
+    // does, and frames made by `srcdoc`, `javascript:` or a script inherit it. Redirects lead to captures, as the policy has it.
+    (
+        HeaderName::from_static("connection-allowlist"),
+        "(response-origin);redirects=allow;webrtc=block",
+    ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     // Without this, browsers look up host names in links before a click.
     (HeaderName::from_static("x-dns-prefetch-control"), "off"),

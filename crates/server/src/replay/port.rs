@@ -64,6 +64,10 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         Ok(()) if is_preflight => preflight(),
         Ok(()) => next.run(request).await,
     };
+    let scripts = match response.extensions().get::<policy::Unscripted>() {
+        Some(_) => Scripts::Off,
+        None => scripts,
+    };
     let headers = response.headers_mut();
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         policy::confine(headers, &host, scripts);

@@ -10,7 +10,7 @@ use server::{Posts, ServerSettings};
 use tempfile::TempDir;
 
 use crate::port::{Running, exchange};
-use crate::rights::Place;
+use crate::rights::{OPEN, Place, SECRET};
 
 /// A server that takes posts of this machine, over an archive of its own.
 struct Posting {
@@ -342,4 +342,97 @@ fn who_may_post_is_a_setting() {
         403
     );
     assert_eq!(status(&here, "Host: localhost\r\nOrigin: null\r\n"), 403);
+}
+
+/// A post to a collection is listed in that collection, or the answer says where it is listed.
+#[test]
+fn what_would_land_in_another_collection_is_refused() {
+    let place = Place::new();
+    let settings = ServerSettings {
+        posts: Posts {
+            from_here: true,
+            groups: Vec::new(),
+        },
+        ..ServerSettings::default()
+    };
+    let running = Running::start_over(place.archive.clone(), settings);
+    let send = |path: &str, body: &str| {
+        answer(&post(
+            running.address,
+            path,
+            "Host: localhost\r\n",
+            body.as_bytes(),
+        ))
+    };
+    let get = |path: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        answer(&running.raw(request.as_bytes())).1
+    };
+    let loaded = get(&format!("/outbackcdx/all?url={OPEN}"));
+    assert_eq!(loaded.lines().count(), 1);
+    let both = format!("{loaded}{TWO}");
+    let (status, text) = send("/outbackcdx/elsewhere", &both);
+    assert_eq!(status, 409, "{text}");
+    assert!(
+        text.starts_with("Added 0 records\n")
+            && text.contains("Captures that would be listed in another collection: 1\n")
+            && text.contains("line 1: its record is loaded, at offset ")
+            && text.contains("not in elsewhere\n"),
+        "{text}"
+    );
+    assert_eq!(get("/outbackcdx/elsewhere?url=example.org/*"), "");
+    let (status, text) = send("/outbackcdx/elsewhere?loaded=skip", &both);
+    assert!(status == 200 && text.starts_with("Added 1 records\n"), "{text}");
+    assert_eq!(get("/outbackcdx/elsewhere?url=example.org/*").lines().count(), 1);
+    // Everything is listed with all.
+    assert_eq!(
+        send("/outbackcdx/all", &loaded),
+        (200, "Added 1 records\n".into())
+    );
+}
+
+/// Whoever posts learns nothing of captures that are hidden from them: each answer is that of an archive without them.
+#[test]
+fn answers_to_posts_are_the_same_whether_a_capture_is_hidden_or_not_there() {
+    let place = Place::new();
+    let open = Running::start_over(place.archive.clone(), ServerSettings::default());
+    let request =
+        format!("GET /outbackcdx/all?url={SECRET} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let (_, line) = answer(&open.raw(request.as_bytes()));
+    assert_eq!(line.lines().count(), 1);
+    place.hide_secret();
+    let groups: Groups = ["crawler"].into_iter().collect();
+    let token = place.tokens().make("crawler", groups, None).unwrap();
+    let settings = ServerSettings {
+        posts: Posts {
+            from_here: false,
+            groups: vec!["crawler".to_owned()],
+        },
+        ..place.settings("10.0.0.1/32")
+    };
+    let running = Running::start_over(place.archive.clone(), settings);
+    let headers = format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
+    // The same of a page that nobody has, and of the page in another file.
+    let nowhere = line.replace("secret", "sekret");
+    for (line, nowhere) in [
+        (line.clone(), nowhere.clone()),
+        (
+            line.replace("crawl.warc", "other.warc"),
+            nowhere.replace("crawl.warc", "other.warc"),
+        ),
+    ] {
+        assert_ne!(line, nowhere);
+        for path in [
+            "/outbackcdx/p",
+            "/outbackcdx/all",
+            "/outbackcdx/p/delete",
+            "/outbackcdx/all/delete",
+            "/outbackcdx/p?loaded=skip",
+            "/outbackcdx/p/delete?loaded=skip",
+            "/outbackcdx/all/delete",
+        ] {
+            let sent = |line: &str| answer(&post(running.address, path, &headers, line.as_bytes()));
+            assert_eq!(sent(&line), sent(&nowhere), "{path} {line}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use archive::Archive;
-use archive::question::{TakeDown, Takes};
+use archive::question::{TakeDown, Takes, UndoTakedown};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
@@ -13,6 +13,7 @@ use rights::Groups;
 use server::ServerSettings;
 use std::io::Write as _;
 use tower::ServiceExt;
+use warc::{Draft, Writer};
 
 use crate::field::field;
 use crate::loaded::load;
@@ -226,6 +227,65 @@ async fn what_was_taken_down_is_sent_to_nobody() {
     let reply = get(&router, "/record/crawl.warc?offset=0").await;
     assert_eq!((reply.status, reply.body.as_slice()), (200, &bytes[..secret]));
     assert!(reply.text().contains(OPEN));
+}
+
+/// Crawlers write text and pictures of pages into files of their own. These are sent whole until a page in them is taken down, whichever
+/// file the page itself is in; and again when that is undone.
+#[tokio::test]
+async fn what_crawlers_derive_from_what_was_taken_down_is_sent_to_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, drafts: &[Draft]| {
+        let path = folder.path().join(name);
+        let mut writer = Writer::create(&path, warc::Compression::GZIP).expect("a file");
+        for draft in drafts {
+            writer.write(draft).expect("a record");
+        }
+        writer.finish().expect("written");
+        path
+    };
+    let time = 1_390_766_784_000;
+    let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{WORD}");
+    let page = Draft::response(SECRET, time, http.into_bytes());
+    let text = Draft::resource(
+        &format!("urn:text:{SECRET}"),
+        time,
+        "text/plain",
+        WORD.as_bytes().to_vec(),
+    );
+    let other = Draft::resource(&format!("urn:text:{OPEN}"), time, "text/plain", b"river".to_vec());
+    let files = [
+        write("pages.warc.gz", &[page]),
+        write("texts.warc.gz", &[text, other.clone()]),
+        write("others.warc.gz", &[other]),
+    ];
+    let loaded = load(&files, None);
+    let router = open(&loaded.archive);
+    let status = async |name: &str| get(&router, &format!("/record/{name}")).await.status;
+    assert_eq!(status("texts.warc.gz").await, 200);
+    let take_down = TakeDown {
+        takes: Takes::Url(SECRET.to_owned()),
+        reason: String::new(),
+        who: "the owner".to_owned(),
+        dry_run: false,
+        limit: 0,
+    };
+    loaded.archive.ask(take_down).expect("taken down");
+    for path in [
+        "/record/texts.warc.gz",
+        "/record/texts.warc.gz?offset=0",
+        "/record/texts.warc.gz?offset=0&length=20",
+    ] {
+        let reply = get(&router, path).await;
+        assert!(matches!(reply.status, 403 | 404), "{path}: {}", reply.status);
+        assert!(!reply.text().contains(WORD), "{path}");
+    }
+    assert_eq!(status("others.warc.gz").await, 200);
+    let undo = UndoTakedown {
+        id: 1,
+        who: "the owner".to_owned(),
+    };
+    loaded.archive.ask(undo).expect("undone");
+    assert_eq!(status("texts.warc.gz").await, 200);
 }
 
 /// Every place that CDX names leads to the bytes of the file there.

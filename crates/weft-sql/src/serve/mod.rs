@@ -8,8 +8,10 @@ mod http;
 mod page;
 mod upkeep;
 
+use std::fs::Permissions;
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -253,8 +255,14 @@ async fn wait_for_end(has_parent: bool) -> anyhow::Result<()> {
     }
 }
 
+/// The socket of the process that started this one, in a folder that only its owner may enter.
 fn bind_socket(socket: &Path) -> anyhow::Result<UnixListener> {
-    UnixListener::bind(socket).with_context(|| format!("listen at {}", socket.display()))
+    let bind = || {
+        let listener = UnixListener::bind(socket)?;
+        std::fs::set_permissions(socket, Permissions::from_mode(0o600))?;
+        Ok::<_, std::io::Error>(listener)
+    };
+    bind().with_context(|| format!("listen at {}", socket.display()))
 }
 
 /// Limits and rules for connections.

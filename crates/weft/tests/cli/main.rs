@@ -9,6 +9,7 @@ mod bag;
 mod bombs;
 mod cache;
 mod common_crawl;
+mod decoded;
 mod demo;
 mod doctor;
 mod documents;

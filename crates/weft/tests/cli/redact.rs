@@ -215,3 +215,36 @@ fn real_files_are_redacted_compressed_as_they_are() {
         assert_eq!(again["records_selected"], 0, "{again}");
     }
 }
+
+/// A file as several crawlers write it: pages, and what they derive from each.
+#[test]
+fn nothing_that_crawlers_derive_from_a_page_is_in_the_copy() {
+    let Some(data) = apart::shared_data() else {
+        return;
+    };
+    let place = Place::new();
+    let input = data
+        .join("security/redact-derivatives.warc.gz")
+        .display()
+        .to_string();
+    let run = place.run(&["load", &input]);
+    assert!(matches!(run.code, Some(0 | 1)), "{run:?}");
+    place.good(&["forget", "--prefix", "http://gone.example/"]);
+    place.good(&["redact", &input, "copy.warc.gz"]);
+    let holding = crate::decoded::gzip_members(&place.path("copy.warc.gz"));
+    let text = String::from_utf8_lossy(&holding);
+    assert!(text.contains("http://keep.example/"), "{text}");
+    // A capture of another URL says that it repeats one: it is a page of its own, and is counted.
+    let planted: Vec<&str> = text.lines().filter(|line| line.contains("PLANTED")).collect();
+    assert_eq!(planted, ["X: PLANTEDqqrevisit"], "{text}");
+
+    let place = Place::new();
+    let input = data.join("field/c67-attachments.warc.gz").display().to_string();
+    let run = place.run(&["load", &input]);
+    assert!(matches!(run.code, Some(0 | 1)), "{run:?}");
+    place.good(&["forget", "--prefix", "https://c67.example/"]);
+    place.good(&["redact", &input, "copy.warc.gz"]);
+    let text = crate::decoded::gzip_members(&place.path("copy.warc.gz"));
+    let text = String::from_utf8_lossy(&text);
+    assert_eq!(text.matches("WARC-Type:").count(), 1, "{text}");
+}

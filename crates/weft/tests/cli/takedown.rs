@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::decoded::{files_holding, stray_segments};
 use crate::fixture;
 use crate::support::{Place, VIEWS};
 
@@ -285,4 +286,109 @@ fn an_input_that_is_taken_down_stays_out_when_it_has_grown() {
     place.good(&["load", "other.warc"]);
     assert!(place.good(&["dump", "captures"]).contains("more.example"));
     is_clean(&place);
+}
+
+/// Words that begin otherwise each, so that none is hidden by what another has in common with it.
+const PLANTED: [&str; 8] = [
+    "hostqz7vkwone",
+    "pathxj3mbwtwo",
+    "titlevy8ckwthree",
+    "textwf2gkwfour",
+    "outkq5hzwfive",
+    "headzr6tbwsix",
+    "listyp4ngwseven",
+    "lineuc9dlweight",
+];
+
+/// Every byte of the archive's directory is looked at, and what it decodes to: the words are there before, and after a purge
+/// nothing has them.
+#[test]
+fn after_a_purge_no_byte_of_the_archive_holds_what_left() {
+    let [host, path, title, text, out, head, listed, line] = PLANTED;
+    let place = Place::new();
+    let gone = format!("http://{host}.example/{path}");
+    let html = format!(
+        "<title>{title}</title><p>{} {text} <a href='http://keep.example/'>{out}</a>",
+        "words of a page that is long enough to be compressed ".repeat(20)
+    );
+    let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Served: {head}\r\n\r\n{html}");
+    let record = fixture::record(
+        "response",
+        &[
+            ("WARC-Target-URI", &gone),
+            ("WARC-Date", "2019-05-05T05:05:05Z"),
+            ("Content-Type", "application/http; msgtype=response"),
+        ],
+        http.as_bytes(),
+    );
+    place.write_old("web.warc", &[fixture::small_web(), record].concat());
+    place.write_old("other.warc", &fixture::other_web());
+    let keep = fixture::warc(&[(
+        "http://keep.example/",
+        "2019-05-05T05:05:05Z",
+        "<title>Keep</title>",
+    )]);
+    place.write_old("keep.warc", &keep);
+    // Two versions, so that the page has a past one; and a line of an index.
+    place.write_old(
+        "older.warc",
+        &fixture::warc(&[(
+            &gone,
+            "2018-05-05T05:05:05Z",
+            &format!("<title>Older</title>{text} {listed}"),
+        )]),
+    );
+    let index = format!("- 20170505050505 http://{host}.example/{line} text/html 200 - - 500 far.warc.gz\n");
+    place.write_old("lines.cdx", index.as_bytes());
+    for input in ["web.warc", "other.warc", "older.warc", "keep.warc", "lines.cdx"] {
+        place.good(&["load", input, "--facts-text"]);
+    }
+    let archive = place.path("weft-archive");
+    let before = files_holding(&archive, &PLANTED);
+    for word in PLANTED {
+        // The head of an answer is no part of an archive: its type alone is kept.
+        let is_kept = before.iter().any(|(_, found)| *found == word);
+        assert_eq!(is_kept, word != head, "{word}: {before:?}");
+    }
+    place.good(&["forget", "--prefix", &format!("http://{host}.example/")]);
+    let said = place.good(&["forget", "--purge"]);
+    assert!(said.contains("no file holds what left"), "{said}");
+    assert_eq!(files_holding(&archive, &PLANTED), []);
+    assert_eq!(stray_segments(&archive.join("search")), [""; 0]);
+    is_clean(&place);
+    assert_eq!(place.json(&["search", "keep"])["total"], 1);
+}
+
+/// A page that stays and names what left keeps its link with its anchor, as the documents say.
+#[test]
+fn a_purge_leaves_the_anchors_of_pages_that_stay() {
+    let [host, path, title, text, out, ..] = PLANTED;
+    let place = Place::new();
+    let gone = format!("http://{host}.example/");
+    let html = format!("<title>Stays</title><a href='{gone}'>{out}</a>");
+    place.write_old(
+        "web.warc",
+        &fixture::warc(&[
+            (
+                &gone,
+                "2019-05-05T05:05:05Z",
+                &format!("<title>{title}</title>{text}"),
+            ),
+            (
+                &format!("http://keep.example/{path}"),
+                "2019-05-05T05:05:05Z",
+                &html,
+            ),
+        ]),
+    );
+    place.good(&["load", "web.warc"]);
+    place.good(&["forget", "--url", &gone]);
+    place.good(&["forget", "--purge"]);
+    let archive = place.path("weft-archive");
+    assert_eq!(files_holding(&archive, &[title, text]), []);
+    for stays in [host, out, path] {
+        assert!(!files_holding(&archive, &[stays]).is_empty(), "{stays}");
+    }
+    let inlinks = place.good(&["inlinks", &gone]);
+    assert!(inlinks.contains(out), "{inlinks}");
 }

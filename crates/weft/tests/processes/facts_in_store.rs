@@ -158,7 +158,7 @@ fn a_store_that_goes_away_in_mid_load() {
     slowly.args(["--rate", "60"]);
     let child = slowly.spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !archive.join("socket").exists() || status(&shared, &archive, "captures") == 0 {
+    while !archive.join("run/socket").exists() || status(&shared, &archive, "captures") == 0 {
         assert!(Instant::now() < deadline, "nothing is woven");
         std::thread::sleep(Duration::from_millis(20));
     }

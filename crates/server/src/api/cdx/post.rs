@@ -55,14 +55,17 @@ pub(in crate::api) async fn lines(
     };
     // The archive takes one at a time. Others wait here, so that they take no places of questions.
     let _turn = state.posts.turn.acquire().await.map_err(closed)?;
-    // The right to post is given by the settings, not by what somebody sees.
+    // The right to post is given by the settings, not by what somebody sees. What is hidden from them is not told, either.
     let owner = state.owner();
+    let seen_by = Some(state.groups().clone());
     let answer = match posting {
         Posting::Add => {
             let post = Post {
                 collection,
                 text: text.text,
                 skip_bad_lines,
+                skip_loaded,
+                seen_by,
             };
             owner.ask(post).await
         }
@@ -71,6 +74,7 @@ pub(in crate::api) async fn lines(
                 collection,
                 text: text.text,
                 skip_loaded,
+                seen_by,
             };
             owner.ask(unpost).await
         }
@@ -183,14 +187,24 @@ fn told(posting: Posting, posted: &PostedBody, bad: u64, skip_loaded: bool) -> R
     );
     also(
         posted.stay,
-        "Captures that stay, because more than posted lines tells of them",
+        match posting {
+            Posting::Add => "Captures that would be listed in another collection",
+            Posting::Delete => "Captures that stay, because more than posted lines tells of them",
+        },
     );
     let mut status = StatusCode::OK;
     if let Some(why) = &posted.why_it_stays {
-        text.push_str(&format!("{why}\nweft forget takes down what is loaded\n"));
+        text.push_str(why);
+        text.push_str(match posting {
+            Posting::Add => "\nPost it to that collection, or load the file into this one\n",
+            Posting::Delete => "\nweft forget takes down what is loaded\n",
+        });
         if !skip_loaded {
             status = StatusCode::CONFLICT;
-            text.push_str("Nothing was deleted; loaded=skip deletes the others\n");
+            text.push_str(match posting {
+                Posting::Add => "Nothing was added; loaded=skip adds the others\n",
+                Posting::Delete => "Nothing was deleted; loaded=skip deletes the others\n",
+            });
         }
     }
     (status, text).into_response()

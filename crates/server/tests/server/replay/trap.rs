@@ -1,6 +1,6 @@
 //! Archived pages in a real browser: one that tries everything, before a trap, and one that looks like itself.
 
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -220,4 +220,294 @@ fn a_page_looks_like_itself_and_the_bar_follows_its_reader() {
         browser.script("return document.documentElement.scrollWidth <= innerWidth"),
         true
     );
+}
+
+/// Ways of a script to a document that the shim might not be in, each with markup that goes it. What stands between `@` is put in
+/// by [`realm`].
+const REALMS: [(&str, &str); 30] = [
+    ("the page itself", "<script>@RUN@</script>"),
+    (
+        "srcdoc",
+        "<iframe srcdoc='<script>@ATTRIBUTE@</script>'></iframe>",
+    ),
+    (
+        "srcdoc with a head",
+        "<iframe srcdoc='<!doctype html><html><head></head><body><script>@ATTRIBUTE@</script>'></iframe>",
+    ),
+    (
+        "srcdoc in srcdoc",
+        "<iframe srcdoc='<iframe srcdoc=&quot;&amp;lt;script>@ATTRIBUTE2@&amp;lt;/script>&quot;></iframe>'></iframe>",
+    ),
+    (
+        "deep in srcdoc",
+        "<script>let d = '<script>' + @CODE@ + '<\\/script>'; for (let n = 0; n < 5; n++) d = `<iframe srcdoc=\"${d.replace(/&/g, '&amp;').replace(/\"/g, '&quot;')}\"></iframe>`; document.write(d)</script>",
+    ),
+    (
+        "a property",
+        "<script>f = document.createElement('iframe'); f.srcdoc = @HTML@; document.body.append(f)</script>",
+    ),
+    (
+        "an attribute",
+        "<script>f = document.createElement('iframe'); f.setAttribute('SRCDOC', @HTML@); document.body.append(f)</script>",
+    ),
+    (
+        "a node",
+        "<script>a = document.createAttribute('srcdoc'); a.value = @HTML@; f = document.createElement('iframe'); f.setAttributeNode(a); document.body.append(f)</script>",
+    ),
+    (
+        "a node of a name space",
+        "<script>f = document.createElement('iframe'); f.setAttributeNS(null, 'srcdoc', @HTML@); document.body.append(f)</script>",
+    ),
+    (
+        "an attribute that changes",
+        "<script>f = document.createElement('iframe'); document.body.append(f); a = document.createAttribute('srcdoc'); a.value = @HTML@; f.setAttributeNode(a)</script>",
+    ),
+    (
+        "inner markup",
+        "<p id=i1></p><script>i1.innerHTML = @FRAME@</script>",
+    ),
+    (
+        "outer markup",
+        "<p id=i2></p><script>i2.outerHTML = @FRAME@</script>",
+    ),
+    (
+        "adjacent markup",
+        "<script>document.body.insertAdjacentHTML('beforeend', @FRAME@)</script>",
+    ),
+    ("what is written", "<script>document.write(@FRAME@)</script>"),
+    (
+        "a parser",
+        "<script>document.body.append(document.adoptNode(new DOMParser().parseFromString(@FRAME@, 'text/html').querySelector('iframe')))</script>",
+    ),
+    (
+        "a fragment",
+        "<script>document.body.append(document.createRange().createContextualFragment(@FRAME@))</script>",
+    ),
+    (
+        "a template",
+        "<template id=t1><iframe srcdoc='<script>@ATTRIBUTE@</script>'></iframe></template><script>document.body.append(t1.content.cloneNode(true))</script>",
+    ),
+    (
+        "a shadow tree",
+        "<p id=s1></p><script>s1.attachShadow({ mode: 'closed' }).append(new DOMParser().parseFromString(@FRAME@, 'text/html').querySelector('iframe'))</script>",
+    ),
+    (
+        "an unsafe setter",
+        "<p id=u1></p><script>u1.setHTMLUnsafe(@FRAME@)</script>",
+    ),
+    (
+        "javascript",
+        "<iframe src='javascript:void(()=>{@ATTRIBUTE@})()'></iframe>",
+    ),
+    (
+        "javascript that gives a document",
+        "<iframe src='javascript:\"&lt;script>\" + unescape(\"@ESCAPED@\") + \"&lt;/script>\"'></iframe>",
+    ),
+    (
+        "javascript with a tab",
+        "<iframe src=' java&#9;script:void(()=>{@ATTRIBUTE@})()'></iframe>",
+    ),
+    (
+        "javascript by a property",
+        "<script>f = document.createElement('iframe'); f.src = 'javascript:' + @CODE@; document.body.append(f)</script>",
+    ),
+    (
+        "javascript by a node",
+        "<script>a = document.createAttribute('src'); a.value = 'javascript:' + @CODE@; f = document.createElement('iframe'); f.setAttributeNode(a); document.body.append(f)</script>",
+    ),
+    (
+        "an empty frame",
+        "<script>f = document.createElement('iframe'); document.body.append(f); f.contentWindow.eval(@CODE@)</script>",
+    ),
+    (
+        "blob",
+        "<script>f = document.createElement('iframe'); f.src = URL.createObjectURL(new Blob([@HTML@], { type: 'text/html' })); document.body.append(f)</script>",
+    ),
+    (
+        "data",
+        "<script>f = document.createElement('iframe'); f.src = 'data:text/html,' + encodeURIComponent(@HTML@); document.body.append(f)</script>",
+    ),
+    (
+        "objects",
+        "<script>for (const [tag, name] of [['object', 'data'], ['embed', 'src']]) for (const url of ['javascript:' + @CODE@, 'data:text/html,' + encodeURIComponent(@HTML@)]) { f = document.createElement(tag); f[name] = url; document.body.append(f) }</script>",
+    ),
+    (
+        "a window",
+        "<iframe name=w1></iframe><script>for (const name of ['w1', '_blank', 'w2']) { const w = window.open('javascript:' + @CODE@, name); if (w) w.eval(@CODE@) }</script>",
+    ),
+    (
+        "a capture as it is",
+        "<script>for (const m of ['id_', 'js_', 'im_', 'cs_']) { f = document.createElement('iframe'); f.src = '/replay/2014' + m + '/http://hostile.example/frame?@PORT@'; document.body.append(f) }</script>",
+    ),
+];
+
+/// Sends something out, if it can: over UDP by the two ways that WebRTC has, over TCP, and by a connection that is only opened.
+fn code(port: u16) -> String {
+    let sdp = [
+        "v=0",
+        "o=- 1 2 IN IP4 127.0.0.1",
+        "s=-",
+        "t=0 0",
+        "a=group:BUNDLE 0",
+        "m=application 9 UDP/DTLS/SCTP webrtc-datachannel",
+        "c=IN IP4 127.0.0.1",
+        "a=ice-ufrag:5345435245542074657874",
+        "a=ice-pwd:0123456789012345678901234567",
+        &format!("a=fingerprint:sha-256 {}", ["AA"; 32].join(":")),
+        "a=setup:active",
+        "a=mid:0",
+        "a=sctp-port:5000",
+        &format!("a=candidate:1 1 udp 2130706431 127.0.0.1 {port} typ host"),
+        "",
+    ]
+    .join("#");
+    // Neither quotation marks nor what an attribute would need escaped: it stands in attributes, strings and scripts.
+    format!(
+        "for(let n=0;n!=2;n++)try{{const c=new RTCPeerConnection({{iceServers:n?[]:[{{urls:[`stun:127.0.0.1:{port}`,`turn:127.0.0.1:{port}?transport=tcp`],username:`a`,credential:`b`}}]}});\
+         c.createDataChannel(`x`);c.createOffer().then(o=>c.setLocalDescription(o)).then(()=>n?c.setRemoteDescription({{type:`answer`,sdp:`{sdp}`.replace(/#/g,String.fromCharCode(13,10))}}):0);\
+         (self.kept=self.kept||[]).push(c)}}catch(e){{}};\
+         try{{const l=document.createElement(`link`);l.rel=`preconnect`;l.href=`http://127.0.0.1:{port}`;document.head.append(l)}}catch(e){{}};\
+         try{{new WebSocket(`ws://127.0.0.1:{port}/`)}}catch(e){{}};\
+         fetch(`http://127.0.0.1:{port}/`,{{mode:`no-cors`}}).catch(()=>0)"
+    )
+}
+
+/// A page that goes one of these ways.
+fn realm(markup: &str, port: u16) -> String {
+    let code = code(port);
+    let html = format!("<script>{code}</script>");
+    let string = |text: &str| {
+        serde_json::to_string(text)
+            .expect("a string")
+            .replace("</", "<\\/")
+    };
+    let escaped: String = code.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let quoted = |text: &str| {
+        text.replace('&', "&amp;")
+            .replace('\'', "&#39;")
+            .replace('"', "&quot;")
+    };
+    let frame = format!("<iframe srcdoc=\"{}\"></iframe>", quoted(&html));
+    let markup = markup
+        .replace("@ATTRIBUTE2@", &quoted(&quoted(&quoted(&code))))
+        .replace("@ATTRIBUTE@", &quoted(&code))
+        .replace("@ESCAPED@", &escaped)
+        .replace("@CODE@", &string(&code))
+        .replace("@HTML@", &string(&html))
+        .replace("@FRAME@", &string(&frame))
+        .replace("@PORT@", &port.to_string())
+        .replace("@RUN@", &code);
+    format!(
+        "{HTML}<!doctype html><html><head><title>trying</title></head><body>{markup}<script>document.title = 'tried'</script>"
+    )
+}
+
+/// What came to one port, over UDP and TCP.
+struct Port {
+    number: u16,
+    came: Arc<AtomicUsize>,
+}
+
+impl Port {
+    fn open() -> Port {
+        let (tcp, udp) = loop {
+            let tcp = TcpListener::bind("127.0.0.1:0").expect("a free port");
+            if let Ok(udp) = UdpSocket::bind(tcp.local_addr().expect("an address")) {
+                break (tcp, udp);
+            }
+        };
+        let port = Port {
+            number: tcp.local_addr().expect("an address").port(),
+            came: Arc::default(),
+        };
+        let (by_tcp, by_udp) = (Arc::clone(&port.came), Arc::clone(&port.came));
+        std::thread::spawn(move || {
+            for stream in tcp.incoming() {
+                drop(stream);
+                by_tcp.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        std::thread::spawn(move || {
+            while udp.recv(&mut [0; 2048]).is_ok() {
+                by_udp.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        port
+    }
+}
+
+/// Opens a page for each way, and gives the ways on which something came out.
+fn ways_out(flags: &[&str], wanted: impl Fn(&str) -> bool) -> Option<Vec<&'static str>> {
+    let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+    let browser = Browser::start(&flags)?;
+    // The trap itself: what is no archived page does come out.
+    let control = Port::open();
+    browser.go(&format!(
+        "data:text/html,<head></head><script>{}</script>",
+        code(control.number).replace('#', "%23")
+    ));
+    wait_for(&browser, "the trap", || control.came.load(Ordering::SeqCst) > 0);
+    let ways: Vec<(&str, &str, Port)> = REALMS
+        .into_iter()
+        .filter(|(name, _)| wanted(name))
+        .map(|(name, markup)| (name, markup, Port::open()))
+        .collect();
+    let mut pages = Vec::new();
+    for (number, (_, markup, port)) in ways.iter().enumerate() {
+        pages.push((
+            format!("http://hostile.example/{number}"),
+            realm(markup, port.number),
+        ));
+        let frame = format!(
+            "{HTML}<!doctype html><head></head><script>{}</script>",
+            code(port.number)
+        );
+        pages.push((format!("http://hostile.example/frame?{}", port.number), frame));
+    }
+    let captures: Vec<(&str, i64, &str)> = pages
+        .iter()
+        .map(|(url, page)| (url.as_str(), 0, page.as_str()))
+        .collect();
+    let scene = Scene::of(&captures);
+    for number in 0..ways.len() {
+        browser.go(&format!(
+            "http://{}/replay/2014/http://hostile.example/{number}",
+            scene.replay()
+        ));
+        browser.enter_frame(Some("iframe.replay"));
+        wait_for(&browser, "the trial", || {
+            browser.script("return document.title") == "tried"
+        });
+        // Long enough for a frame in a frame to ask for the shim and run; STUN asks again and again.
+        std::thread::sleep(Duration::from_millis(600));
+        browser.enter_frame(None);
+    }
+    let came = |port: &Port| port.came.load(Ordering::SeqCst) > 0;
+    Some(
+        ways.into_iter()
+            .filter(|(_, _, port)| came(port))
+            .map(|(name, ..)| name)
+            .collect(),
+    )
+}
+
+/// The story: a script of an archived page reads another archived page, and wants to send it out. It opens all sorts of
+/// documents to find one where WebRTC works. Takes 30 s, because each way is a page of its own that must have had time.
+#[test]
+fn no_document_that_a_page_makes_has_a_way_out() {
+    let Some(ways) = ways_out(&[], |_| true) else {
+        return;
+    };
+    assert_eq!(ways, [""; 0]);
+}
+
+/// The same where the browser does not know the header that forbids it: the shim alone stands before it.
+#[test]
+fn without_the_browsers_help_the_shim_is_in_every_document() {
+    // What opens a connection and asks nothing is the browser's alone to refuse.
+    let flags = ["--disable-features=ConnectionAllowlists"];
+    let Some(ways) = ways_out(&flags, |_| true) else {
+        return;
+    };
+    assert_eq!(ways, [""; 0]);
 }

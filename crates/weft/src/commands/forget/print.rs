@@ -127,9 +127,13 @@ pub(super) fn undone(body: &UndoneBody, context: &mut Context) -> anyhow::Result
 
 /// What a purge came to.
 pub(super) fn purged(body: &PurgedBody, context: &mut Context) -> anyhow::Result<()> {
+    let done = match body.notes.is_empty() {
+        true => "no file holds what left",
+        false => "the purge is not done",
+    };
     writeln!(
         context.out,
-        "written anew: {}, {} before; no file holds what left",
+        "written anew: {}, {} before; {done}",
         bytes(body.disk_bytes),
         bytes(body.disk_bytes_before)
     )?;

@@ -1,0 +1,101 @@
+//! Removes every file that the last commit does not name.
+//!
+//! tantivy removes files of old segments in the background, and passes over those of a segment that a merge, a commit or
+//! a deletion under way still has in hand: they would wait for the next commit, which may never come. Here nothing is in
+//! hand: the writer has ended, and a new one knows the last commit alone.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustc_hash::FxHashSet;
+use tantivy::Index;
+
+use super::shared::{Shared, State};
+use crate::bucket_log;
+use crate::error::ApplyError;
+use crate::view::View;
+
+/// Time between two looks whether searches have ended.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// What searches saw at a time, to wait for those that still see it.
+pub struct Searches(std::sync::Weak<View>);
+
+impl Searches {
+    pub(super) fn of(view: &Arc<View>) -> Searches {
+        Searches(Arc::downgrade(view))
+    }
+
+    /// Waits until no search of that time is being answered, for at most `time_max`. While one is, the system keeps the
+    /// files that it reads, though they have no name any more. Returns whether all have ended.
+    pub fn wait_for_end(&self, time_max: Duration) -> bool {
+        let deadline = ambient::now() + time_max;
+        while self.0.strong_count() > 0 {
+            if ambient::now() >= deadline {
+                return false;
+            }
+            ambient::pause(LOOK_INTERVAL);
+        }
+        true
+    }
+}
+
+impl Shared {
+    /// Ends the writer and its merges, and removes what the last commit does not name.
+    pub(super) fn remove_unnamed(&self, state: &mut State) -> Result<(), ApplyError> {
+        // A new writer removes what tantivy knows of, because nothing is in its hands.
+        state.writer = None;
+        let opened = self.writer(state).map(drop);
+        let named = opened.and_then(|()| named_by(&self.index));
+        let named = named.map_err(|error| self.fail(state, error))?;
+        let removed = bucket_log::remove_others(&self.dir, state.log)
+            .and_then(|()| remove_segments_but(&self.dir, &named));
+        removed.map_err(|error| self.fail(state, error.into()))
+    }
+}
+
+/// The segments of the last commit.
+fn named_by(index: &Index) -> tantivy::Result<FxHashSet<String>> {
+    let metas = index.load_metas()?;
+    Ok(metas
+        .segments
+        .iter()
+        .map(|segment| segment.id().uuid_string())
+        .collect())
+}
+
+/// Removes files of other segments: their names begin with its number, of 32 hexadecimal digits.
+fn remove_segments_but(dir: &Path, named: &FxHashSet<String>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let segment = name.to_str().and_then(|name| name.split('.').next());
+        let is_segment = |name: &&str| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if segment
+            .filter(is_segment)
+            .is_some_and(|segment| !named.contains(segment))
+        {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SearchIndex, Settings};
+
+    #[test]
+    fn a_search_that_goes_on_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let index = SearchIndex::open(dir.path(), Settings::default()).unwrap();
+        let (searches, search) = (index.searches(), index.view());
+        index.clear().unwrap();
+        index.purge().unwrap();
+        assert!(!searches.wait_for_end(Duration::from_millis(20)));
+        drop(search);
+        assert!(searches.wait_for_end(Duration::ZERO));
+    }
+}
