@@ -1,0 +1,31 @@
+//! Counts the bytes of an input as they are read, so that a load is seen to move inside a large record.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use warc::Input;
+
+use crate::jobs::Job;
+
+/// An input of a load.
+pub(super) struct Counted {
+    pub(super) input: Arc<dyn Input>,
+    pub(super) job: Arc<Job>,
+    /// The furthest byte that is counted. It stays when the input is opened again.
+    pub(super) reached: Arc<AtomicU64>,
+}
+
+impl Input for Counted {
+    fn size(&self) -> io::Result<u64> {
+        self.input.size()
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = self.input.read_at(into, offset)?;
+        let end = offset + bytes as u64;
+        let before = self.reached.fetch_max(end, Relaxed);
+        self.job.counters.bytes_read.add(end.saturating_sub(before));
+        Ok(bytes)
+    }
+}
