@@ -12,7 +12,7 @@ use crate::jobs::Job;
 pub(super) struct Counted {
     pub(super) input: Arc<dyn Input>,
     pub(super) job: Arc<Job>,
-    /// The furthest byte that is counted. It stays when the input is opened again.
+    /// The end of what is counted, from the beginning on without gap. It stays when the input is opened again.
     pub(super) reached: Arc<AtomicU64>,
 }
 
@@ -23,9 +23,12 @@ impl Input for Counted {
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
         let bytes = self.input.read_at(into, offset)?;
-        let end = offset + bytes as u64;
-        let before = self.reached.fetch_max(end, Relaxed);
-        self.job.counters.bytes_read.add(end.saturating_sub(before));
+        let (end, reached) = (offset + bytes as u64, self.reached.load(Relaxed));
+        // A look at the end of a record comes before its content is read. One thread reads an input.
+        if offset <= reached && end > reached {
+            self.reached.store(end, Relaxed);
+            self.job.counters.bytes_read.add(end - reached);
+        }
         Ok(bytes)
     }
 }
