@@ -165,7 +165,7 @@ fn hide(name: &mut String) {
 /// What ends a path in a sentence. Paths may have blanks in them.
 const PATH_ENDS: [&str; 8] = [": ", "; ", ", ", "\"", "\n", " (", ") ", " at "];
 
-/// Leaves of each absolute path and each address in a sentence the last part.
+/// Leaves of each absolute path, and of each address of a store or a package, in a sentence the last part.
 fn hide_in_text(text: &mut String) {
     if !text.contains('/') {
         return;
@@ -199,7 +199,8 @@ fn path_begin(text: &str) -> Option<usize> {
 fn is_path(text: &str) -> bool {
     let is_absolute = text.starts_with('/') && text[1..].starts_with(|c: char| !c.is_whitespace());
     let word = text.split(char::is_whitespace).next().unwrap_or_default();
-    is_absolute || archive::is_address(word)
+    // Most addresses of the web are those of pages, which whoever asks has named.
+    is_absolute || archive::is_address(word) && !word.starts_with("http")
 }
 
 #[cfg(test)]
@@ -228,6 +229,10 @@ mod tests {
         check(
             "s3://bucket/private/x.warc: refused (403): no",
             "x.warc: refused (403): no",
+        );
+        check(
+            "no capture of http://a.example/b/c",
+            "no capture of http://a.example/b/c",
         );
         check("1/2 of text/plain and /", "1/2 of text/plain and /");
         check("", "");

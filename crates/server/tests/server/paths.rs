@@ -109,7 +109,7 @@ fn folders_are_shown_to_the_owner_alone() {
         .into_iter()
         .filter(|path| holds_the_folder(&get(&running, path, "")))
         .count();
-    assert!(shown_to_the_owner > 10, "{shown_to_the_owner}");
+    assert!(shown_to_the_owner > 5, "{shown_to_the_owner}");
     for path in every_address() {
         let answer = get(&running, &path, FROM_ELSEWHERE);
         assert!(!holds_the_folder(&answer), "{path}\n{answer}");
@@ -127,7 +127,7 @@ fn folders_are_shown_to_the_owner_alone() {
 fn behind_a_proxy_nobody_is_the_owner() {
     let dir = tempfile::tempdir().unwrap();
     let settings = ServerSettings {
-        hosts: vec!["archive.example".parse().expect("a name")],
+        hosts: vec!["archive.example".to_owned()],
         ..ServerSettings::default()
     };
     let running = Running::start_over(archive(dir.path()), settings);
