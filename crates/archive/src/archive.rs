@@ -378,9 +378,7 @@ fn lost(error: &io::Error) -> AskError {
 fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Result<Role, OpenError> {
     if files.read_settings()?.is_none() {
         if !settings.create {
-            return Err(OpenError::Missing {
-                dir: files.dir().display().to_string(),
-            });
+            return Err(files.missing());
         }
         files.prepare()?;
     }

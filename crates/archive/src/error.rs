@@ -15,7 +15,9 @@ pub enum OpenError {
         dir: String,
     },
     /// The directory contains other files.
-    #[error("{dir} is not an archive and not empty; it holds {found}")]
+    #[error(
+        "{dir} is not an archive and not empty; it holds {found}: name the folder of the archive (--archive, WEFT_ARCHIVE)"
+    )]
     NotEmpty {
         /// The directory.
         dir: String,

@@ -7,10 +7,12 @@
 //! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
 
 mod fed;
+mod progress;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use fed::Fed;
+pub(crate) use progress::SearchProgress;
 
 use search::{Anchor, Change, Document, Gone, SearchIndex, TextCapture, Version};
 use weave::{
@@ -49,7 +51,7 @@ pub(crate) fn feed(
         match outcome {
             Err(FeedError::Search(error)) => {
                 tracing::warn!(%error, "feeding the search index again");
-                catch_up(search, &snapshot)?;
+                catch_up(search, &snapshot, fed.progress())?;
             }
             other => other?,
         }
@@ -143,7 +145,11 @@ fn feed_one(
 }
 
 /// Feeds what changed since the epoch that the search index covers, and makes it searchable at once.
-pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), FeedError> {
+pub(crate) fn catch_up(
+    search: &SearchIndex,
+    snapshot: &Snapshot,
+    progress: &SearchProgress,
+) -> Result<(), FeedError> {
     let covered = search.covered_epoch();
     if covered > snapshot.epoch().0 {
         // The index is older than the search index, because it was restored or rebuilt. Nothing in the search
@@ -155,13 +161,18 @@ pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), 
     let since = Epoch(search.settled_epoch().max(1).min(covered));
     if since < snapshot.epoch() {
         tracing::info!(from = since.0, to = snapshot.epoch().0, "search catches up");
+        // Naming the pages takes a small part of the time that giving them takes.
+        progress.begin(snapshot.pages_changed_since(since).count() as u64);
         let changes = snapshot.pages_changed_since(since).map(|change| {
+            progress.count();
             let change = to_change(snapshot, change?)?;
             // Search had nothing, and from the beginning each page is named once.
             Ok(if since.0 == 0 { inserted(change) } else { change })
         });
-        apply(search, since.0, snapshot.epoch().0, Coverage::Whole, changes)?;
-        search.flush()?;
+        let applied = apply(search, since.0, snapshot.epoch().0, Coverage::Whole, changes);
+        let flushed = applied.and_then(|()| Ok(search.flush().map(drop)?));
+        progress.end();
+        flushed?;
     }
     Ok(())
 }

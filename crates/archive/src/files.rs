@@ -205,6 +205,31 @@ impl Files {
     /// Creates the directory, or checks that an existing one contains only files of an archive.
     pub(crate) fn prepare(&self) -> Result<(), OpenError> {
         fs::create_dir_all(&self.dir).map_err(|source| OpenError::io("create", &self.dir, source))?;
+        match self.other_file()? {
+            Some(found) => Err(self.not_empty(found)),
+            None => Ok(()),
+        }
+    }
+
+    /// Why a directory that is no archive cannot be opened: whoever named a folder of other files does not mean to make one of it.
+    pub(crate) fn missing(&self) -> OpenError {
+        match self.other_file() {
+            Ok(Some(found)) => self.not_empty(found),
+            _ => OpenError::Missing {
+                dir: self.dir.display().to_string(),
+            },
+        }
+    }
+
+    fn not_empty(&self, found: String) -> OpenError {
+        OpenError::NotEmpty {
+            dir: self.dir.display().to_string(),
+            found,
+        }
+    }
+
+    /// A file in the directory that is none of an archive.
+    fn other_file(&self) -> Result<Option<String>, OpenError> {
         let ours = [
             "lock",
             OLDER_SOCKET,
@@ -227,13 +252,10 @@ impl Files {
             let name = entry.file_name();
             // Another process may have made an archive of it since it was looked for, which has more files.
             if !ours.iter().any(|known| name == *known) && self.read_settings()?.is_none() {
-                return Err(OpenError::NotEmpty {
-                    dir: self.dir.display().to_string(),
-                    found: name.to_string_lossy().into_owned(),
-                });
+                return Ok(Some(name.to_string_lossy().into_owned()));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Writes `weft.json`, which makes the directory an archive. The caller holds the lock.

@@ -6,6 +6,7 @@
 //!  - after [`Jobs::close`] no job runs and none can be added.
 
 mod job;
+mod pace;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

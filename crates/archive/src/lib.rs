@@ -68,8 +68,8 @@ pub use fixity::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 pub use from_facts::{FactInput, FactLine, FromFacts, QuarantinedSpan};
 pub use graph::{Edge, Graph, GraphBuilder, GraphError, GraphFormat, GraphSelection, GraphTotals, Node};
 pub use inputs::{
-    FoundInput, InputSource, Sources, Stat, found_inputs, is_address, is_local_member, is_unfinished_package,
-    path_of, path_text,
+    FoundInput, InputSource, PackagePart, Sources, Stat, found_inputs, is_address, is_local_member,
+    is_package, is_unfinished_package, package_parts, path_of, path_text, without_secrets,
 };
 pub use links_csv::LinksCsv;
 pub use memory::{MEMORY_SIZE_BYTES, MEMORY_SIZE_BYTES_MIN};
@@ -79,7 +79,7 @@ pub use redact::{LeaveOut, NotTheRest, Redaction, RedactionCounts, WriteError};
 pub use request_of::{SentRequest, request_of};
 pub use stored::{StoredBytes, holds_taken_down, stored_range, url_key_at};
 pub use subset::{Chosen, IndexForm, Subset};
-pub use weave::{TakedownRules, refusal};
+pub use weave::{TakedownRules, base_name, refusal};
 
 /// Version of this program. The owner and the processes that ask it must have the same one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

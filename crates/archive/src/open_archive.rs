@@ -9,7 +9,7 @@ use search::SearchIndex;
 use weave::{EpochReport, Snapshot, TakedownRules, Weave};
 
 use crate::facts_place::place_of;
-use crate::feed::{self, Fed, FeedError};
+use crate::feed::{self, Fed, FeedError, SearchProgress};
 use crate::files::{ArchiveSettings, Files};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
@@ -48,6 +48,8 @@ pub(crate) struct OpenArchive {
     pub(crate) document_reader: Option<Arc<dyn DocumentReader>>,
     /// What was fed to the search index. Locked while feeding, so that epochs reach it in order.
     feeding: Mutex<Fed>,
+    /// How far search has caught up, without a wait for that.
+    pub(crate) search_progress: Arc<SearchProgress>,
     rebuilding: RebuildProgress,
     /// Locked by who adds or deletes posted lines. Whether all that was begun is done.
     pub(crate) posting: Mutex<bool>,
@@ -84,6 +86,7 @@ impl OpenArchive {
             }
             facts
         });
+        let search_progress = Arc::<SearchProgress>::default();
         Ok(OpenArchive {
             facts,
             known_digests: KnownDigests::at(files.known_digests()),
@@ -94,7 +97,8 @@ impl OpenArchive {
             memory,
             sources,
             weave,
-            feeding: Mutex::new(Fed::at(search.covered_epoch())),
+            feeding: Mutex::new(Fed::at(search.covered_epoch()).telling(Arc::clone(&search_progress))),
+            search_progress,
             search,
             rebuilding: RebuildProgress::default(),
             posting: Mutex::default(),
@@ -141,7 +145,7 @@ impl OpenArchive {
         // Where that fails, the search index itself knows what it lacks.
         let outcome = match fed.owes() && feed::settle(&self.search, fed, &snapshot).is_ok() {
             true => self.search.flush().map(drop).map_err(FeedError::from),
-            false => feed::catch_up(&self.search, &snapshot),
+            false => feed::catch_up(&self.search, &snapshot, fed.progress()),
         };
         *self.search_failure.lock() = match &outcome {
             Err(FeedError::Search(error)) => Some((ambient::now(), error.message.clone())),

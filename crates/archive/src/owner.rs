@@ -75,9 +75,7 @@ impl Owner {
             (Some(settings), _) => settings,
             (None, Some(new)) => create_archive(files, new, sources)?,
             (None, None) => {
-                return Err(OpenError::Missing {
-                    dir: files.dir().display().to_string(),
-                });
+                return Err(files.missing());
             }
         };
         let opened_for = match how.asks_only {
@@ -127,9 +125,7 @@ impl Owner {
         memory: Memory,
         sources: &Sources,
     ) -> Result<Owner, OpenError> {
-        let settings = files.read_settings()?.ok_or_else(|| OpenError::Missing {
-            dir: files.dir().display().to_string(),
-        })?;
+        let settings = files.read_settings()?.ok_or_else(|| files.missing())?;
         let files = files.read_only()?;
         Ok(Owner {
             open: Some(Arc::new(OpenArchive::open(

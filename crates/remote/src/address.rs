@@ -34,6 +34,10 @@ impl Address {
                 if bucket.is_empty() {
                     return Err(wrong(format!("no bucket: expected {scheme}://bucket/name")));
                 }
+                if bucket.contains('@') {
+                    let what = "keys in an address are not used, since they would be shown with it: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+                    return Err(wrong(what.to_owned()));
+                }
                 let (bucket, name) = (bucket.to_owned(), name.to_owned());
                 Ok(match scheme.as_str() {
                     "s3" => Address::S3 { bucket, name },

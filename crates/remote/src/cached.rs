@@ -206,18 +206,14 @@ const MODIFIED: &str = "Last-Modified: ";
 impl WebOrigin {
     /// `None` for an address that may not be written down: one with a query may be signed, and is a secret then.
     fn of(file: WebFile) -> Option<(WebOrigin, String)> {
-        let url = Url::parse(&file.address).ok()?;
-        let is_plain = url.query().is_none() && url.username().is_empty() && url.password().is_none();
+        let url = Url::parse(file.plain_address()?).ok()?;
         let root = url.origin().ascii_serialization();
         let path = url.path().trim_start_matches('/').to_owned();
-        is_plain.then_some((WebOrigin { file, root }, path))
+        Some((WebOrigin { file, root }, path))
     }
 
     fn at(&self, path: &str) -> WebFile {
-        WebFile {
-            client: self.file.client.clone(),
-            address: format!("{}/{path}", self.root),
-        }
+        self.file.beside(format!("{}/{path}", self.root))
     }
 
     async fn seen(&self, path: &str) -> Result<(WebStat, Description), OriginError> {

@@ -13,7 +13,7 @@ use crate::web::WebFile;
 /// The whole file, in a file without a name. After a failure the copy starts again from the beginning.
 pub(crate) async fn download(web: WebFile, retry: Retry) -> io::Result<File> {
     tracing::warn!(
-        address = web.address,
+        address = &*web.shown_address(),
         "this server does not answer ranges: the input is read through once into a temporary file"
     );
     let mut patience = Patience::new(retry);

@@ -9,6 +9,8 @@
 //!  - all bytes of one opened input belong to one version of it: requests carry `If-Match`, and every answer
 //!    is compared with what was seen when the input was opened; a changed input is an error, never a mixture;
 //!  - after a temporary failure the request is retried from the byte reached;
+//!  - once a public server has answered, no redirect leads to an address that is not public; what signs a request stays with its
+//!    server;
 //!  - an opened input holds at most [`READ_AHEAD_BYTES`] of memory; an input that is not read does not fetch.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -24,6 +26,7 @@ mod listing;
 mod own_store;
 mod range_source;
 mod reader;
+mod redirects;
 mod remote;
 mod retry;
 mod runtime;

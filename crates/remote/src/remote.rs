@@ -20,11 +20,12 @@ use crate::cached::CachedRanges;
 use crate::download::download;
 use crate::own_store::{Connect, OwnStore};
 use crate::reader::RangeReader;
+use crate::redirects::Connector;
 use crate::retry::asked;
 use crate::runtime::Spawner;
 use crate::settings::{Retry, S3Settings, Settings};
 use crate::stat::Stat;
-use crate::web::{WebFile, WebRanges, client};
+use crate::web::{WebFile, WebRanges};
 use crate::{failure::Failure, s3};
 
 /// Parallel requests when many inputs are examined.
@@ -310,11 +311,7 @@ impl Shared {
                     own: Some(own),
                 }
             }
-            Address::Web(url) => {
-                let client = self.client()?;
-                let address = url.to_string();
-                Place::Web(WebFile { client, address })
-            }
+            Address::Web(url) => Place::Web(WebFile::new(self.client()?, url)?),
         })
     }
 
@@ -323,7 +320,7 @@ impl Shared {
         if let Some(client) = self.web.get() {
             return Ok(client.clone());
         }
-        let made = client()?;
+        let made = Connector::new(true).client()?;
         Ok(self.web.get_or_init(|| made).clone())
     }
 

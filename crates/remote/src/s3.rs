@@ -4,19 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3, AmazonS3Builder, resolve_bucket_region};
-use object_store::client::SpawnedReqwestConnector;
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use tokio::runtime::Handle;
 
 use crate::bucket::Bucket;
 use crate::failure::Failure;
+use crate::redirects::{CONNECT_TIME_MAX, Connector};
 use crate::settings::{Retry, S3Settings};
 
 /// Region for a store that is not Amazon's if the settings name none.
 const REGION_DEFAULT: &str = "us-east-1";
-
-/// How long a connection may take to be established.
-pub(crate) const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// How long a whole answer may take where nobody watches for silence: a row group of a table at a megabyte a second.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
@@ -24,8 +21,9 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
 /// Opens a bucket by its name.
 pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> Result<Bucket, Failure> {
     // No limit for a whole answer, because an object may be large. The readers watch for silence instead.
-    let options = options(settings).with_timeout_disabled();
-    let objects = built(client(settings, name, retry, options).await, name)?;
+    let connector = Connector::new(is_plain(settings));
+    let client = client(settings, name, retry).await;
+    let objects = built(client.with_http_connector(connector), name)?;
     Ok(Bucket {
         objects: Arc::new(objects),
         root: format!("s3://{name}/"),
@@ -41,25 +39,31 @@ pub(crate) async fn bucket_for_others(
     retry: Retry,
     runtime: Handle,
 ) -> Result<AmazonS3, Failure> {
-    let options = options(settings).with_timeout(ANSWER_TIME_MAX);
-    let client = client(settings, name, retry, options).await;
-    built(
-        client.with_http_connector(SpawnedReqwestConnector::new(runtime)),
-        name,
-    )
+    let connector = Connector {
+        answer_time_max: Some(ANSWER_TIME_MAX),
+        runtime: Some(runtime),
+        ..Connector::new(is_plain(settings))
+    };
+    let client = client(settings, name, retry).await;
+    built(client.with_http_connector(connector), name)
+}
+
+/// Whether the store is asked without TLS.
+fn is_plain(settings: &S3Settings) -> bool {
+    settings
+        .endpoint
+        .as_deref()
+        .is_some_and(|endpoint| endpoint.starts_with("http://"))
 }
 
 pub(crate) fn options(settings: &S3Settings) -> ClientOptions {
-    let plain = settings
-        .endpoint
-        .as_deref()
-        .is_some_and(|endpoint| endpoint.starts_with("http://"));
     ClientOptions::new()
-        .with_allow_http(plain)
+        .with_allow_http(is_plain(settings))
         .with_connect_timeout(CONNECT_TIME_MAX)
 }
 
-async fn client(settings: &S3Settings, name: &str, retry: Retry, options: ClientOptions) -> AmazonS3Builder {
+async fn client(settings: &S3Settings, name: &str, retry: Retry) -> AmazonS3Builder {
+    let options = options(settings);
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(name)
         .with_region(region(settings, name, &options).await)

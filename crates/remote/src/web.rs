@@ -6,36 +6,25 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt};
 use http::header::{
-    ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, LAST_MODIFIED, RANGE, RETRY_AFTER,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, LAST_MODIFIED, RANGE,
+    RETRY_AFTER,
 };
-use http::{HeaderMap, HeaderName, Method, Request, StatusCode};
-use object_store::ClientOptions;
-use object_store::client::{
-    HttpClient, HttpConnector, HttpErrorKind, HttpRequestBody, HttpResponse, ReqwestConnector,
-};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use object_store::client::{HttpClient, HttpErrorKind, HttpRequestBody, HttpResponse};
+use percent_encoding::percent_decode_str;
+use url::{Host, Url};
 
 use crate::failure::{Failure, with_causes};
 use crate::range_source::{Body, RangeSource};
-use crate::s3::CONNECT_TIME_MAX;
 use crate::stat::Stat;
+
+/// What may help where a server refuses. Signatures and passwords are kept in memory alone, so that a program that began later
+/// than the load has none.
+const NOT_OPEN: &str = "is it public? A signature in an address may have expired, and neither signatures nor passwords are kept: \
+     load the address with it once more";
 
 /// Longest `Retry-After` that is obeyed.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
-
-/// An HTTP client for all servers. It follows redirects.
-pub(crate) fn client() -> io::Result<HttpClient> {
-    let agent = http::HeaderValue::from_static(concat!("weft/", env!("CARGO_PKG_VERSION")));
-    let options = ClientOptions::new()
-        .with_allow_http(true)
-        // No limit for a whole answer, because a file may be large; `Patience::hear` watches for silence
-        // instead.
-        .with_timeout_disabled()
-        .with_connect_timeout(CONNECT_TIME_MAX)
-        .with_user_agent(agent);
-    ReqwestConnector::default()
-        .connect(&options)
-        .map_err(io::Error::other)
-}
 
 /// A server's description of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,11 +98,51 @@ impl WebStat {
 /// A file of a web server.
 #[derive(Clone)]
 pub(crate) struct WebFile {
-    pub(crate) client: HttpClient,
-    pub(crate) address: String,
+    client: HttpClient,
+    /// Without user name and password. It may be signed, so it is not for logs.
+    address: String,
+    /// User name and password, for this server alone.
+    authorization: Option<HeaderValue>,
 }
 
 impl WebFile {
+    /// The file at an address.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] where a password would go over the network as it is.
+    pub(crate) fn new(client: HttpClient, mut url: Url) -> io::Result<WebFile> {
+        let authorization = match url.username().is_empty() && url.password().is_none() {
+            true => None,
+            false => Some(basic(&url)?),
+        };
+        // A web address has a host, so both can be taken out.
+        let _ = (url.set_username(""), url.set_password(None));
+        Ok(WebFile {
+            client,
+            address: url.into(),
+            authorization,
+        })
+    }
+
+    /// Another file of the same server, asked for in the same way.
+    pub(crate) fn beside(&self, address: String) -> WebFile {
+        WebFile {
+            address,
+            ..self.clone()
+        }
+    }
+
+    /// The address that may be written down; `None` if there is none, because it opens the file by itself.
+    pub(crate) fn plain_address(&self) -> Option<&str> {
+        let is_plain = self.authorization.is_none() && !self.address.contains('?');
+        is_plain.then_some(&*self.address)
+    }
+
+    /// The address without what opens it, for logs.
+    pub(crate) fn shown_address(&self) -> std::borrow::Cow<'_, str> {
+        urlkey::without_secrets(&self.address)
+    }
+
     /// Describes the file; `None` if it does not exist. It requests the first byte instead of using HEAD,
     /// which returns less and is refused for presigned addresses.
     pub(crate) async fn stat(&self) -> Result<Option<WebStat>, Failure> {
@@ -155,6 +184,9 @@ impl WebFile {
         for (name, value) in headers {
             request = request.header(name, *value);
         }
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
         let request = request
             .body(HttpRequestBody::empty())
             .map_err(|error| Failure::lasting(ErrorKind::InvalidInput, error.to_string()))?;
@@ -174,10 +206,9 @@ impl WebFile {
         let text = format!("the server says {status}");
         match status {
             StatusCode::NOT_FOUND | StatusCode::GONE => Failure::lasting(ErrorKind::NotFound, text),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Failure::lasting(
-                ErrorKind::PermissionDenied,
-                format!("{text}; is it public, or a signed address that has expired?"),
-            ),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                Failure::lasting(ErrorKind::PermissionDenied, format!("{text}; {NOT_OPEN}"))
+            }
             StatusCode::PRECONDITION_FAILED => Failure::changed("412"),
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
                 Failure::Passing(text, retry_after(headers))
@@ -243,6 +274,29 @@ impl WebRanges {
         };
         earlier.check(&self.seen)
     }
+}
+
+/// User name and password of an address as a header (RFC 7617).
+fn basic(url: &Url) -> io::Result<HeaderValue> {
+    let is_here = match url.host() {
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    if url.scheme() != "https" && !is_here {
+        let what =
+            "the address has a user name or a password, and http:// would send it as it is: use https://";
+        return Err(io::Error::new(ErrorKind::InvalidInput, what));
+    }
+    let plain = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+    let mut pair = plain(url.username());
+    pair.push(b':');
+    pair.extend(plain(url.password().unwrap_or_default()));
+    let mut value = HeaderValue::try_from(format!("Basic {}", data_encoding::BASE64.encode(&pair)))
+        .map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// Offset of the first byte of a partial answer, and the size of the whole.

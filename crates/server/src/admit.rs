@@ -14,7 +14,7 @@ use crate::api::loads;
 use crate::failure::{Code, Failure};
 use crate::routes::HEALTH_PATH;
 use crate::sites;
-use crate::state::Common;
+use crate::state::{Common, Paths};
 use crate::who_asks::Asking;
 
 /// Routes that tell nothing of the archive.
@@ -98,7 +98,9 @@ pub(crate) async fn admit(
     };
     if is_for_everybody {
         let nothing = SightBody::default();
-        request.extensions_mut().insert(state.seen_by(asking, nothing));
+        request
+            .extensions_mut()
+            .insert(state.seen_by(asking, nothing, Paths::Hidden));
         return Ok(());
     }
     let sight = match state.sight(&asking).await {
@@ -109,7 +111,10 @@ pub(crate) async fn admit(
         }
     };
     let (groups, everything) = (asking.groups.clone(), sight.everything);
-    request.extensions_mut().insert(state.seen_by(asking, sight));
+    let paths = may_see_paths(state, request, everything);
+    request
+        .extensions_mut()
+        .insert(state.seen_by(asking, sight, paths));
     // Where there is nothing, everybody is told so.
     match everything || route.is_none() || OF_THE_ARCHIVE.contains(&path) {
         true => Ok(()),
@@ -120,6 +125,16 @@ pub(crate) async fn admit(
                 "this is only for those from whom nothing of the archive is hidden, and rules hide some of it from {groups}"
             ),
         )),
+    }
+}
+
+/// Whether who sent a request may see in which folders files lie: the owner of the archive, which is whoever asks from this machine
+/// itself and sees everything. Behind a proxy everybody seems to.
+fn may_see_paths(state: &Common, request: &Request, everything: bool) -> Paths {
+    let has_proxy = state.who_asks.believes_a_proxy() || !state.settings.hosts.is_empty();
+    match everything && !has_proxy && loads::is_from_here(request) {
+        true => Paths::Shown,
+        false => Paths::Hidden,
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use crate::counters::Counters;
 use crate::failure::Failure;
+use crate::without_paths::WithoutPaths;
 
 /// Answers questions: an archive, or a replacement for one.
 pub trait Answers: Send + Sync + 'static {
@@ -82,6 +83,14 @@ impl Asker {
                 .seen_by(groups)
                 .unwrap_or_else(|| Arc::clone(&self.source)),
             ..self.clone()
+        }
+    }
+
+    /// Asks the same, and gets names of files without their folders.
+    pub(crate) fn without_paths(self) -> Asker {
+        Asker {
+            source: Arc::new(WithoutPaths(self.source)),
+            ..self
         }
     }
 

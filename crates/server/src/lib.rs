@@ -47,6 +47,7 @@ pub mod storage;
 mod stored;
 mod stream;
 mod who_asks;
+mod without_paths;
 
 pub use crate::replay::{CheckedPage, CheckedPart, FoundPart, ReplaySettings, check_page};
 pub use ask::Answers;

@@ -21,7 +21,7 @@ use tokio::net::UnixStream;
 
 use crate::failure::Failure;
 use crate::pages::PageFailure;
-use crate::state::{Common, Context, State};
+use crate::state::{Common, Context, Paths, State};
 
 /// The page.
 const PAGE: &str = "/sql";
@@ -46,6 +46,9 @@ const OF_CONNECTION: [HeaderName; 6] = [
     header::TRAILER,
     HeaderName::from_static("keep-alive"),
 ];
+
+/// Says to the other program how it shows names of files. It is set for each request, whatever a client sends.
+const NAMES: HeaderName = HeaderName::from_static("weft-names");
 
 /// The program that answers statements.
 #[async_trait]
@@ -100,6 +103,12 @@ async fn pass_on(state: &State, mut request: Request) -> Result<Response, Failur
     [header::AUTHORIZATION, header::COOKIE]
         .iter()
         .for_each(|name| drop(headers.remove(name)));
+    // Whoever may not see in which folders files lie gets their last parts.
+    let names = match state.paths() {
+        Paths::Shown => "whole",
+        Paths::Hidden => "base",
+    };
+    headers.insert(NAMES, HeaderValue::from_static(names));
     // Whether the name is ours was checked.
     headers.insert(header::HOST, HeaderValue::from_static("localhost"));
     let mut response = sender

@@ -84,6 +84,13 @@ impl From<Archive> for Served {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
+/// Whether somebody may see in which folders files lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paths {
+    Shown,
+    Hidden,
+}
+
 /// Places of posted captures.
 pub(crate) struct PostPlaces {
     /// For bodies in memory.
@@ -182,12 +189,17 @@ impl Common {
         Ok(asker.ask(Sight {}).await?.body)
     }
 
-    /// The server as somebody sees it, who may see so much of the archive.
-    pub(crate) fn seen_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
+    /// The server as somebody sees it, who may see so much of the archive, and where its files lie or not.
+    pub(crate) fn seen_by(self: &Arc<Common>, asking: Asking, sight: SightBody, paths: Paths) -> Arc<State> {
+        let asker = self.owner.seen_by(&asking.groups);
         Arc::new(State {
-            asker: self.owner.seen_by(&asking.groups),
+            asker: match paths {
+                Paths::Shown => asker,
+                Paths::Hidden => asker.without_paths(),
+            },
             asking,
             sight,
+            paths,
             common: Arc::clone(self),
         })
     }
@@ -241,6 +253,7 @@ pub(crate) struct State {
     pub(crate) asker: Asker,
     asking: Asking,
     sight: SightBody,
+    paths: Paths,
 }
 
 impl Deref for State {
@@ -255,6 +268,11 @@ impl State {
     /// Whether nothing is hidden from who sent the request.
     pub(crate) fn sees_everything(&self) -> bool {
         self.sight.everything
+    }
+
+    /// Whether who sent the request may see in which folders files lie.
+    pub(crate) fn paths(&self) -> Paths {
+        self.paths
     }
 
     /// The groups of who sent the request.

@@ -16,12 +16,14 @@ use datafusion::catalog::memory::{MemoryCatalogProvider, MemoryCatalogProviderLi
 use datafusion::catalog::{
     CatalogProvider, CatalogProviderList, SchemaProvider, TableFunction, TableProvider,
 };
+use datafusion::common::Column;
 use datafusion::common::DataFusionError;
-use datafusion::datasource::ViewTable;
+use datafusion::datasource::{ViewTable, provider_as_source};
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::execution::{SendableRecordBatchStream, SessionStateDefaults};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::Statement as DfStatement;
@@ -48,6 +50,9 @@ use crate::views::view_statement;
 /// Catalog and schema of the tables, which nobody needs to write.
 const CATALOG: &str = "weft";
 const SCHEMA: &str = "public";
+
+/// Columns that have names of inputs.
+const NAMES: [&str; 2] = ["warc_filename", "input"];
 
 /// How a database works.
 #[derive(Debug, Clone, Default)]
@@ -93,6 +98,8 @@ pub struct QuerySettings {
     /// Join by sorting, which writes to temporary files what does not fit into memory; joins by hashing are quicker and need one side
     /// of each join in memory.
     pub sorts_for_joins: bool,
+    /// Show of names of inputs the last part alone, and no names of files in plans: for those who may not know where files lie.
+    pub base_names: bool,
     /// Join in the order of the statement: what stands first is kept in memory. Else whatever seems smaller is, which takes an estimate.
     pub joins_as_written: bool,
 }
@@ -231,7 +238,7 @@ impl Database {
         let planned = async {
             let cut = self.cut().await?;
             let (context, epoch) = self.context(cut, settings).await?;
-            let stream = run(&context, statement, &stop).await?;
+            let stream = run(&context, statement, settings, &stop).await?;
             Ok((context, epoch, stream))
         };
         let planned = match deadline {
@@ -261,7 +268,9 @@ impl Database {
     /// [`SqlError`].
     pub async fn columns_of(&self, statement: &str, settings: &QuerySettings) -> Result<SchemaRef, SqlError> {
         let (context, _) = self.context(self.cut().await?, settings).await?;
-        Ok(planned(&context, statement, &Stop::new()).await?.schema())
+        Ok(planned(&context, statement, settings, &Stop::new())
+            .await?
+            .schema())
     }
 
     /// The tables that there are now, with their columns.
@@ -305,7 +314,7 @@ impl Database {
         let stop = Stop::new();
         Ok(Answer {
             epoch,
-            stream: run(&context, statement, &stop).await?,
+            stream: run(&context, statement, settings, &stop).await?,
             deadline: None,
             stop,
             facts: self.facts.lock().clone(),
@@ -359,6 +368,7 @@ impl Database {
             of_definitions: RwLock::default(),
             state: RwLock::default(),
             is_newest: settings.at_epoch.is_none(),
+            base_names: settings.base_names,
             epoch,
             cut,
         });
@@ -437,9 +447,10 @@ pub(crate) fn session_config(threads: Option<usize>) -> SessionConfig {
 async fn run(
     context: &SessionContext,
     statement: &str,
+    settings: &QuerySettings,
     stop: &Stop,
 ) -> Result<SendableRecordBatchStream, SqlError> {
-    let plan = planned(context, statement, stop).await?;
+    let plan = planned(context, statement, settings, stop).await?;
     Ok(execute_stream(plan, context.task_ctx())?)
 }
 
@@ -447,6 +458,7 @@ async fn run(
 async fn planned(
     context: &SessionContext,
     statement: &str,
+    settings: &QuerySettings,
     stop: &Stop,
 ) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
     let reads = SQLOptions::new()
@@ -470,6 +482,14 @@ async fn planned(
     let plan = state.statement_to_plan(parsed).await.map_err(told)?;
     reads.verify_plan(&plan)?;
     let plan = mended(plan).map_err(told)?;
+    if settings.base_names && matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_)) {
+        return Err(SqlError::Statement {
+            message: "EXPLAIN names files with their folders, which only the owner of the archive sees, on its machine"
+                .to_owned(),
+            line: 0,
+            column: 0,
+        });
+    }
     // After all else is decided, so that no rule moves the conditions that stop it.
     let plan = stop.within(state.optimize(&plan).map_err(told)?)?;
     let planned = state.query_planner().create_physical_plan(&plan, &state).await;
@@ -514,6 +534,8 @@ struct Tables {
     epoch: u64,
     /// Whether the epoch is that of the cut: then views are live.
     is_newest: bool,
+    /// Whether names of inputs are shown without their folders.
+    base_names: bool,
     /// The tables of facts, or why there are none.
     facts: Result<Arc<FactTables>, String>,
     files: Arc<FileCatalogue>,
@@ -583,8 +605,51 @@ impl SchemaProvider for Tables {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
+        match self.whole_table(name).await? {
+            Some(table) if self.base_names => with_base_names(name, table).map(Some),
+            table => Ok(table),
+        }
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        TABLES.iter().any(|table| table.name == name)
+    }
+}
+
+/// A table whose names of inputs are without their folders.
+fn with_base_names(
+    name: &str,
+    table: Arc<dyn TableProvider>,
+) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+    let schema = table.schema();
+    let is_name = |column: &str| NAMES.contains(&column);
+    if !schema.fields().iter().any(|field| is_name(field.name())) {
+        return Ok(table);
+    }
+    let columns = schema.fields().iter().map(|field| {
+        let column = Expr::Column(Column::new(Some(name), field.name()));
+        match is_name(field.name()) {
+            true => functions::base_name().call(vec![column]).alias(field.name()),
+            false => column,
+        }
+    });
+    let columns: Vec<Expr> = columns.collect();
+    let plan = LogicalPlanBuilder::scan(name, provider_as_source(table), None)?
+        .project(columns)?
+        .build()?;
+    Ok(Arc::new(ViewTable::new(plan, None)))
+}
+
+impl Tables {
+    /// A table as it is.
+    async fn whole_table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) {
             return Ok(Some(self.fact_table(table).await?));
+        }
+        if FileTable::named(name).is_some() && self.base_names {
+            return Err(DataFusionError::Plan(format!(
+                "{name} names files with their folders, which only the owner of the archive sees, on its machine"
+            )));
         }
         if let Some(table) = FileTable::named(name) {
             return Ok(Some(self.file_table(table)?));
@@ -599,10 +664,6 @@ impl SchemaProvider for Tables {
                 range: DumpRange::default(),
             })
         }))
-    }
-
-    fn table_exist(&self, name: &str) -> bool {
-        TABLES.iter().any(|table| table.name == name)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Functions of URLs: `url_key`, `host`, `domain`.
+//! Functions of URLs: `url_key`, `host`, `domain`; and of names of inputs: `base_name`.
 
 use std::sync::Arc;
 
@@ -12,9 +12,16 @@ use datafusion::logical_expr::{
 
 /// All of them.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
-    [OfUrl::Key, OfUrl::Host, OfUrl::Domain]
+    [OfText::Key, OfText::Host, OfText::Domain]
         .map(|of| Arc::new(ScalarUDF::new_from_impl(Function::new(of))))
-        .to_vec()
+        .into_iter()
+        .chain([base_name()])
+        .collect()
+}
+
+/// The last part of the name of an input.
+pub(crate) fn base_name() -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::new_from_impl(Function::new(OfText::BaseName)))
 }
 
 /// The URL key of a URL (a host alone is taken for one of http).
@@ -44,32 +51,34 @@ fn is_key(text: &str) -> bool {
     host.ends_with(')') || host.contains("):")
 }
 
-/// What is asked of a URL.
+/// What is asked of a URL, or of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum OfUrl {
+enum OfText {
     Key,
     Host,
     Domain,
+    BaseName,
 }
 
-impl OfUrl {
+impl OfText {
     fn apply(self, text: &str) -> Option<String> {
         match self {
-            OfUrl::Key => key_of(text),
-            OfUrl::Host => host_of(text),
-            OfUrl::Domain => domain_of(text),
+            OfText::Key => key_of(text),
+            OfText::Host => host_of(text),
+            OfText::Domain => domain_of(text),
+            OfText::BaseName => Some(archive::base_name(text).to_owned()),
         }
     }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Function {
-    of: OfUrl,
+    of: OfText,
     signature: Signature,
 }
 
 impl Function {
-    fn new(of: OfUrl) -> Function {
+    fn new(of: OfText) -> Function {
         Function {
             of,
             signature: Signature::string(1, Volatility::Immutable),
@@ -80,9 +89,10 @@ impl Function {
 impl ScalarUDFImpl for Function {
     fn name(&self) -> &str {
         match self.of {
-            OfUrl::Key => "url_key",
-            OfUrl::Host => "host",
-            OfUrl::Domain => "domain",
+            OfText::Key => "url_key",
+            OfText::Host => "host",
+            OfText::Domain => "domain",
+            OfText::BaseName => "base_name",
         }
     }
 

@@ -37,6 +37,7 @@ mod key;
 mod match_type;
 mod query;
 mod range;
+mod secrets;
 mod session;
 mod split;
 
@@ -47,3 +48,4 @@ pub use host::{host_of_key, host_of_url, host_without_www};
 pub use key::{url_key, url_key_into};
 pub use match_type::{MatchType, UnknownMatchType};
 pub use range::{KeyRange, domain_ranges, prefix_range, url_ranges};
+pub use secrets::{has_user, without_secrets};

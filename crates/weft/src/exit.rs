@@ -109,7 +109,10 @@ fn code_of(error: &Error) -> ErrorCode {
     let missing = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<NotFound>().is_some()
             || matches!(cause.downcast_ref(), Some(StoreError::NotFound(_)))
-            || matches!(cause.downcast_ref(), Some(OpenError::Missing { .. }))
+            || matches!(
+                cause.downcast_ref(),
+                Some(OpenError::Missing { .. } | OpenError::NotEmpty { .. })
+            )
             || cause
                 .downcast_ref::<io::Error>()
                 .is_some_and(|error| error.kind() == io::ErrorKind::NotFound)

@@ -12,19 +12,29 @@ use crate::question::{
 
 /// Rows sorted by name, then digest. With `state`, only inputs in that state; with `input`, only those that go by it.
 pub(super) fn ledger(basis: &Basis<'_>, question: &Ledger) -> Result<LedgerBody, AskError> {
-    let after: Option<(String, String)> = cursor::decode(question.after.as_deref())?;
+    let after: Option<String> = cursor::decode(question.after.as_deref())?;
     let (state, limit) = (question.state, clamp(question.limit));
     let ledger = basis.snapshot.ledger()?;
     let input = question.input.as_deref();
     let mut entries: Vec<LedgerEntry> = ledger.into_iter().map(|(_, entry)| entry).collect();
     let place = |entry: &LedgerEntry| (entry.input.clone(), entry.digest.clone());
+    let after = match after {
+        None => None,
+        Some(after) => {
+            let mut places = entries.iter().map(place);
+            let found = places.find(|place| cursor::stand_in(place) == after);
+            Some(found.ok_or_else(|| AskError::bad_request(cursor::NO_CURSOR))?)
+        }
+    };
     entries.retain(|entry| {
         let is_wanted = state.is_none_or(|state| is_in(entry, state));
-        let goes_by_it = input.is_none_or(|name| is_named(entry, name) || base_name(&entry.input) == name);
+        let goes_by_it = input.is_none_or(|name| goes_by(entry, name));
         is_wanted && goes_by_it && after.as_ref().is_none_or(|after| place(entry) > *after)
     });
     entries.sort_by_cached_key(place);
-    let next = page_of(&mut entries, limit, |entry| cursor::encode(&place(entry)));
+    let next = page_of(&mut entries, limit, |entry| {
+        cursor::encode(&cursor::stand_in(&place(entry)))
+    });
     Ok(LedgerBody {
         rows: entries.iter().map(LedgerRow::from).collect(),
         next,
@@ -41,6 +51,11 @@ fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
         LedgerState::TakenDown => entry.state == InputState::TakenDown,
         LedgerState::Missing => !entry.missing.is_empty(),
     }
+}
+
+/// Whether an input has this name, location or digest, or its name this last part.
+fn goes_by(entry: &LedgerEntry, name: &str) -> bool {
+    is_named(entry, name) || base_name(&entry.input) == name
 }
 
 /// Whether an input has this name, location or digest. Names and locations may be given as they are shown or
@@ -66,7 +81,7 @@ pub(super) fn quarantine(basis: &Basis<'_>, question: &Quarantine) -> Result<Qua
     let wanted: Vec<Option<InputId>> = match input {
         None => vec![None],
         Some(input) => {
-            let same = ledger.iter().filter(|(_, entry)| is_named(entry, input));
+            let same = ledger.iter().filter(|(_, entry)| goes_by(entry, input));
             same.map(|(id, _)| Some(*id)).collect()
         }
     };

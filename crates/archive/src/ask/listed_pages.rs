@@ -43,8 +43,9 @@ struct Package {
     is_taken_down_in_part: bool,
 }
 
-/// The line that an answer begins with: name and location of the package, list, offset, and lines before it.
-type Place = (String, String, String, u64, u64);
+/// The line that an answer begins with: what stands for the package, list, offset, and lines before it. Cursors are for everybody,
+/// and where a package lies is not.
+type Place = (String, String, u64, u64);
 
 pub(super) fn pages(basis: &Basis<'_>, question: &ListedPages) -> Result<ListedPagesBody, AskError> {
     let after: Option<Place> = cursor::decode(question.after.as_deref())?;
@@ -59,23 +60,22 @@ pub(super) fn pages(basis: &Basis<'_>, question: &ListedPages) -> Result<ListedP
         body: ListedPagesBody::default(),
     };
     let packages = packages(basis, question)?;
-    let is_before = |(name, location): &(String, String)| {
-        let after = after.as_ref().map(|after| (&after.0, &after.1));
-        after.is_some_and(|after| (name, location) < after)
+    let begins_at = match &after {
+        None => 0,
+        Some((package, ..)) => packages
+            .keys()
+            .position(|place| cursor::stand_in(place) == *package)
+            .ok_or_else(|| AskError::bad_request(cursor::NO_CURSOR))?,
     };
-    let left = packages.into_iter().filter(|(place, _)| !is_before(place));
-    for (opened, ((name, location), package)) in left.enumerate() {
-        let begins = after
-            .as_ref()
-            .filter(|after| (&after.0, &after.1) == (&name, &location));
+    for (opened, (place, package)) in packages.into_iter().skip(begins_at).enumerate() {
         if opened == PACKAGES_MAX {
-            reading.body.next = Some(cursor::encode(&(name, location, "", 0, 0)));
+            reading.body.next = Some(cursor::encode(&(cursor::stand_in(&place), "", 0, 0)));
             break;
         }
-        let begins = begins.map(|(_, _, list, offset, lines)| (list.as_str(), *offset, *lines));
-        if let Some(place) = reading.package(basis, &name, &package, begins)? {
-            let (list, offset, lines) = place;
-            reading.body.next = Some(cursor::encode(&(name, location, list, offset, lines)));
+        let begins = after.as_ref().filter(|_| opened == 0);
+        let begins = begins.map(|(_, list, offset, lines)| (list.as_str(), *offset, *lines));
+        if let Some((list, offset, lines)) = reading.package(basis, &place.0, &package, begins)? {
+            reading.body.next = Some(cursor::encode(&(cursor::stand_in(&place), list, offset, lines)));
             break;
         }
     }

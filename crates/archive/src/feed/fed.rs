@@ -9,11 +9,12 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use search::SearchIndex;
 use weave::{Epoch, PageChange, Snapshot};
 
-use super::{Coverage, FeedError, apply, said_otherwise};
+use super::{Coverage, FeedError, SearchProgress, apply, said_otherwise};
 use crate::crash;
 
 /// So many pages are indexed again without being waited for: some 0.1 s.
@@ -37,6 +38,7 @@ pub(crate) struct Fed {
     hashes: RandomState,
     /// Documents indexed since.
     documents: u64,
+    progress: Arc<SearchProgress>,
 }
 
 impl Fed {
@@ -48,7 +50,18 @@ impl Fed {
             owed: HashSet::new(),
             hashes: RandomState::new(),
             documents: 0,
+            progress: Arc::default(),
         }
+    }
+
+    /// The same, telling how far it is.
+    pub(crate) fn telling(self, progress: Arc<SearchProgress>) -> Fed {
+        Fed { progress, ..self }
+    }
+
+    /// How far search has caught up.
+    pub(crate) fn progress(&self) -> &SearchProgress {
+        &self.progress
     }
 
     /// Whether anything is owed.
@@ -58,7 +71,7 @@ impl Fed {
 
     /// Nothing is owed up to this epoch.
     pub(crate) fn settle_at(&mut self, epoch: u64) {
-        *self = Fed::at(epoch);
+        *self = Fed::at(epoch).telling(Arc::clone(&self.progress));
     }
 
     /// Takes note of an epoch's changes. Whether its anchors, and those that were owed before, are to be given now.
@@ -84,15 +97,20 @@ impl Fed {
     /// Gives what is owed, as the snapshot has it: that of the epoch that was fed, or a later one, whose changes follow.
     pub(super) fn settle(&mut self, search: &SearchIndex, snapshot: &Snapshot) -> Result<(), FeedError> {
         crash::point("feed.before_settle");
-        let (owed, hashes) = (&mut self.owed, &self.hashes);
+        self.progress.begin(self.owed.len() as u64);
+        let (owed, hashes, progress) = (&mut self.owed, &self.hashes, &self.progress);
         let changes = snapshot.pages_changed_between(Epoch(self.settled), Epoch(self.epoch));
         let again = changes.filter_map(|change| match change {
             // Given once, however many epochs name it.
-            Ok(change) => (owed.remove(&hashes.hash_one(change.url_key())))
-                .then(|| said_otherwise(snapshot, change.url_key().to_owned())),
+            Ok(change) => (owed.remove(&hashes.hash_one(change.url_key()))).then(|| {
+                progress.count();
+                said_otherwise(snapshot, change.url_key().to_owned())
+            }),
             Err(error) => Some(Err(error)),
         });
-        apply(search, self.epoch, self.epoch, Coverage::Whole, again)?;
+        let applied = apply(search, self.epoch, self.epoch, Coverage::Whole, again);
+        self.progress.end();
+        applied?;
         self.settle_at(self.epoch);
         Ok(())
     }

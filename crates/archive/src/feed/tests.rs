@@ -7,7 +7,7 @@ use extract::{Capture, CaptureKind, Link, LinkScope, Page};
 use search::{Query, SearchIndex};
 use weave::{Batch, CaptureRow, InputId, LedgerEntry, Selector, TakeDown, Weave};
 
-use super::{Fed, catch_up, feed, settle};
+use super::{Fed, SearchProgress, catch_up, feed, settle};
 
 const WORDS: [&str; 7] = [
     "river", "stone", "harbour", "letters", "winter", "engine", "copper",
@@ -104,7 +104,7 @@ impl World {
         self.search = None;
         let dir = self.home.path().join("search");
         let search = SearchIndex::open(&dir, search::Settings::default()).unwrap();
-        catch_up(&search, &self.weave.snapshot()).unwrap();
+        catch_up(&search, &self.weave.snapshot(), &SearchProgress::default()).unwrap();
         self.fed = Fed::at(self.weave.snapshot().epoch().0);
         self.search = Some(search);
     }

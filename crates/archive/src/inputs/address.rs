@@ -184,7 +184,7 @@ impl Discovery<'_> {
                 },
             }
         }
-        let entries = addresses;
+        let entries: Vec<String> = addresses.iter().filter_map(|entry| self.plain(entry)).collect();
         let mut looked = self.look_at_all(entries.iter().map(String::as_str));
         for entry in &entries {
             if let Some(looked) = looked.remove(entry.as_str()) {

@@ -1,14 +1,14 @@
 //! Goes through the arguments of a load: files, folders, patterns and path lists. Addresses are in `address`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::found::{Declared, Found, Place};
-use super::package::{is_member, is_package_list_name, is_package_name};
-use super::path::{address_of, path_of, path_text};
+use super::package::{Elsewhere, is_member, is_package_list_name, is_package_name, without_secrets};
+use super::path::{address_of, address_text, path_of, path_text};
 use super::skipped::{PATH_LIST, Skipped};
 use super::source::{Sources, is_address};
 use super::{file, glob, list};
@@ -17,30 +17,55 @@ use crate::question::LoadInput;
 /// The file of a ZipNum cluster that says where blocks of its parts are.
 const CLUSTER: &str = "cluster.idx";
 
+/// Said of a second address that is the same without its secrets.
+const SAME_WITHOUT_SECRETS: &str = "another address of this load differs from it only in its password, signature, token or key, none of \
+     which is stored: load files that only these tell apart one at a time, under other names";
+
+/// A declared digest that is another one than is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    /// Name of what it is about.
+    pub(crate) name: String,
+    pub(crate) detail: String,
+}
+
 /// Everything that the arguments of a load mean.
 #[derive(Debug)]
 pub(crate) struct Discovery<'a> {
     pub(crate) found: Vec<Found>,
     /// Files in folders, or that match patterns, but are not archive files.
     pub(crate) skipped: Vec<Skipped>,
+    /// What packages and lists say that is not so, although all of what they hold can be used.
+    pub(crate) warnings: Vec<Warning>,
     /// Whether path lists are expanded without a mark. They are if only lists were named, because nothing
     /// else can be meant.
     pub(super) expands_lists: bool,
     pub(super) sources: &'a Sources,
     /// Resolved paths, and addresses, that were taken already.
     pub(super) seen: HashSet<PathBuf>,
+    /// Addresses with secrets in them, by what is left without.
+    given: HashMap<String, String>,
+    /// Where lists of packages may lead beside their own origin.
+    pub(super) elsewhere: Elsewhere,
     /// How many lists of packages lead here, each named by the one before.
     pub(super) lists_deep: usize,
 }
 
 /// Expands folders, globs and path lists.
-pub(crate) fn discover<'a>(inputs: &[LoadInput], sources: &'a Sources) -> Discovery<'a> {
+pub(crate) fn discover<'a>(
+    inputs: &[LoadInput],
+    allow_elsewhere: &[String],
+    sources: &'a Sources,
+) -> Discovery<'a> {
     let mut discovery = Discovery {
         found: Vec::new(),
         skipped: Vec::new(),
+        warnings: Vec::new(),
         expands_lists: inputs.iter().all(is_list),
         sources,
         seen: HashSet::new(),
+        given: HashMap::new(),
+        elsewhere: Elsewhere::new(allow_elsewhere),
         lists_deep: 0,
     };
     for input in inputs {
@@ -59,6 +84,27 @@ impl Discovery<'_> {
         self.skipped.push(Skipped { name, why });
     }
 
+    /// An address without what opens it, which is remembered. `None` if another one of this load is the same without: which of
+    /// them is meant could not be told any more, so that is told.
+    pub(super) fn plain(&mut self, address: &str) -> Option<String> {
+        let plain = without_secrets(address);
+        if plain == address {
+            return Some(plain);
+        }
+        let given = self
+            .given
+            .entry(plain.clone())
+            .or_insert_with(|| address.to_owned());
+        if given.as_str() != address {
+            // Not under the address itself, which is that of the other one.
+            let name = format!("{} (once more)", address_text(&plain));
+            self.no_object(&name, SAME_WITHOUT_SECRETS.to_owned());
+            return None;
+        }
+        self.sources.remember(address);
+        Some(plain)
+    }
+
     fn argument(&mut self, input: &LoadInput) {
         let marked = input.name.strip_prefix('@');
         let path = match marked {
@@ -66,11 +112,16 @@ impl Discovery<'_> {
             None => &input.path,
         };
         if is_address(path) {
-            return match address_of(path) {
-                Some(address) if marked.is_some() => self.address_list(&address),
-                Some(address) if is_member(&address) => self.member_address(&input.name, &address),
-                Some(address) => self.address(&address),
-                None => self.no_object(path, "an address is UTF-8".to_owned()),
+            let Some(address) = address_of(path) else {
+                return self.no_object(path, "an address is UTF-8".to_owned());
+            };
+            let Some(address) = self.plain(&address) else {
+                return;
+            };
+            return match is_member(&address) {
+                _ if marked.is_some() => self.address_list(&address),
+                true => self.member_address(&without_secrets(&input.name), &address),
+                false => self.address(&address),
             };
         }
         let path = path_of(path);
@@ -179,6 +230,13 @@ impl Discovery<'_> {
             }
         };
         let beside = |path: &Path, entry: &Path| path.parent().unwrap_or(Path::new("")).join(entry);
+        let entries: Vec<list::Entry> = entries
+            .into_iter()
+            .filter_map(|entry| match entry {
+                list::Entry::Address(address) => self.plain(&address).map(list::Entry::Address),
+                path => Some(path),
+            })
+            .collect();
         let addresses = entries.iter().filter_map(|entry| match entry {
             list::Entry::Address(address) => Some(address.as_str()),
             list::Entry::Path(_) => None,

@@ -8,6 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 use warc::{Defect, Input};
 
 use super::source::FromStart;
+use super::without_bom;
 use crate::cdx::{Line, LineReader};
 
 /// Longest line that is read, in bytes. URLs end long before.
@@ -100,9 +101,13 @@ impl IndexLines {
         }
         let is_whole = self.buffer.ends_with(b"\n") || length < LINE_BYTES_MAX;
         let line = match is_whole {
-            true => self
-                .lines
-                .read(self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer)),
+            true => {
+                let line = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+                self.lines.read(match self.number {
+                    0 => without_bom(line),
+                    _ => line,
+                })
+            }
             false => {
                 length += self.pass_line()?;
                 Line::Bad(Defect::new(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use warc::Decompressed;
 
-use super::is_address;
+use super::{is_address, without_bom};
 
 /// Longest list in bytes, decompressed. This is about a million paths.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -32,7 +32,9 @@ pub(super) fn read(list: impl Read) -> io::Result<Vec<Entry>> {
     let content = Decompressed::new(list);
     content.take(LIST_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     check(&bytes)?;
-    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = without_bom(&bytes)
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii);
     Ok(lines
         .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
         .map(entry)

@@ -20,6 +20,7 @@ mod list;
 mod of_archive;
 mod package;
 mod path;
+mod secrets;
 mod skipped;
 mod source;
 mod spool;
@@ -27,14 +28,16 @@ mod spool;
 use std::io::Read;
 
 pub(crate) use digest::{ContentDigest, Digesting, digest, text as digest_text};
-pub(crate) use discovery::discover;
+pub(crate) use discovery::{Warning, discover};
 pub(crate) use file::{FileVersion, open_file};
 pub(crate) use found::{Declared, Found, Place};
 pub(crate) use index_file::{IndexLines, NumberedLine, is_index_name};
 pub(crate) use known::KnownDigests;
 pub(crate) use of_archive::POSTED;
 pub(crate) use package::{ListedPage, MAIN_LIST, PageLine, package_of};
-pub use package::{is_local_member, is_unfinished_package};
+pub use package::{
+    PackagePart, is_local_member, is_package, is_unfinished_package, package_parts, without_secrets,
+};
 pub use path::{path_of, path_text};
 pub(crate) use skipped::Skipped;
 pub(crate) use source::FromStart;
@@ -42,6 +45,12 @@ pub use source::{InputSource, Sources, Stat, is_address};
 pub(crate) use spool::{Spool, SpoolRoom};
 
 use crate::question::LoadInput;
+
+/// A declared digest is not that of the content.
+pub(crate) const PACKAGE_DIGEST: &str = "package-digest";
+
+/// A byte order mark in UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// An input as a load would find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +67,10 @@ pub struct FoundInput {
     pub problem: Option<String>,
 }
 
-/// Finds the inputs that the arguments of a load mean. Folders, patterns and path lists are expanded.
-pub fn found_inputs(inputs: &[LoadInput], sources: &Sources) -> Vec<FoundInput> {
-    let found = discover(inputs, sources).found.into_iter();
+/// Finds the inputs that the arguments of a load mean. Folders, patterns and path lists are expanded; lists of packages lead to
+/// their own origin, and to the places of `allow_elsewhere`.
+pub fn found_inputs(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &Sources) -> Vec<FoundInput> {
+    let found = discover(inputs, allow_elsewhere, sources).found.into_iter();
     found
         .map(|found| FoundInput {
             location: found.place.location(),
@@ -73,6 +83,11 @@ pub fn found_inputs(inputs: &[LoadInput], sources: &Sources) -> Vec<FoundInput> 
             problem: found.problem,
         })
         .collect()
+}
+
+/// What follows a byte order mark (UTF-8), which some editors write before all text.
+pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BOM).unwrap_or(bytes)
 }
 
 /// Whether an input begins like records. Also true if it cannot be read.

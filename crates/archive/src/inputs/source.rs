@@ -10,8 +10,9 @@ use warc::Input;
 
 use super::file::open_file;
 use super::of_archive::OfArchive;
-use super::package::Packages;
+use super::package::{Packages, without_secrets};
 use super::path::{address_of, path_of};
+use super::secrets::KeptSecrets;
 
 /// Inputs that are not files of this machine, named by addresses (`scheme://...`).
 ///
@@ -57,7 +58,7 @@ pub struct Stat {
 /// All places that inputs are read from: the files of this machine, and a source if one is given.
 #[derive(Clone, Default)]
 pub struct Sources {
-    beyond: Option<Arc<dyn InputSource>>,
+    beyond: Option<Arc<KeptSecrets>>,
     packages: Packages,
     /// What lies in the archive itself, once it is known which.
     of_archive: Option<Arc<OfArchive>>,
@@ -66,10 +67,25 @@ pub struct Sources {
 impl Sources {
     /// Files of this machine, and the objects that `source` reaches.
     pub fn with(source: Arc<dyn InputSource>) -> Sources {
+        let source = Arc::new(KeptSecrets::of(source));
         Sources {
             packages: Packages::with(source.clone()),
             beyond: Some(source),
             of_archive: None,
+        }
+    }
+
+    /// An address without what opens it, which is remembered: these sources read what is left as if it were the whole.
+    pub fn plain(&self, address: &str) -> String {
+        self.remember(address);
+        without_secrets(address)
+    }
+
+    /// Remembers what opens an address, as long as these sources are there. From here on the address is asked for by what is
+    /// left of it without that, which may be stored and shown.
+    pub(crate) fn remember(&self, address: &str) {
+        if let Some(beyond) = &self.beyond {
+            beyond.remember(address);
         }
     }
 
@@ -81,6 +97,15 @@ impl Sources {
         Sources {
             of_archive: Some(of_archive),
             ..self
+        }
+    }
+
+    /// The address at a location with what opens it, as far as that is remembered.
+    pub fn as_given(&self, location: &str) -> String {
+        let address = address_of(location).filter(|address| is_address(address));
+        match (&self.beyond, address) {
+            (Some(beyond), Some(address)) => super::path::address_text(&beyond.as_given(&address)),
+            _ => location.to_owned(),
         }
     }
 
@@ -164,7 +189,7 @@ impl Sources {
             return Ok(&**source);
         }
         match &self.beyond {
-            Some(source) if source.serves(address) => Ok(&**source),
+            Some(source) if source.serves(address) => Ok(&**source as &dyn InputSource),
             _ => Err(io::Error::new(
                 ErrorKind::Unsupported,
                 "inputs of this kind cannot be read here",

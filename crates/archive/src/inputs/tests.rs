@@ -55,7 +55,7 @@ fn check_in(root: &tempfile::TempDir, arguments: &[&str], expected: &[&str], ski
         })
         .collect();
     let sources = Sources::default();
-    let discovery = discover(&inputs, &sources);
+    let discovery = discover(&inputs, &[], &sources);
     let found: Vec<String> = discovery
         .found
         .iter()

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use flow::{Monitor, StageReport};
 use parking_lot::Mutex;
 use weave::{InputId, InputState, LedgerEntry};
 
-use crate::inputs::Skipped;
+use super::pace::{Pace, Sample};
+use crate::feed::SearchProgress;
+use crate::inputs::{PACKAGE_DIGEST, Skipped, Warning};
 use crate::question::{
     JobBody, JobStage, JobState, LedgerRow, LoadRequest, OptionalStage, QuarantineRow, SkippedFile, StageRow,
     UnreadRow,
@@ -48,6 +51,7 @@ pub(crate) struct Counters {
     files_skipped: Counter,
     pub(crate) bytes: Counter,
     pub(crate) bytes_digested: Counter,
+    pub(crate) bytes_read: Counter,
     pub(crate) bytes_done: Counter,
     pub(crate) records: Counter,
     pub(crate) captures: Counter,
@@ -73,12 +77,16 @@ pub(crate) struct Job {
     state: Mutex<State>,
     /// Inputs of this load, with the offset up to which each is woven.
     touched: Mutex<HashMap<InputId, u64>>,
-    defects: Mutex<Vec<(InputId, QuarantineRow)>>,
+    /// Defects that are listed, with the input, if it has a row in the ledger.
+    defects: Mutex<Vec<(Option<InputId>, QuarantineRow)>>,
     /// Number of documents without text, by reason.
     documents_unread: Mutex<BTreeMap<&'static str, u64>>,
     skipped: Mutex<Vec<SkippedFile>>,
     /// Names of inputs that the load waits for, to see whether they grow.
     waiting_for: Mutex<Vec<String>>,
+    /// How far search has caught up.
+    search: OnceLock<Arc<SearchProgress>>,
+    pace: Mutex<Pace>,
 }
 
 #[derive(Default)]
@@ -106,6 +114,8 @@ impl Job {
             documents_unread: Mutex::default(),
             skipped: Mutex::default(),
             waiting_for: Mutex::default(),
+            search: OnceLock::new(),
+            pace: Mutex::default(),
         }
     }
 
@@ -166,6 +176,17 @@ impl Job {
         self.state.lock().monitor = Some(monitor);
     }
 
+    /// Says where to see how far search has caught up.
+    pub(crate) fn watch_search(&self, progress: Arc<SearchProgress>) {
+        // A load is of one archive.
+        let _ = self.search.set(progress);
+    }
+
+    /// Pages that search is to be given in one go, and how many of them it was.
+    fn search_pages(&self) -> (u64, u64) {
+        self.search.get().map_or((0, 0), |progress| progress.at())
+    }
+
     /// Notes that an input belongs to this load and is woven up to `bytes_done`.
     pub(crate) fn touch(&self, input: InputId, bytes_done: u64) {
         self.touched.lock().entry(input).or_insert(bytes_done);
@@ -199,8 +220,24 @@ impl Job {
                 reason: defect.reason.to_owned(),
                 detail: defect.detail.clone(),
             };
-            defects.push((input, row));
+            defects.push((Some(input), row));
         }
+    }
+
+    /// Notes digests of packages and lists that are others than are declared.
+    pub(crate) fn warn(&self, warnings: &[Warning]) {
+        self.counters.defects.add(warnings.len() as u64);
+        let mut defects = self.defects.lock();
+        let room = DEFECTS_MAX.saturating_sub(defects.len());
+        defects.extend(warnings.iter().take(room).map(|warning| {
+            let row = QuarantineRow {
+                input: warning.name.clone(),
+                offset: 0,
+                reason: PACKAGE_DIGEST.to_owned(),
+                detail: warning.detail.clone(),
+            };
+            (None, row)
+        }));
     }
 
     /// Notes why a document has no text.
@@ -245,12 +282,45 @@ impl Job {
             state.elapsed
         };
         let c = &self.counters;
+        let (search_pages, search_pages_done) = self.search_pages();
+        let stage = stage(&state, &stages, search_pages > 0);
+        // What is read is woven a little later; what was known before is not read.
+        let bytes_read = c.bytes_read.get().max(c.bytes_done.get()).min(c.bytes.get());
+        let elapsed_ms = elapsed.as_millis() as u64;
+        let (done, whole) = match stage {
+            JobStage::Digesting => (c.bytes_digested.get(), c.bytes.get()),
+            JobStage::Finishing => (search_pages_done, search_pages),
+            _ => (bytes_read, c.bytes.get()),
+        };
+        let rates = {
+            let mut pace = self.pace.lock();
+            let pages = c.pages.get();
+            pace.note(
+                stage,
+                Sample {
+                    elapsed_ms,
+                    done,
+                    whole,
+                    pages,
+                },
+            );
+            pace.rates()
+        };
+        let moves_bytes = matches!(stage, JobStage::Digesting | JobStage::Loading);
+        let is_running = state.phase == JobState::Running;
         JobBody {
             id: self.id,
             state: state.phase,
-            stage: stage(&state, &stages),
+            stage,
             error: state.error.clone(),
-            elapsed_ms: elapsed.as_millis() as u64,
+            elapsed_ms,
+            left_ms: rates.left_ms.filter(|_| is_running),
+            bytes_per_s: if is_running && moves_bytes {
+                rates.done_per_s as u64
+            } else {
+                0
+            },
+            pages_per_s: if is_running { rates.pages_per_s } else { 0.0 },
             inputs: c.inputs.get(),
             inputs_done: c.inputs_done.get(),
             inputs_known: c.inputs_known.get(),
@@ -262,7 +332,10 @@ impl Job {
             skipped: self.skipped.lock().clone(),
             bytes: c.bytes.get(),
             bytes_digested: c.bytes_digested.get(),
+            bytes_read,
             bytes_done: c.bytes_done.get(),
+            search_pages,
+            search_pages_done,
             records: c.records.get(),
             captures: c.captures.get(),
             captures_known: c.captures_known.get(),
@@ -297,7 +370,10 @@ impl Job {
             .collect();
         let defects = self.defects.lock();
         let named = defects.iter().map(|(id, row)| QuarantineRow {
-            input: names.get(id).copied().unwrap_or_default().to_owned(),
+            input: match id {
+                Some(id) => names.get(id).copied().unwrap_or_default().to_owned(),
+                None => row.input.clone(),
+            },
             ..row.clone()
         });
         named.collect()
@@ -305,13 +381,15 @@ impl Job {
 }
 
 /// What a load is doing, judged by the stages that have items.
-fn stage(state: &State, stages: &[StageRow]) -> JobStage {
+fn stage(state: &State, stages: &[StageRow], search_catches_up: bool) -> JobStage {
     let in_hand = |names: &[&str]| {
         let named = stages.iter().filter(|row| names.contains(&&*row.stage));
         named.map(|row| row.waiting + row.running).sum::<u64>() > 0
     };
     match state.phase {
         JobState::Queued => JobStage::Queued,
+        // Search may have been behind before the load.
+        JobState::Running if state.monitor.is_none() && search_catches_up => JobStage::Finishing,
         JobState::Running if state.monitor.is_none() => JobStage::Finding,
         JobState::Running if in_hand(&["read", "extract", "weave"]) => JobStage::Loading,
         JobState::Running if in_hand(&["digest", "register"]) => JobStage::Digesting,

@@ -16,6 +16,7 @@
 
 mod chunk;
 mod context;
+mod counted;
 mod digest;
 mod earlier;
 mod extraction;
@@ -77,6 +78,7 @@ pub(crate) enum LoadError {
 
 /// Runs one load to its end or until the job is stopped.
 pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadError> {
+    job.watch_search(Arc::clone(&open.search_progress));
     // After an error, such as a full disk, the index refuses writes until it is opened again.
     open.weave.recover()?;
     open.catch_up_search()?;
@@ -84,8 +86,9 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     if let Some(facts) = &open.facts {
         facts.publish_noted(&open.weave)?;
     }
-    let discovery = inputs::discover(&job.request.inputs, &open.sources);
+    let discovery = inputs::discover(&job.request.inputs, &job.request.allow_elsewhere, &open.sources);
     job.skip(&discovery.skipped);
+    job.warn(&discovery.warnings);
     job.counters.inputs.add(discovery.found.len() as u64);
     job.counters
         .bytes

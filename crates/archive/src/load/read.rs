@@ -17,6 +17,7 @@ mod index_lines;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use flow::{Out, StageResult};
 use warc::{Defect, Entry, Input, Reader, ReaderSettings, reason};
@@ -24,12 +25,10 @@ use weave::{InputState, LedgerEntry};
 
 use super::chunk::{Chunk, Growing, OVERHEAD_BYTES, Registered};
 use super::context::Context;
+use super::counted::Counted;
 use super::while_reading::WhileReading;
 use super::{digest, quiet};
-use crate::inputs::{self, Declared, FileVersion, Found, FromStart, Place};
-
-/// The content is not what the package declares that it is in.
-const PACKAGE_DIGEST: &str = "package-digest";
+use crate::inputs::{self, Declared, FileVersion, Found, FromStart, PACKAGE_DIGEST, Place};
 
 /// Most entries in a chunk.
 const ENTRIES_MAX: usize = 64;
@@ -75,6 +74,8 @@ struct Reading<'a> {
     file: Option<Arc<File>>,
     /// The same file, if it is digested while it is read.
     while_reading: Option<Arc<WhileReading>>,
+    /// The furthest byte that is read.
+    reached: Arc<AtomicU64>,
     /// Entries that are not sent yet.
     chunk: Chunk,
     /// Whether no record was found so far.
@@ -101,6 +102,7 @@ impl<'a> Reading<'a> {
     fn of(context: &'a Context, registered: Registered) -> Reading<'a> {
         Reading {
             context,
+            reached: Arc::new(AtomicU64::new(registered.entry.bytes_done)),
             chunk: Chunk::new(registered.id, registered.entry.bytes_done),
             useless: registered.entry.records == 0,
             registered,
@@ -156,8 +158,17 @@ impl<'a> Reading<'a> {
         Reader::from_input(Box::new(input), &location, settings).map_err(|error| error.to_string())
     }
 
-    /// Opens the bytes of the input, from its copy if there is one.
+    /// Opens the bytes of the input, which are counted.
     fn open_input(&mut self) -> Result<Arc<dyn Input>, String> {
+        Ok(Arc::new(Counted {
+            input: self.open_uncounted()?,
+            job: self.context.job.clone(),
+            reached: self.reached.clone(),
+        }))
+    }
+
+    /// Opens the bytes of the input, from its copy if there is one.
+    fn open_uncounted(&mut self) -> Result<Arc<dyn Input>, String> {
         let Registered {
             found,
             entry,
@@ -305,7 +316,12 @@ impl<'a> Reading<'a> {
         if self.chunk.taken_back.is_none() {
             self.chunk.digested = self.digested();
         }
-        self.chunk.undeclared = undeclared(&self.registered);
+        self.chunk.undeclared = self.registered.found.declared.defects.clone();
+        if let Some(stale) = stale_digest(&self.registered) {
+            self.context
+                .job
+                .add_defect(self.registered.id, self.chunk.bytes_done, &stale);
+        }
         if self.chunk.state == InputState::Done {
             self.chunk.cut = self.cut;
         }
@@ -313,24 +329,21 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// How the input differs from what the package declares that it is in. It is used all the same.
-fn undeclared(registered: &Registered) -> Vec<Defect> {
-    let Declared { digest, defects } = &registered.found.declared;
-    let mut defects = defects.clone();
+/// A digest that the package declares, and that the input does not have. Its records say for themselves whether they are whole.
+fn stale_digest(registered: &Registered) -> Option<Defect> {
+    let Declared { digest, .. } = &registered.found.declared;
     let found = &registered.entry.digest;
     // What was not read to its end has no digest of its whole content to compare.
     let is_whole = found.starts_with("sha256:") && !found.contains('/');
-    if let Some(declared) = digest.as_ref().filter(|_| is_whole)
-        && declared.starts_with("sha256:")
-        && !declared.eq_ignore_ascii_case(found)
-    {
-        let detail = "as datapackage.json declares; copy the package again";
-        defects.push(Defect::new(
+    let declared = digest.as_ref().filter(|_| is_whole)?;
+    let is_other = declared.starts_with("sha256:") && !declared.eq_ignore_ascii_case(found);
+    is_other.then(|| {
+        let what = "as datapackage.json declares: one of them was changed after the package was made";
+        Defect::new(
             PACKAGE_DIGEST,
-            format!("found {found}, expected {declared} {detail}"),
-        ));
-    }
-    defects
+            format!("found {found}, expected {declared} {what}"),
+        )
+    })
 }
 
 /// How an entry at the end of a file is cut off, as the reader describes it.

@@ -105,15 +105,14 @@ pub(super) fn register(
     if !is_first || matches!(entry.state, InputState::Done | InputState::TakenDown) {
         context.job.counters.inputs_known.add(1);
         context.job.counters.bytes_done.add(found.size);
+        context.job.counters.bytes_read.add(found.size);
         return Ok(());
     }
     let mut found = found;
     found.problem = content.err().or_else(|| exhausted(&entry));
-    context
-        .job
-        .counters
-        .bytes_done
-        .add(entry.bytes_done.min(found.size));
+    let begun = entry.bytes_done.min(found.size);
+    context.job.counters.bytes_done.add(begun);
+    context.job.counters.bytes_read.add(begun);
     out.send(Registered {
         id,
         found,

@@ -11,6 +11,11 @@ use super::{DocumentScope, LedgerRow, LinkScope, QuarantineRow, StageRow};
 pub struct LoadRequest {
     /// Files, folders, globs, path lists and addresses to load.
     pub inputs: Vec<LoadInput>,
+    /// Where lists of packages may lead beside their own origin: `HOST`, `HOST:PORT`, `s3://BUCKET`, or the absolute path of a
+    /// folder. Not over HTTP.
+    #[schemars(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_elsewhere: Vec<String>,
     /// Label to give to these inputs.
     #[schemars(example = &"news")]
     pub collection: Option<String>,
@@ -230,6 +235,12 @@ pub struct JobBody {
     pub error: Option<String>,
     /// Milliseconds from the beginning of the load until its end, or until now.
     pub elapsed_ms: u64,
+    /// How long the stage will take at the rate of the last seconds, in milliseconds; absent if it stands still, or is not known.
+    pub left_ms: Option<u64>,
+    /// Bytes digested or read in a second, over the last seconds.
+    pub bytes_per_s: u64,
+    /// Pages read in a second, over the last seconds.
+    pub pages_per_s: f64,
     /// Number of inputs found.
     pub inputs: u64,
     /// Number of inputs read to their end.
@@ -255,8 +266,14 @@ pub struct JobBody {
     pub bytes: u64,
     /// Bytes read to compute digests. This is the first of two passes over an input.
     pub bytes_digested: u64,
+    /// Bytes of inputs read, including those that were known before. It moves inside large records, too.
+    pub bytes_read: u64,
     /// Bytes woven into the index, including those that were known before.
     pub bytes_done: u64,
+    /// Pages that search is to be given because it is behind; 0 if it is not.
+    pub search_pages: u64,
+    /// How many of these it was given.
+    pub search_pages_done: u64,
     /// Number of records read.
     pub records: u64,
     /// Number of captures that the archive did not have before.

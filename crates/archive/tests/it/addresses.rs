@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -19,26 +20,31 @@ use crate::data::{self, VIEWS, dump, load};
 struct Memory {
     objects: Mutex<BTreeMap<String, (Vec<u8>, Stat)>>,
     read: Mutex<BTreeMap<String, u64>>,
-    /// Reads from this offset on wait until it is taken away, and are slow even then.
-    held_from: Mutex<Option<u64>>,
+    /// Reads that begin in this range wait until it is taken away, and are slow even then.
+    held: Mutex<Option<Range<u64>>>,
     let_go: Condvar,
 }
 
 impl Memory {
     /// Readers come no further than this offset.
     fn hold_from(&self, offset: u64) {
-        *self.held_from.lock().unwrap() = Some(offset);
+        self.hold(offset..u64::MAX);
+    }
+
+    /// Readers do not come into this range.
+    fn hold(&self, range: Range<u64>) {
+        *self.held.lock().unwrap() = Some(range);
     }
 
     /// Readers go on.
     fn let_go(&self) {
-        *self.held_from.lock().unwrap() = None;
+        *self.held.lock().unwrap() = None;
         self.let_go.notify_all();
     }
 
     fn wait_if_held(&self, offset: u64) {
-        let held = self.held_from.lock().unwrap();
-        if held.is_none_or(|from| offset < from) {
+        let held = self.held.lock().unwrap();
+        if held.as_ref().is_none_or(|range| !range.contains(&offset)) {
             return;
         }
         drop(self.let_go.wait_while(held, |held| held.is_some()).unwrap());
@@ -73,7 +79,7 @@ struct Source(Arc<Memory>);
 
 impl InputSource for Source {
     fn serves(&self, address: &str) -> bool {
-        address.starts_with("mem://")
+        address.starts_with("mem://") || address.starts_with("https://")
     }
 
     fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
@@ -407,4 +413,140 @@ fn records_are_read_where_the_captures_point() {
     assert_eq!(stored, &content[start..start + length]);
     memory.objects.lock().unwrap().clear();
     assert!(archive::open_record(far.sources(), &place, &interrupt).is_err());
+}
+
+/// A package of so many members with one record each, stored.
+fn package(members: usize) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let mut resources = Vec::new();
+    for member in 0..members {
+        let name = format!("archive/{member:05}.warc.gz");
+        zip.start_file(name.as_str(), options).unwrap();
+        let (content, _) = warc(u32::try_from(member).unwrap() + 1, 1);
+        io::Write::write_all(&mut zip, &content).unwrap();
+        resources.push(serde_json::json!({ "path": name }));
+    }
+    zip.start_file("datapackage.json", options).unwrap();
+    let described = serde_json::json!({ "resources": resources }).to_string();
+    io::Write::write_all(&mut zip, described.as_bytes()).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+/// The story: the directory of a package was read again for each of its members, so that one of 2,000 took as long as one of a
+/// million would have.
+#[test]
+fn a_package_is_read_in_proportion_to_its_members() {
+    let root = tempfile::tempdir().unwrap();
+    let read_of = |members: usize| {
+        let memory = Arc::new(Memory::default());
+        let (address, content) = (format!("mem://b/{members}.wacz"), package(members));
+        memory.put(&address, &content, "1");
+        let archive = own(&root.path().join(members.to_string()), &memory);
+        let job = load(&archive, &request(&[&address]));
+        assert_eq!(job.inputs_done, members as u64, "{job:#?}");
+        memory.read_of(&address) as f64 / content.len() as f64
+    };
+    let (few, many) = (read_of(20), read_of(120));
+    assert!(
+        many < few * 1.5,
+        "{few} times its bytes, and of six times the members {many}"
+    );
+}
+
+/// The story: while a record of many gigabytes was read, the bar stood still at 0 % for minutes.
+#[test]
+fn progress_moves_inside_a_large_record() {
+    let root = tempfile::tempdir().unwrap();
+    let memory = Arc::new(Memory::default());
+    let mut writer = Writer::new(Vec::new(), Compression::Plain).unwrap();
+    let draft = Draft::response("http://a.example/", 1_400_000_000_000, {
+        let mut block = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\r\n".to_vec();
+        block.resize(4 << 20, b'x');
+        block
+    });
+    writer.write(&draft).unwrap();
+    let content = writer.finish().unwrap();
+    let address = "mem://b/large.warc";
+    memory.put(address, &content, "1");
+    memory.keep_digest(address);
+    let half = content.len() as u64 / 2;
+    // The end of a record is looked at before its content.
+    memory.hold(half..half + half / 2);
+    let archive = own(&root.path().join("far"), &memory);
+    let mut seen = None;
+    let (_, job) = archive
+        .load(&request(&[address]), &mut |_, job| {
+            if job.bytes_read > half / 2 && job.bytes_done == 0 {
+                seen = Some((job.bytes_read, job.bytes));
+                memory.let_go();
+            }
+            true
+        })
+        .unwrap();
+    let (read, bytes) = seen.expect("half of the record");
+    assert!(
+        read <= half + (1 << 20) && bytes == content.len() as u64,
+        "{read} of {bytes}"
+    );
+    assert_eq!((job.bytes_read, job.bytes_done), (bytes, bytes));
+}
+
+/// What is in an address to open it, in no place where anybody looks.
+#[test]
+fn what_opens_an_address_is_neither_stored_nor_shown() {
+    let root = tempfile::tempdir().unwrap();
+    let memory = Arc::new(Memory::default());
+    let (content, _) = warc(1, 3);
+    let (signed, plain) = (
+        "https://user:PASSWORD@h.example/x.warc.gz?page=1&X-Amz-Signature=SIGNATURE&token=TOKEN",
+        "https://h.example/x.warc.gz?page=1",
+    );
+    memory.put(signed, &content, "1");
+    let other = "https://h.example/x.warc.gz?page=1&token=ANOTHER";
+    let archive = own(&root.path().join("far"), &memory);
+    let job = load(&archive, &request(&[signed, other]));
+    assert_eq!((job.inputs_done, job.inputs_failed), (1, 1), "{job:#?}");
+    assert!(
+        job.problems[0].state.to_string().contains("differs from it only"),
+        "{job:#?}"
+    );
+    assert_eq!(names(&archive)[0], plain);
+    // Its records are read with what opens it.
+    let record = Question::Record(Record {
+        url: "http://site1.example/1".to_owned(),
+        ..Record::default()
+    });
+    let Body::Record(record) = data::ask(&archive, record) else {
+        panic!("a record");
+    };
+    assert_eq!(record.location, plain);
+    assert!(archive.sources().open(&record.location).is_ok());
+    let dumps: String = VIEWS.iter().map(|view| dump(&archive, view)).collect();
+    let shown = format!("{dumps}{job:?}{record:?}");
+    drop(archive);
+    let mut places = vec![("what is shown".to_owned(), shown.into_bytes())];
+    files_below(root.path(), &mut places);
+    for (place, bytes) in places {
+        for secret in ["PASSWORD", "SIGNATURE", "TOKEN", "ANOTHER"] {
+            let is_in = bytes
+                .windows(secret.len())
+                .any(|window| window == secret.as_bytes());
+            assert!(!is_in, "{secret} in {place}");
+        }
+    }
+    // Another process knows nothing of it, and says so when it asks.
+    let archive = own(&root.path().join("far"), &memory);
+    assert!(archive.sources().open(plain).is_err());
+}
+
+fn files_below(folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files_below(&path, files);
+        } else if path.is_file() {
+            files.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+        }
+    }
 }

@@ -185,3 +185,47 @@ fn what_was_read_is_not_asked_for_again() {
         "{loaded:?}"
     );
 }
+
+#[test]
+fn a_password_in_an_address_goes_to_its_server_alone() {
+    let web = Web::start(b"content", Manner::Ranges);
+    let remote = Remote::new(settings());
+    let address = format!("http://us%65r:p%40ss@{}/file?x=1", web.address);
+    let input = remote.open(&address, None).unwrap();
+    let mut bytes = [0; 7];
+    assert_eq!(input.read_at(&mut bytes, 0).unwrap(), 7);
+    let basic = Some("Basic dXNlcjpwQHNz".to_owned());
+    let asked = web.asked();
+    assert!(!asked.is_empty());
+    for asked in asked {
+        assert_eq!(asked, ("/file?x=1".to_owned(), basic.clone()));
+    }
+    // The redirect stays on this server, and so does the password.
+    let moved = format!("http://user:p%40ss@{}/moved", web.address);
+    remote.open(&moved, None).unwrap();
+    let paths: Vec<_> = web
+        .asked()
+        .into_iter()
+        .map(|(path, sent)| (path, sent == basic))
+        .collect();
+    assert_eq!(
+        paths[..2],
+        [("/moved".to_owned(), true), ("/file?from=moved".to_owned(), true)]
+    );
+}
+
+#[test]
+fn a_password_does_not_go_over_a_network_as_it_is() {
+    let refused = Remote::new(settings()).open("http://user:secret@example.org/x.warc", None);
+    let text = refused.err().unwrap().to_string();
+    assert!(
+        text.contains("use https://") && !text.contains("secret"),
+        "{text}"
+    );
+    let refused = Remote::new(settings()).open("s3://ID:SECRET@bucket/x.warc", None);
+    let text = refused.err().unwrap().to_string();
+    assert!(
+        text.contains("AWS_ACCESS_KEY_ID") && !text.contains("SECRET@"),
+        "{text}"
+    );
+}

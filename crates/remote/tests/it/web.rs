@@ -36,6 +36,8 @@ struct State {
     troubles: VecDeque<Trouble>,
     /// `Range` headers as received; empty if a request had none.
     log: Vec<String>,
+    /// Paths with their queries, and `Authorization` headers.
+    asked: Vec<(String, Option<String>)>,
 }
 
 /// Serves `/file` at any path; `/moved` redirects to it.
@@ -68,6 +70,11 @@ impl Web {
 
     pub(crate) fn order(&self, troubles: impl IntoIterator<Item = Trouble>) {
         self.state.lock().unwrap().troubles.extend(troubles);
+    }
+
+    /// Paths and `Authorization` headers since the last call.
+    pub(crate) fn asked(&self) -> Vec<(String, Option<String>)> {
+        std::mem::take(&mut self.state.lock().unwrap().asked)
     }
 
     /// Ranges requested since the last call.
@@ -112,6 +119,8 @@ fn answer(
 ) -> bool {
     let mut state = state.lock().unwrap();
     state.log.push(headers.get("range").cloned().unwrap_or_default());
+    let authorization = headers.get("authorization").cloned();
+    state.asked.push((path.to_owned(), authorization));
     let head = match path.split('?').next().unwrap_or_default() {
         "/moved" => "HTTP/1.1 302 Found\r\nLocation: /file?from=moved\r\nContent-Length: 0\r\n\r\n",
         "/absent" => "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",

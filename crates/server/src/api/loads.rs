@@ -70,6 +70,11 @@ fn check(load: &LoadRequest) -> Result<(), Failure> {
     if load.inputs.is_empty() {
         return Err(Failure::bad_request("inputs is empty: nothing to load"));
     }
+    if !load.allow_elsewhere.is_empty() {
+        return Err(Failure::forbidden(
+            "lists of packages lead to their own folder alone here; on the server's machine: weft load --allow-elsewhere HOST",
+        ));
+    }
     match load
         .inputs
         .iter()

@@ -30,8 +30,12 @@ pub(super) async fn show(context: Context) -> Html {
         p.soft { (results::newest_only()) }
         div.reading {
             h2 { "Reading archived pages" }
-            p { "An archived page is shown in a sandbox: its scripts do not run, and it reaches nothing outside. Pictures "
-                "and styles that are not part of the page itself are therefore missing, and a link stands for each frame. The stored record is there to download." }
+            @if context.replay_place().is_some() {
+                p { "Replay shows an archived page as it was at a time: pictures, styles and frames come from the archive, as near to that time as it has them, "
+                    "and nothing comes from the web of today. What was not captured is missing; the bar above the page says how much that is." }
+            }
+            p { "The view of a single record is a sandbox: its scripts do not run, it loads nothing but what the record itself holds, and a link stands for each frame. "
+                "The stored record is there to download." }
             h2 #epochs { "Epochs" }
             p { "The archive changes in steps called epochs. Pages, links, counts, rankings and captures move together in "
                 "each; every answer comes from one epoch and names it." }

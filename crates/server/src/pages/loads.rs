@@ -102,7 +102,8 @@ pub(super) fn job(job: &JobBody) -> Markup {
                 span class=(format!("badge {}", job_class(job))) { (job_word(job)) }
             }
             @if running {
-                progress max=(job.bytes.max(1)) value=(job.bytes_done.min(job.bytes.max(1)))
+                @let (done, whole) = done(job);
+                progress max=(whole.max(1)) value=(done.min(whole.max(1)))
                     aria-label=(format!("Progress of load {}", job.id)) { (share(job)) }
             }
             (parts::facts(&job_facts(job)))
@@ -129,7 +130,10 @@ fn job_word(job: &JobBody) -> String {
     match job.state {
         JobState::Running => match job.stage {
             JobStage::Finding => "looking for inputs".to_owned(),
-            JobStage::Digesting => format!("digesting, {}", share_of(job.bytes_digested, job.bytes)),
+            JobStage::Digesting => format!("digesting, {}", share(job)),
+            JobStage::Finishing if job.search_pages > 0 => {
+                format!("bringing search up to date, {}", share(job))
+            }
             JobStage::Finishing => "bringing search up to date".to_owned(),
             _ => format!("loading, {}", share(job)),
         },
@@ -141,7 +145,17 @@ fn job_word(job: &JobBody) -> String {
 }
 
 fn share(job: &JobBody) -> String {
-    share_of(job.bytes_done, job.bytes)
+    let (done, whole) = done(job);
+    share_of(done, whole)
+}
+
+/// What of the current stage is done, and of how much.
+fn done(job: &JobBody) -> (u64, u64) {
+    match job.stage {
+        JobStage::Digesting => (job.bytes_digested, job.bytes),
+        JobStage::Finishing if job.search_pages > 0 => (job.search_pages_done, job.search_pages),
+        _ => (job.bytes_read.max(job.bytes_done), job.bytes),
+    }
 }
 
 fn share_of(done: u64, bytes: u64) -> String {
@@ -152,16 +166,30 @@ fn share_of(done: u64, bytes: u64) -> String {
 }
 
 fn job_facts(job: &JobBody) -> Vec<Markup> {
+    let is_running = job.state == JobState::Running;
     let seconds = (job.elapsed_ms as f64 / 1000.0).max(0.001);
+    // Of a load that runs, the last seconds count; of one that has ended, all of it.
+    let pages_per_s = if is_running {
+        job.pages_per_s
+    } else {
+        job.pages as f64 / seconds
+    };
+    let bytes_read = job.bytes_read.max(job.bytes_done);
     let mut facts = vec![
         html! { (present::count(job.inputs_done)) " of " (present::counted(job.inputs, "input", "inputs")) },
-        html! { (present::size(job.bytes_done)) @if job.bytes > job.bytes_done { " of " (present::size(job.bytes)) } },
+        html! { (present::size(bytes_read)) @if job.bytes > bytes_read { " of " (present::size(job.bytes)) } },
         html! { (present::counted(job.records, "record", "records")) },
         html! { (present::counted(job.pages, "page", "pages")) },
         html! { (present::counted(job.links, "link", "links")) },
         html! { (present::span(job.elapsed_ms)) },
-        html! { (present::rate(job.pages as f64 / seconds)) " pages/s" },
+        html! { (present::rate(pages_per_s)) " pages/s" },
     ];
+    if job.bytes_per_s > 0 {
+        facts.push(html! { (present::size(job.bytes_per_s)) "/s" });
+    }
+    if let Some(left_ms) = job.left_ms {
+        facts.push(html! { (present::span(left_ms)) " left" });
+    }
     if job.inputs_known > 0 {
         facts.push(
             html! { (present::counted(job.inputs_known, "input was", "inputs were")) " known already" },
@@ -183,7 +211,7 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
         );
     }
     if job.defects_total > 0 {
-        facts.push(html! { (present::counted(job.defects_total, "record", "records")) " with defects, used all the same" });
+        facts.push(html! { (present::counted(job.defects_total, "defect", "defects")) " in what was used all the same" });
     }
     if job.quarantined > 0 {
         facts.push(html! { a href="/quarantine" { (present::count(job.quarantined)) " in quarantine" } });

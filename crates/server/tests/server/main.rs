@@ -15,6 +15,7 @@ mod files;
 mod loaded;
 mod metrics;
 mod pages;
+mod paths;
 mod port;
 mod posts;
 mod real;

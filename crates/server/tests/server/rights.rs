@@ -24,7 +24,7 @@ pub(crate) const OPEN: &str = "http://open.org/page";
 pub(crate) const SECRET: &str = "http://secret.org/page";
 pub(crate) const WORD: &str = "vellichor";
 
-fn record(url: &str, body: &str) -> String {
+pub(crate) fn record(url: &str, body: &str) -> String {
     let http = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
@@ -97,7 +97,7 @@ impl Place {
 }
 
 /// Addresses of everything about the archive's content.
-fn addresses() -> Vec<String> {
+pub(crate) fn addresses() -> Vec<String> {
     let of_url = [
         "/page?url=",
         "/page/inlinks?url=",

@@ -204,3 +204,47 @@ async fn facts_are_where_the_archive_says_or_the_settings() {
     let database = sql::Database::new(&place.path("archive"), &settings).unwrap();
     assert_eq!(ask(&database, count).await, expected);
 }
+
+/// Of names of inputs, whoever may not know where files lie gets the last parts, in every column that has them.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_without_folders_where_these_are_hidden() {
+    let place = Place::new();
+    let web = place.web(120, 1);
+    place.load_by_path(&place.own(), &[web]);
+    let database = place.database();
+    let mut hidden = QuerySettings::default();
+    hidden.base_names = true;
+    let folder = place.path("").display().to_string();
+    let statements = [
+        "SELECT DISTINCT warc_filename FROM captures",
+        "SELECT DISTINCT warc_filename FROM links",
+        "SELECT input FROM ledger",
+        "SELECT warc_filename FROM captures WHERE warc_filename = 'web-1.warc.gz' GROUP BY 1",
+        "SELECT DISTINCT c.warc_filename FROM captures c JOIN ledger l ON c.warc_filename = l.input",
+    ];
+    for statement in statements {
+        let (_, rows) = ask_with(&database, statement, &hidden).await.unwrap();
+        assert_eq!(rows, "web-1.warc.gz", "{statement}");
+    }
+    assert!(
+        ask(&database, "SELECT input FROM ledger")
+            .await
+            .starts_with(&folder)
+    );
+    for (statement, expected) in [
+        ("EXPLAIN SELECT * FROM captures", "EXPLAIN names files"),
+        ("EXPLAIN ANALYZE SELECT * FROM captures", "EXPLAIN names files"),
+        ("SELECT * FROM files", "only the owner of the archive"),
+    ] {
+        let error = ask_with(&database, statement, &hidden).await.unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains(expected) && !text.contains(&folder),
+            "{statement}: {text}"
+        );
+    }
+    let count = "SELECT count(*), count(DISTINCT url) FROM captures";
+    let (_, rows) = ask_with(&database, count, &hidden).await.unwrap();
+    assert_eq!(rows, ask(&database, count).await);
+    assert_eq!(ask(&database, "SELECT base_name('/a/b/c.warc')").await, "c.warc");
+}

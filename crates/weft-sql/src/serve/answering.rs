@@ -46,6 +46,15 @@ pub(super) struct Answers {
     permits: Arc<Semaphore>,
 }
 
+/// How a statement is to be answered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Terms {
+    /// The epoch to show.
+    pub(super) at_epoch: Option<u64>,
+    /// Whether names of inputs are shown without their folders.
+    pub(super) base_names: bool,
+}
+
 /// What an answer has before its rows.
 struct Head {
     epoch: u64,
@@ -92,7 +101,7 @@ impl Answers {
     }
 
     /// Waits for a place, and for the first rows: what is wrong with a statement is mostly known by then, and can be told as such.
-    pub(super) async fn begin(&self, statement: &str, at_epoch: Option<u64>) -> Result<Begun, SqlError> {
+    pub(super) async fn begin(&self, statement: &str, terms: Terms) -> Result<Begun, SqlError> {
         let deadline = Instant::now() + self.time_max;
         let permit = tokio::time::timeout_at(deadline, Arc::clone(&self.permits).acquire_owned()).await;
         let permit = permit
@@ -108,7 +117,8 @@ impl Answers {
             _permit: permit,
         };
         let mut settings = QuerySettings::default();
-        settings.at_epoch = at_epoch;
+        settings.at_epoch = terms.at_epoch;
+        settings.base_names = terms.base_names;
         let (database, statement) = (Arc::clone(&self.database), statement.to_owned());
         let Some(threads) = &self.threads.0 else {
             return Err(SqlError::Execution("the server is shutting down".into()));

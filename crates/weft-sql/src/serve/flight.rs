@@ -32,7 +32,7 @@ use sql::arrow::ipc::writer::IpcWriteOptions;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 
-use super::answering::Answers;
+use super::answering::{Answers, Terms};
 use crate::format::{plain_texts, with_plain_texts};
 
 /// Names that clients show above the tables.
@@ -139,7 +139,7 @@ impl Service {
     async fn rows(&self, statement: &str) -> Result<Response<Rows>, Status> {
         let begun = self
             .answers
-            .begin(statement, None)
+            .begin(statement, Terms::default())
             .await
             .map_err(|error| refused(&error))?;
         let metadata = HashMap::from([(EPOCH.to_owned(), begun.epoch.to_string())]);

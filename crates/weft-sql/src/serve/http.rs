@@ -16,7 +16,7 @@ use serde_json::json;
 use sql::SqlError;
 use tokio::sync::mpsc;
 
-use super::answering::{Answers, Begun};
+use super::answering::{Answers, Begun, Terms};
 use super::page;
 use crate::format::{Format, Writer};
 
@@ -28,6 +28,9 @@ const AHEAD: usize = 2;
 
 /// The epoch of the rows, beside forms that have no place for it.
 const EPOCH: HeaderName = HeaderName::from_static("weft-epoch");
+
+/// How names of inputs are shown: `base` without their folders. The server before this one says so for each request.
+const NAMES: HeaderName = HeaderName::from_static("weft-names");
 
 /// What all handlers share.
 #[derive(Clone)]
@@ -118,6 +121,14 @@ impl Asked {
         Ok(())
     }
 
+    /// How the statement is to be answered.
+    fn terms(&self, headers: &HeaderMap) -> Terms {
+        Terms {
+            at_epoch: self.at_epoch,
+            base_names: headers.get(NAMES).is_some_and(|names| names == "base"),
+        }
+    }
+
     /// Of the query of an address.
     fn of(uri: &Uri) -> Result<Asked, String> {
         let mut asked = Asked::default();
@@ -126,9 +137,9 @@ impl Asked {
     }
 }
 
-async fn asked_by_get(State(shared): State<Shared>, uri: Uri) -> Response {
+async fn asked_by_get(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
     match Asked::of(&uri) {
-        Ok(asked) => answer(&shared, asked).await,
+        Ok(asked) => answer(&shared, asked, &headers).await,
         Err(wrong) => failed(StatusCode::BAD_REQUEST, "bad_request", &wrong),
     }
 }
@@ -146,7 +157,7 @@ async fn asked_by_post(State(shared): State<Shared>, uri: Uri, headers: HeaderMa
         }
     };
     match asked_in(&uri, &headers, body) {
-        Ok(Some(asked)) => answer(&shared, asked).await,
+        Ok(Some(asked)) => answer(&shared, asked, &headers).await,
         Ok(None) => failed(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
@@ -183,7 +194,7 @@ const FORMATS: [(&str, Format, &str); 5] = [
     ("arrow", Format::Arrow, "application/vnd.apache.arrow.stream"),
 ];
 
-async fn answer(shared: &Shared, asked: Asked) -> Response {
+async fn answer(shared: &Shared, asked: Asked, headers: &HeaderMap) -> Response {
     let name = asked.format.as_deref().unwrap_or("json");
     let Some((name, format, media)) = FORMATS.into_iter().find(|(known, ..)| *known == name) else {
         let names = FORMATS.map(|(name, ..)| name).join(", ");
@@ -197,7 +208,7 @@ async fn answer(shared: &Shared, asked: Asked) -> Response {
             "the parameter q, a statement in SQL, is missing",
         );
     }
-    let begun = match shared.answers.begin(&asked.statement, asked.at_epoch).await {
+    let begun = match shared.answers.begin(&asked.statement, asked.terms(headers)).await {
         Ok(begun) => begun,
         Err(error) => return not_answered(&error),
     };
@@ -295,14 +306,14 @@ async fn tables(State(shared): State<Shared>) -> Response {
 }
 
 /// The page, with the answer to its statement if it has one.
-async fn show(State(shared): State<Shared>, uri: Uri) -> Response {
+async fn show(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
     // A mistyped address gets the page without an answer.
     let asked = Asked::of(&uri).unwrap_or_default();
     let statement = asked.statement.trim().to_owned();
     let begun = ambient::now();
     let result = match statement.is_empty() {
         true => None,
-        false => Some(page::result(&shared.answers, &statement, asked.at_epoch, begun).await),
+        false => Some(page::result(&shared.answers, &statement, asked.terms(&headers), begun).await),
     };
     let tables = shared.answers.database.tables().await;
     let status = match (&result, &tables) {

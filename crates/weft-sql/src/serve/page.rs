@@ -12,7 +12,7 @@ use sql::arrow::error::ArrowError;
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 use sql::{QUESTIONS, SqlError, TableInfo};
 
-use super::answering::Answers;
+use super::answering::{Answers, Terms};
 use super::chart::Chart;
 
 /// Rows that a page shows; the whole is there to download.
@@ -43,10 +43,10 @@ pub(super) struct Shown {
 pub(super) async fn result(
     answers: &Answers,
     statement: &str,
-    at_epoch: Option<u64>,
+    terms: Terms,
     asked: Instant,
 ) -> Result<Shown, SqlError> {
-    let begun = answers.begin(statement, at_epoch).await?;
+    let begun = answers.begin(statement, terms).await?;
     let (epoch, schema) = (begun.epoch, begun.schema.clone());
     let (batches, is_cut) = begun.first_rows(ROWS_MAX).await?;
     Ok(Shown {

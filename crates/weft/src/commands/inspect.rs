@@ -10,7 +10,8 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Context as _;
-use archive::Sources;
+use archive::{PackagePart, Sources, is_package, package_parts};
+use serde_json::json;
 use warc::{Entry, Input as _, Reader, ReaderSettings};
 
 use crate::context::Context;
@@ -26,6 +27,7 @@ Examples:
   weft inspect crawl.warc.gz
   weft inspect --summary crawls/
   weft inspect --summary s3://bucket/crawls/
+  weft inspect crawl.wacz                   the members of a package, and what datapackage.json says of them
   weft inspect --json crawl.warc.gz | jq -r 'select(.type==\"response\") | .target'
 
 Exit code 1: a file has defects, bytes that could not be read as records, or
@@ -60,8 +62,20 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let mut outcome = Outcome::Done;
     let mut total = Account::default();
     let mut files_read = 0;
-    for location in &locations {
-        match file(location, &sources, files_read > 0, args, context) {
+    for piece in pieces(&locations, &sources) {
+        let read = match &piece {
+            Piece::File(location) => file(location, &sources, files_read > 0, args, context),
+            Piece::Member(part) => member(part, &sources, files_read > 0, args, context),
+            Piece::Note(part) => {
+                context.out.flush()?;
+                package_note(part, context)?;
+                if part.problem.is_some() {
+                    outcome = Outcome::Losses;
+                }
+                continue;
+            }
+        };
+        match read {
             Ok(account) => {
                 files_read += 1;
                 total.add(&account);
@@ -84,6 +98,81 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     } else {
         Outcome::Losses
     })
+}
+
+/// Something to inspect: a file, a member of a package, or what is wrong with a package.
+pub(super) enum Piece {
+    File(String),
+    Member(PackagePart),
+    Note(PackagePart),
+}
+
+/// Files, and the members of those that are packages.
+pub(super) fn pieces(locations: &[String], sources: &Sources) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for location in locations {
+        if !is_package(location) {
+            pieces.push(Piece::File(location.clone()));
+            continue;
+        }
+        for part in package_parts(location, sources) {
+            pieces.push(match part.problem.is_some() || part.location.is_empty() {
+                true => Piece::Note(part),
+                false => Piece::Member(part),
+            });
+        }
+    }
+    pieces
+}
+
+/// Says what is not as a package declares it.
+pub(super) fn package_note(part: &PackagePart, context: &mut Context) -> anyhow::Result<()> {
+    for text in part.problem.iter().chain(&part.warnings) {
+        if context.json {
+            let kind = if part.problem.is_some() {
+                "problem"
+            } else {
+                "warning"
+            };
+            context.out.json(&json!({ "package": part.name, kind: text }))?;
+        } else {
+            let word = match part.problem {
+                Some(_) => context.out.style.bad("error:"),
+                None => context.out.style.warn("warning:"),
+            };
+            writeln!(context.out, "{word} {}: {}", clean(&part.name), clean(text))?;
+        }
+    }
+    Ok(())
+}
+
+/// A member of a package, and whether its digest is the declared one.
+fn member(
+    part: &PackagePart,
+    sources: &Sources,
+    after_another: bool,
+    args: &Args,
+    context: &mut Context,
+) -> anyhow::Result<Account> {
+    let account = file(&part.location, sources, after_another, args, context)?;
+    let mut part = part.clone();
+    let other = part
+        .digest_if_other(sources)
+        .with_context(|| format!("read {}", part.name))?;
+    let declared = part.declared.clone().unwrap_or_default();
+    match other {
+        Some(found) => part.warnings.push(format!(
+            "found {found}, expected {declared} as datapackage.json declares"
+        )),
+        None if declared.is_empty() || context.json => {}
+        None => writeln!(
+            context.out,
+            "digest as datapackage.json declares: {}",
+            clean(&declared)
+        )?,
+    }
+    package_note(&part, context)?;
+    Ok(account)
 }
 
 fn file(

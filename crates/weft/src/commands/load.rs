@@ -20,7 +20,9 @@ use archive::question::{
     Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadInput, LoadRequest,
     OptionalStage,
 };
-use archive::{Archive, OpenSettings, is_address, path_of, path_text};
+use archive::{
+    Archive, FoundInput, OpenSettings, Sources, found_inputs, is_address, path_of, path_text, without_secrets,
+};
 use clap::ValueEnum;
 use store::{Retention, RetentionMode};
 
@@ -28,13 +30,16 @@ use crate::ask;
 use crate::commands::store::protect::MODES;
 use crate::commands::store::until::{end_of_date, end_of_span};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::exit::{NotFound, Outcome, WrongUse};
 use crate::flag_values::one_of;
 use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::which_store::{StoreArgs, place};
 use progress::Progress;
+
+/// The file that makes a directory an archive.
+const ARCHIVE_SETTINGS: &str = "weft.json";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +51,8 @@ Examples:
   weft load https://example.org/x.warc.gz   a file of a web server, read by ranges
   weft load crawl.wacz                      the files of records in a package (WACZ)
   weft load collection.json                 the packages that a list of packages names (multi-wacz)
+  weft load list.json --allow-elsewhere cdn.example.org
+                                            also packages that the list names at another host
   weft load index.cdxj cdx-cluster/         captures that indexes of other tools tell of, without their records
   weft load cc:CC-MAIN-2026-43 --match example.com/
                                             what Common Crawl's crawl has of it, by its index
@@ -91,6 +98,10 @@ pub(crate) struct Args {
     /// Weave the archive from tables of facts that Spark wrote into this folder, also s3://BUCKET/NAME, and read no input again
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["inputs", "retry", "keep", "collection", "rate", "threads", "verify", "epoch_bytes", "stage_off"])]
     from_facts: Option<PathBuf>,
+    /// Let lists of packages lead there, too, and not to their own origin alone: HOST, HOST:PORT, s3://BUCKET, store://BUCKET or
+    /// a folder (may be repeated)
+    #[arg(long, value_name = "HOST")]
+    allow_elsewhere: Vec<OsString>,
     /// A label for these inputs, to filter by
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
@@ -253,13 +264,7 @@ pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outco
     if args.keep {
         warn_of_empty_folders(&request, context);
         let place = place(&args.place)?;
-        (request.inputs, unkept) = keep::keep(
-            &request.inputs,
-            &args.keep_bucket,
-            args.retention(),
-            place,
-            context,
-        )?;
+        (request.inputs, unkept) = keep::keep(&request, &args.keep_bucket, args.retention(), place, context)?;
         if request.inputs.is_empty() {
             bail!("nothing was kept, so nothing is loaded");
         }
@@ -273,6 +278,9 @@ pub(crate) fn run(mut args: Args, context: &mut Context) -> anyhow::Result<Outco
     settings.facts_text = args.facts_text;
     if let Some(tables) = &args.from_facts {
         return from_facts::run(tables, &args, settings, context);
+    }
+    if !args.retry {
+        refuse_typo(&request, context)?;
     }
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
@@ -309,6 +317,30 @@ fn run_retry(
         }
     }
     Ok(outcome)
+}
+
+/// Makes no archive for names that lead nowhere: they are mistyped, or the folder is the wrong one.
+fn refuse_typo(request: &LoadRequest, context: &Context) -> anyhow::Result<()> {
+    let may_be_there =
+        |input: &LoadInput| is_address(&input.path) || path_of(&input.path).symlink_metadata().is_ok();
+    if context.archive.join(ARCHIVE_SETTINGS).exists() || request.inputs.iter().any(may_be_there) {
+        return Ok(());
+    }
+    // Patterns are left, which may match something.
+    let found = found_inputs(&request.inputs, &[], &Sources::default());
+    let told = |input: &FoundInput| {
+        input
+            .problem
+            .as_ref()
+            .map(|problem| format!("{}: {problem}", input.name))
+    };
+    let problems: Option<Vec<String>> = found.iter().map(told).collect();
+    match problems {
+        Some(problems) if !problems.is_empty() => {
+            bail!(NotFound(format!("{}; no archive was made", problems.join("; "))))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Warns of folders without files. Beside other inputs they are no failure, but nobody names one on purpose.
@@ -379,7 +411,11 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
             job.error.as_deref().unwrap_or("failed without a reason")
         ),
         JobState::Done if job.inputs == 0 => {
-            let names: Vec<&str> = request.inputs.iter().map(|input| input.name.as_str()).collect();
+            let names: Vec<String> = request
+                .inputs
+                .iter()
+                .map(|input| without_secrets(&input.name))
+                .collect();
             bail!(
                 "nothing to load: no WARC, ARC, WAT or WET file in {}",
                 names.join(", ")
@@ -407,6 +443,11 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
             .iter()
             .map(|name| input(name, &here))
             .collect::<Result<_, _>>()?,
+        allow_elsewhere: args
+            .allow_elsewhere
+            .iter()
+            .map(|place| elsewhere(place, &here))
+            .collect(),
         collection: args.collection.clone(),
         links: args.links.map(LinkScope::from),
         documents: args.documents.map(DocumentScope::from),
@@ -418,6 +459,16 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
         epoch_bytes: args.epoch_bytes,
         stages_off: args.stage_off.iter().copied().map(OptionalStage::from).collect(),
     })
+}
+
+/// A place that lists may lead to: a folder by its absolute path, all else as it is.
+fn elsewhere(place: &OsStr, here: &Path) -> String {
+    let text = path_text(place.as_ref());
+    let is_folder = !is_address(&text) && (text.contains('/') || here.join(place).is_dir());
+    match is_folder {
+        true => path_text(&here.join(place)),
+        false => text,
+    }
 }
 
 /// Makes the request for one input. The owner may run in another directory, so it gets absolute paths;

@@ -50,7 +50,8 @@ One that cannot be written to (a read-only mount), or is opened with --read-only
 is served all the same; loads are refused then.
 
 Ctrl-C or SIGTERM ends it after the requests under way, within 10 seconds; a load under way stops at its next epoch.
-Only this machine can connect unless --listen names another address; the pages have no access control.
+Only this machine can connect unless --listen names another address. Without rules everybody who can connect may read
+the whole archive; rules (weft rights) say who sees what, by tokens (--tokens) or by groups that a proxy names.
 A request for a name that the server does not go by gets status 421, so that no web page can point its own name here
 and read the archive; --host tells it its names (behind a proxy: the name that the proxy passes on).
 docs/store.md says how to run the store, docs/gateway.md how to run a gateway.";

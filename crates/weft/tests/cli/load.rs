@@ -117,7 +117,7 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
           at 0: junk: neither a record nor a compressed member, 17 bytes
         cut.warc: done, its end is cut off (truncated-record: declared 176 bytes, 80 before the end of the file)
 
-        1 record with defects, used all the same
+        1 defect in what was used all the same
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
 
         1 input is not complete yet; the same command reads on
@@ -147,7 +147,7 @@ fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
 
         cut.warc: done, its end is cut off (truncated-record: declared 176 bytes, 80 before the end of the file)
 
-        1 record with defects, used all the same
+        1 defect in what was used all the same
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
     "#]].assert_eq(&place.stable(&without_rates(&run)));
     expect![[r#"
@@ -556,4 +556,46 @@ fn a_load_through_the_owner_shows_the_same() {
     let dump = place.good(&["dump", "links"]);
     server.stop();
     assert_eq!(dump, alone.good(&["dump", "links"]));
+}
+
+#[test]
+fn a_name_that_leads_nowhere_makes_no_archive() {
+    let place = Place::new();
+    for names in [&["typo"][..], &["typo", "*.warc", "@list.paths"]] {
+        let run = place.run(&[&["load"], names].concat());
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        assert!(run.stderr.contains("typo: no such file"), "{}", run.stderr);
+        assert!(run.stderr.contains("no archive was made"), "{}", run.stderr);
+        assert!(!place.path("weft-archive").exists());
+    }
+    // One that leads somewhere is enough.
+    place.write_old("web.warc", &fixture::small_web());
+    let run = place.run(&["load", "typo", "web.warc"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("typo: failed(no such file)"),
+        "{}",
+        run.stdout
+    );
+    // And so is an archive: what failed is told there.
+    let run = place.run(&["load", "typo"]);
+    assert!(
+        run.stdout.contains("typo: failed(no such file)"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn nobody_is_told_to_load_into_a_folder_of_other_files() {
+    let place = Place::new();
+    place.write("etc/passwd", b"root");
+    let run = place.run(&["status", "--archive", "etc"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("it holds passwd"), "{}", run.stderr);
+    assert!(!run.stderr.contains("weft load"), "{}", run.stderr);
+    // What may be there before an archive is no other file.
+    std::fs::create_dir(place.path("new")).expect("a folder");
+    let run = place.run(&["status", "--archive", "new"]);
+    assert!(run.stderr.contains("load something first"), "{}", run.stderr);
 }

@@ -14,6 +14,21 @@ fn list(resources: &[Value]) -> Vec<u8> {
     list.to_string().into_bytes()
 }
 
+/// Flags that let lists lead to these servers.
+fn allowing(servers: &[&Web]) -> Vec<String> {
+    let flags = servers
+        .iter()
+        .map(|web| ["--allow-elsewhere".to_owned(), web.address.to_string()]);
+    flags.flatten().collect()
+}
+
+/// Runs a load with more flags.
+#[track_caller]
+fn good_with(place: &Place, args: &[&str], flags: &[String]) -> String {
+    let flags = flags.iter().map(String::as_str);
+    place.good(&args.iter().copied().chain(flags).collect::<Vec<_>>())
+}
+
 /// Where the small web and the other one lie beside each other in the archive `local`, packages of both, one in a folder.
 fn two_packages() -> (Place, [Vec<u8>; 2]) {
     let place = local();
@@ -70,14 +85,16 @@ fn packages_of_a_list_are_loaded() {
         "more/beside.json",
         &list(&[json!({"path": "../one.wacz"}), json!({"path": "two.wacz"})]),
     );
-    for (archive, file) in [
-        ("near", "near.json"),
-        ("far", "far.json"),
-        ("beside", "more/beside.json"),
+    let servers = allowing(&[&web_one, &web_two]);
+    let folder = ["--allow-elsewhere".to_owned(), ".".to_owned()];
+    for (archive, file, flags) in [
+        ("near", "near.json", &[][..]),
+        ("far", "far.json", &servers[..]),
+        ("beside", "more/beside.json", &folder[..]),
     ] {
-        place.good(&["load", file, "--archive", archive]);
+        good_with(&place, &["load", file, "--archive", archive], flags);
         check_both(&place, archive);
-        let again = place.good(&["load", file, "--archive", archive]);
+        let again = good_with(&place, &["load", file, "--archive", archive], flags);
         assert!(again.contains("2 inputs: 2 known already"), "{again}");
     }
     let ledger = place.good(&["dump", "ledger", "--archive", "near"]);
@@ -85,12 +102,8 @@ fn packages_of_a_list_are_loaded() {
         assert!(ledger.contains(name), "{name}\n{ledger}");
     }
     let lists = Web::start(&list(&far), Manner::Ranges);
-    place.good(&[
-        "load",
-        &lists.url("/api/replay.json?token=x"),
-        "--archive",
-        "address",
-    ]);
+    let address = lists.url("/api/replay.json?token=x");
+    good_with(&place, &["load", &address, "--archive", "address"], &servers);
     check_both(&place, "address");
 }
 
@@ -112,7 +125,7 @@ fn packages_at_addresses_are_read_by_ranges() {
     ];
     let web = Web::start(&zipped(&members, CompressionMethod::Stored), Manner::Ranges);
     place.write_old("list.json", &list(&[json!({"path": web.url("/x.wacz")})]));
-    place.good(&["load", "list.json"]);
+    good_with(&place, &["load", "list.json"], &allowing(&[&web]));
     let bytes = |range: &String| {
         let ends = range
             .strip_prefix("bytes=")
@@ -139,7 +152,11 @@ fn a_package_with_packages_names_others_at_addresses() {
         CompressionMethod::Stored,
     );
     place.write_old("both.wacz", &both);
-    place.good(&["load", "both.wacz", "--archive", "both"]);
+    good_with(
+        &place,
+        &["load", "both.wacz", "--archive", "both"],
+        &allowing(&[&web]),
+    );
     check_both(&place, "both");
     let ledger = place.good(&["dump", "ledger", "--archive", "both"]);
     assert!(ledger.contains("both.wacz#one.wacz#archive/web.warc"), "{ledger}");
@@ -245,9 +262,91 @@ fn lists_that_lead_on_and_on_are_left() {
         servers.push(std::mem::replace(&mut next, Web::start(&package, Manner::Ranges)));
     }
     place.write_old("list.json", &list(&[json!({"path": next.url("/first.wacz")})]));
-    let run = place.run(&["load", "list.json"]);
+    servers.push(next);
+    let flags = allowing(&servers.iter().collect::<Vec<_>>());
+    let args = ["load", "list.json"]
+        .into_iter()
+        .chain(flags.iter().map(String::as_str));
+    let run = place.run(&args.collect::<Vec<_>>());
     assert_eq!(run.code, Some(1), "{}", run.stdout);
     let told = "more than 4 lists of packages name one another";
     assert!(run.stdout.contains(told), "{}", run.stdout);
     assert!(run.stdout.contains("1 input"), "{}", run.stdout);
+}
+
+/// The story: a stranger's list names a service of the machine that loads it, a bucket to which that machine has keys, and files
+/// beyond its folder. What it read from there was public the moment it was in the archive.
+#[test]
+fn a_list_leads_to_its_own_origin_alone() {
+    let place = Place::new();
+    let private = wacz(&fixture::small_web(), CompressionMethod::Stored);
+    let inside = Web::start(&private, Manner::Ranges);
+    place.write_old("private/secret.wacz", &private);
+    std::fs::create_dir(place.path("public")).expect("a folder");
+    std::os::unix::fs::symlink(place.path("private"), place.path("public/leads")).expect("a link");
+    let entries = [
+        inside.url("/secret.wacz"),
+        "s3://private-bucket/secret.wacz".to_owned(),
+        place.path("private/secret.wacz").display().to_string(),
+        "../private/secret.wacz".to_owned(),
+        "leads/secret.wacz".to_owned(),
+        format!(
+            "wacz://{}#archive/web.warc",
+            place.path("private/secret.wacz").display()
+        ),
+    ];
+    let resources: Vec<Value> = entries.iter().map(|entry| json!({"path": entry})).collect();
+    place.write_old("public/list.json", &list(&resources));
+    let package = zipped(
+        &[("datapackage.json", &list(&resources[..2]))],
+        CompressionMethod::Stored,
+    );
+    place.write_old("public/list.wacz", &package);
+    // The same list at an address.
+    let lists = Web::start(&list(&resources), Manner::Ranges);
+    for (number, input) in ["public/list.json", "public/list.wacz", &lists.url("/list.json")]
+        .into_iter()
+        .enumerate()
+    {
+        let archive = format!("refused{number}");
+        let run = place.run(&["load", input, "--archive", &archive]);
+        assert_eq!(run.code, Some(1), "{input}: {}", run.stdout);
+        for flag in [
+            format!("--allow-elsewhere {}", inside.address),
+            "--allow-elsewhere s3://private-bucket".to_owned(),
+        ] {
+            assert!(run.stdout.contains(&flag), "{input}: {flag}\n{}", run.stdout);
+        }
+        let captures = place.good(&["dump", "captures", "--archive", &archive]);
+        assert_eq!(captures, "", "{input}");
+    }
+    assert_eq!(inside.asked(), []);
+    // Who names the place gets what is there.
+    let flags = allowing(&[&inside]);
+    let args = ["load", "public/list.json"]
+        .into_iter()
+        .chain(flags.iter().map(String::as_str));
+    let run = place.run(&args.collect::<Vec<_>>());
+    assert!(
+        run.stdout.contains("secret.wacz#archive/web.warc") || run.stdout.contains("1 done"),
+        "{}",
+        run.stdout
+    );
+    assert!(!inside.asked().is_empty());
+}
+
+#[test]
+fn one_wrong_entry_and_a_byte_order_mark_leave_a_list_whole() {
+    let (place, _) = two_packages();
+    let text = format!(
+        "\u{feff}{}",
+        json!({"profile": "multi-wacz-package", "resources": [{"path": "one.wacz"}, {"path": 7}, {"path": "more/two.wacz"}]})
+    );
+    place.write_old("marked.json", text.as_bytes());
+    let run = place.run(&["load", "marked.json", "--archive", "marked"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    let told =
+        "marked.json (resource 2): failed(it cannot be used: invalid type: integer `7`, expected a string)";
+    assert!(run.stdout.contains(told), "{}", run.stdout);
+    check_both(&place, "marked");
 }

@@ -141,9 +141,10 @@ fn what_is_wrong_in_a_package_is_told_and_the_rest_loaded() {
     for expected in [
         "package-digest".to_owned(),
         format!("found {}, expected {}", sha256(&warc), sha256(b"other")),
+        "2 defects in what was used all the same".to_owned(),
         "x.wacz#archive/gone.warc: failed(datapackage.json lists it".to_owned(),
         format!(
-            "x.wacz#datapackage-digest.json: failed(datapackage.json is {}",
+            "x.wacz#datapackage-digest.json at 0: package-digest: datapackage.json is {}",
             sha256(&wrong)
         ),
         "x.wacz#archive/notes.txt: no archive's name".to_owned(),
@@ -572,4 +573,77 @@ fn other_tools_read_what_is_exported() {
         .lines()
         .filter(|line| line.starts_with("example,library)/ ") && line.contains(page));
     assert!(found.count() > 0, "{told}{failed}");
+}
+
+/// The story: somebody mends a title in a package with another tool, which leaves the digests as they were. All records are whole, and
+/// yet the load said "1 loss, copy the package again".
+#[test]
+fn a_stale_digest_of_whole_records_is_a_warning() {
+    let place = local();
+    let warc = fixture::small_web();
+    let pages = b"{\"url\": \"http://www.library.example/\", \"ts\": \"2015-03-01T08:00:00Z\"}\n";
+    let stale = sha256(b"other");
+    let cases = [
+        ("member", stale.clone(), sha256(pages), None),
+        ("pages", sha256(&warc), stale.clone(), None),
+        ("description", sha256(&warc), sha256(pages), Some(stale.clone())),
+    ];
+    for (archive, of_member, of_pages, of_description) in cases {
+        let described = described(&[(WARC, of_member), ("pages/pages.jsonl", of_pages)]);
+        let hash = of_description.unwrap_or_else(|| sha256(&described));
+        let digest = json!({"path": "datapackage.json", "hash": hash}).to_string();
+        let members: [(&str, &[u8]); 4] = [
+            (WARC, &warc),
+            ("pages/pages.jsonl", pages),
+            ("datapackage.json", &described),
+            ("datapackage-digest.json", digest.as_bytes()),
+        ];
+        let file = format!("{archive}.wacz");
+        place.write_old(&file, &zipped(&members, CompressionMethod::Stored));
+        let told = place.good(&["load", &file, "--archive", archive]);
+        assert!(told.contains("1 defect in what was used all the same"), "{told}");
+        assert!(told.contains(&format!("expected {stale}")), "{told}");
+        assert!(!told.contains("loss") && !told.contains("again"), "{told}");
+        check_loaded(&place, archive, &format!("{file}#archive/"));
+    }
+}
+
+#[test]
+fn inspect_and_check_read_a_package_as_one() {
+    let place = Place::new();
+    let warc = fixture::small_web();
+    place.write_old("web.warc", &warc);
+    place.write_old("x.wacz", &wacz(&warc, CompressionMethod::Deflated));
+    let alone = place.good(&["inspect", "web.warc"]);
+    let packed = place.good(&["inspect", "x.wacz"]);
+    let rows = alone.split_once('\n').expect("rows").1;
+    assert!(packed.contains(rows), "{packed}\nwithout\n{rows}");
+    assert!(packed.contains("#archive/web.warc"), "{packed}");
+    let declared = format!("digest as datapackage.json declares: {}", sha256(&warc));
+    assert!(packed.contains(&declared), "{packed}");
+
+    let described = described(&[(WARC, sha256(b"other")), ("archive/gone.warc", sha256(b""))]);
+    let members: [(&str, &[u8]); 2] = [(WARC, &warc), ("datapackage.json", &described)];
+    place.write_old("wrong.wacz", &zipped(&members, CompressionMethod::Stored));
+    let run = place.run(&["inspect", "--summary", "wrong.wacz"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    for told in [
+        "error: wrong.wacz#archive/gone.warc: datapackage.json lists it, and the package has no such member",
+        &format!(
+            "warning: wrong.wacz#archive/web.warc: found {}, expected {}",
+            sha256(&warc),
+            sha256(b"other")
+        ),
+    ] {
+        assert!(run.stdout.contains(told), "{told}\n{}", run.stdout);
+    }
+    let checked = |file: &str| {
+        let run = place.run(&["warc", "check", file]);
+        let findings = run.stdout.lines().last().unwrap_or_default().to_owned();
+        (
+            run.code,
+            findings.rsplit_once(": ").map(|(_, rest)| rest.to_owned()),
+        )
+    };
+    assert_eq!(checked("x.wacz"), checked("web.warc"));
 }

@@ -25,7 +25,7 @@ pub(crate) fn is_package_name(name: &[u8]) -> bool {
 }
 
 /// The address of a member of a package. The package is the text of an absolute path, an address, or itself a member.
-pub(super) fn of_member(package: &str, member: &str) -> String {
+pub(in super::super) fn of_member(package: &str, member: &str) -> String {
     let package = match package {
         package if is_member(package) => package.to_owned(),
         package if super::super::is_address(package) => format!("{ADDRESS_MARK}{}", escaped(package)),
@@ -45,6 +45,28 @@ pub(super) fn parts(address: &str) -> Option<(String, String)> {
         outermost => unescaped(outermost),
     };
     Some((package, unescaped(member)))
+}
+
+/// The package and the name of a member by its address; `None` of other addresses.
+pub(in super::super) fn member_parts(address: &str) -> Option<(String, String)> {
+    is_member(address).then(|| parts(address)).flatten()
+}
+
+/// The package that holds all others in which a package or a member lies: an address, or the text of a path.
+pub(in super::super) fn outermost(package: &str) -> String {
+    let mut package = package.to_owned();
+    while let Some((outer, _)) = member_parts(&package) {
+        package = outer;
+    }
+    package
+}
+
+/// An address without user name, password and signature; that of a member without those of its package.
+pub fn without_secrets(address: &str) -> String {
+    match member_parts(address) {
+        Some((package, member)) => of_member(&without_secrets(&package), &member),
+        None => urlkey::without_secrets(address).into_owned(),
+    }
 }
 
 /// The name that a member has in the ledger.

@@ -1,22 +1,36 @@
 //! What a description of a package, or a list of packages, says: a profile, and resources with their digests.
 
 use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::without_bom;
 
 /// Profile of a description whose resources are packages.
 const OF_PACKAGES: &str = "multi-wacz-package";
 
 /// A description as it is written.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub(super) struct Described {
     /// What it is a description of; older tools leave it out.
-    #[serde(default)]
     pub(super) profile: Option<String>,
     pub(super) resources: Vec<Resource>,
+    /// Resources that cannot be used: their numbers, from 1 on, and why.
+    pub(super) wrong: Vec<(usize, String)>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    #[serde(default)]
+    profile: Option<String>,
+    resources: Vec<Value>,
 }
 
 /// A file that a description lists.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Resource {
+    /// Which one of the description it is, from 1 on.
+    #[serde(skip)]
+    pub(super) number: usize,
     /// Where it is: within the package, beside the list, or an address.
     #[serde(default)]
     path: String,
@@ -41,7 +55,18 @@ impl Described {
     /// # Errors
     /// It is no JSON of this form.
     pub(super) fn read(bytes: &[u8]) -> Result<Described, serde_json::Error> {
-        serde_json::from_slice(bytes)
+        let written: Written = serde_json::from_slice(without_bom(bytes))?;
+        let mut described = Described {
+            profile: written.profile,
+            ..Described::default()
+        };
+        for (number, resource) in (1..).zip(written.resources) {
+            match Resource::deserialize(resource) {
+                Ok(resource) => described.resources.push(Resource { number, ..resource }),
+                Err(error) => described.wrong.push((number, error.to_string())),
+            }
+        }
+        Ok(described)
     }
 
     /// Whether its resources are packages.
@@ -116,14 +141,28 @@ mod tests {
 
     #[test]
     fn other_json_is_none() {
-        for json in [
-            "",
-            "[]",
-            "{}",
-            r#"{"resources": 3}"#,
-            r#"{"resources": [{"path": 1}]}"#,
-        ] {
+        for json in ["", "[]", "{}", r#"{"resources": 3}"#] {
             assert!(Described::read(json.as_bytes()).is_err(), "{json}");
         }
+    }
+
+    #[test]
+    fn a_resource_of_a_wrong_type_leaves_the_others() {
+        let json = br#"{"resources": [{"path": "a"}, {"path": 1}, "x", {"path": "b", "bytes": "7"}, {"path": "c"}]}"#;
+        let read = Described::read(json).unwrap();
+        let places: Vec<_> = read.resources.iter().map(|r| (r.number, r.place())).collect();
+        assert_eq!(places, [(1, "a"), (5, "c")]);
+        let wrong: Vec<usize> = read.wrong.iter().map(|(number, _)| *number).collect();
+        assert_eq!(wrong, [2, 3, 4]);
+        assert!(read.wrong[0].1.contains("expected a string"), "{:?}", read.wrong);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over() {
+        let json = "\u{feff}{\"resources\": [{\"path\": \"a\"}]}";
+        assert_eq!(
+            Described::read(json.as_bytes()).unwrap().resources[0].place(),
+            "a"
+        );
     }
 }

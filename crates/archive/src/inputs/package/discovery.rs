@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::super::discovery::Discovery;
+use super::super::discovery::{Discovery, Warning};
 use super::super::found::{Declared, Found, Place};
 use super::super::skipped::NOT_AN_ARCHIVE;
 use super::super::source::Stat;
@@ -32,6 +32,9 @@ impl Discovery<'_> {
         for (file, why) in &manifest.problems {
             self.not_in_package(name, package, file, why.join("; "));
         }
+        if let Some((file, what)) = manifest.warning.take() {
+            self.warn(name_of_member(name, file), what);
+        }
         let names = zip.names();
         let there: HashSet<&String> = names.iter().collect();
         for listed in manifest.names().filter(|listed| !there.contains(listed)) {
@@ -50,7 +53,7 @@ impl Discovery<'_> {
                 self.skip(name_of_member(name, member), NOT_AN_ARCHIVE);
             }
         }
-        self.packages_elsewhere(name, std::mem::take(&mut manifest.elsewhere));
+        self.packages_elsewhere((name, package), std::mem::take(&mut manifest.elsewhere));
     }
 
     /// Takes a package in a package.
@@ -103,6 +106,11 @@ impl Discovery<'_> {
                 declared: manifest.declared(member, zip),
             });
         }
+    }
+
+    /// Tells what is not as it is declared, and can be used all the same.
+    pub(super) fn warn(&mut self, name: String, detail: String) {
+        self.warnings.push(Warning { name, detail });
     }
 
     pub(super) fn not_in_package(&mut self, name: &str, package: &str, member: &str, problem: String) {

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use sha2_with_state::{Digest, Sha256};
 use warc::Defect;
 
-use super::super::digest_text;
 use super::super::found::Declared;
 use super::super::source::is_address;
+use super::super::{digest_text, without_bom};
 use super::described::{Described, Resource};
 use super::zip_file::ZipFile;
 
@@ -37,6 +37,8 @@ pub(super) struct Manifest {
     pub(super) elsewhere: Vec<Resource>,
     /// Descriptions that cannot be used, by name, and why.
     pub(super) problems: BTreeMap<&'static str, Vec<String>>,
+    /// What they say of one another that is not so.
+    pub(super) warning: Option<(&'static str, String)>,
 }
 
 #[derive(Deserialize)]
@@ -77,6 +79,9 @@ impl Manifest {
 
     fn take(&mut self, zip: &ZipFile, described: Described) {
         let is_of_packages = described.is_of_packages();
+        for (number, why) in &described.wrong {
+            self.wrong(MANIFEST, format!("resource {number} cannot be used: {why}"));
+        }
         let mut listed = BTreeMap::new();
         for resource in described.resources {
             // Services put the address that a package was copied from beside the name that it has here.
@@ -135,18 +140,20 @@ impl Manifest {
     fn compare(&mut self, zip: &mut ZipFile, found: &str) {
         let declared = match content(zip, MANIFEST_DIGEST) {
             Ok(None) => return,
-            Ok(Some(bytes)) => serde_json::from_slice::<DataPackageDigest>(&bytes).map_err(io::Error::from),
+            Ok(Some(bytes)) => {
+                serde_json::from_slice::<DataPackageDigest>(without_bom(&bytes)).map_err(io::Error::from)
+            }
             Err(error) => Err(error),
         };
         match declared {
             Ok(declared) if declared.hash.eq_ignore_ascii_case(found) => {}
-            Ok(declared) => self.wrong(
-                MANIFEST_DIGEST,
-                format!(
-                    "{MANIFEST} is {found}, expected {}: the package was changed",
+            Ok(declared) => {
+                let what = format!(
+                    "{MANIFEST} is {found}, expected {}: it was changed after its digest was written",
                     declared.hash
-                ),
-            ),
+                );
+                self.warning = Some((MANIFEST_DIGEST, what));
+            }
             Err(error) => self.wrong(MANIFEST_DIGEST, format!("cannot be read: {error}")),
         }
     }

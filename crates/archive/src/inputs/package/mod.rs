@@ -11,10 +11,12 @@
 mod address;
 mod described;
 mod discovery;
+mod elsewhere;
 mod manifest;
 mod package_list;
 mod page_check;
 mod page_lines;
+mod parts;
 mod source;
 mod zip_file;
 
@@ -22,18 +24,21 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use address::is_local_member;
-pub(super) use address::{is_member, is_package_name};
+pub use address::{is_local_member, without_secrets};
+pub(super) use address::{
+    is_member, is_package_name, member_parts, of_member, outermost as outermost_package,
+};
+pub(crate) use elsewhere::Elsewhere;
 pub(super) use package_list::is_package_list_name;
 pub(crate) use page_lines::{ListedPage, MAIN_LIST, PageLine};
+pub use parts::{PackagePart, is_package, package_parts};
 pub(crate) use source::Packages;
 
 use super::path::address_of;
 
 /// The package that a member is in, and the member's name, by the location that the ledger has; `None` of other locations.
 pub(crate) fn package_of(location: &str) -> Option<(String, String)> {
-    let address = address_of(location).filter(|address| is_member(address))?;
-    address::parts(&address)
+    member_parts(&address_of(location)?)
 }
 
 /// Whether a file of this machine is a package by its name, and its directory, which comes last, cannot be read: it is still written,

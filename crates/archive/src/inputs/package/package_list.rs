@@ -10,7 +10,8 @@ use super::super::discovery::Discovery;
 use super::super::found::{Declared, Found, Place};
 use super::super::path::{address_text, path_of, path_text};
 use super::super::source::{FromStart, Stat, is_address};
-use super::super::{digest_text, open_file};
+use super::super::{digest_text, open_file, without_bom};
+use super::address::without_secrets;
 use super::described::{Described, Resource};
 use super::manifest::MANIFEST_BYTES_MAX;
 
@@ -42,14 +43,19 @@ impl Discovery<'_> {
             }
         };
         let beside = |path: &Path, entry: &str| path.parent().unwrap_or(Path::new("")).join(entry);
-        self.listed_packages(name, described.resources, |entry| match place {
-            _ if is_address(entry) => Some(Listed::Address(entry.to_owned())),
-            Place::File(path) => Some(Listed::File {
-                name: path_text(&beside(&path_of(name), entry)),
-                path: beside(path, entry),
-            }),
-            Place::Address(list, _) => joined(list, entry).map(Listed::Address),
-        });
+        self.wrong_resources(name, &described.wrong);
+        self.listed_packages(
+            (name, &place.location()),
+            described.resources,
+            |entry| match place {
+                _ if is_address(entry) => Some(Listed::Address(entry.to_owned())),
+                Place::File(path) => Some(Listed::File {
+                    name: path_text(&beside(&path_of(name), entry)),
+                    path: beside(path, entry),
+                }),
+                Place::Address(list, _) => joined(list, entry).map(Listed::Address),
+            },
+        );
         true
     }
 
@@ -71,7 +77,7 @@ impl Discovery<'_> {
                 .read_to_end(&mut bytes)
         });
         read.map_err(|error| no_list(&error))?;
-        if warc::begins_like_records(&bytes[..]).unwrap_or(false) {
+        if warc::begins_like_records(without_bom(&bytes)).unwrap_or(false) {
             return Ok(None);
         }
         if bytes.len() as u64 > MANIFEST_BYTES_MAX {
@@ -82,62 +88,100 @@ impl Discovery<'_> {
             Some(profile) if !described.is_of_packages() => Err(format!(
                 "its profile is {profile:?}, expected \"multi-wacz-package\": it lists no packages (of a package itself, load the file x.wacz)"
             )),
-            _ if described.resources.is_empty() => Err("it lists no package".to_owned()),
+            _ if described.resources.is_empty() && described.wrong.is_empty() => {
+                Err("it lists no package".to_owned())
+            }
             _ => Ok(Some(described)),
         }
     }
 
-    /// Takes packages at addresses that the description of a package lists.
-    pub(super) fn packages_elsewhere(&mut self, name: &str, resources: Vec<Resource>) {
-        if !resources.is_empty() {
-            self.listed_packages(name, resources, |entry| Some(Listed::Address(entry.to_owned())));
+    /// Tells which entries of a list cannot be used.
+    fn wrong_resources(&mut self, list: &str, wrong: &[(usize, String)]) {
+        for (number, why) in wrong {
+            self.not_followed(list, *number, format!("it cannot be used: {why}"));
         }
     }
 
-    /// Takes the packages of a list. `place` says where they are.
+    /// Takes packages at addresses that the description of a package lists.
+    pub(super) fn packages_elsewhere(&mut self, (name, package): (&str, &str), resources: Vec<Resource>) {
+        if !resources.is_empty() {
+            self.listed_packages((name, package), resources, |entry| {
+                Some(Listed::Address(entry.to_owned()))
+            });
+        }
+    }
+
+    /// Takes the packages of a list, which has a name and a location. `place` says where they are.
     fn listed_packages(
         &mut self,
-        list: &str,
+        (list, location): (&str, &str),
         resources: Vec<Resource>,
         place: impl Fn(&str) -> Option<Listed>,
     ) {
-        let listed = resources
-            .into_iter()
-            .map(|resource| (place(resource.place()), resource));
-        let listed: Vec<(Option<Listed>, Resource)> = listed.collect();
+        let mut listed: Vec<(Listed, Resource)> = Vec::with_capacity(resources.len());
+        for resource in resources {
+            let (entry, number) = (resource.place(), resource.number);
+            if entry.is_empty() {
+                self.not_followed(list, number, "it has no path and no url".to_owned());
+                continue;
+            }
+            let Some(place) = place(entry) else {
+                self.not_followed(list, number, format!("{entry} is no path and no address"));
+                continue;
+            };
+            if self.lists_deep >= DEPTH_MAX {
+                let why = format!(
+                    "more than {DEPTH_MAX} lists of packages name one another; {list} is not followed"
+                );
+                self.not_followed(list, number, why);
+                continue;
+            }
+            // Before anything is asked for: a question to a server is already what a stranger must not bring about.
+            if let Some(place) = self.allowed((list, location), number, place) {
+                listed.push((place, resource));
+            }
+        }
         let addresses = listed.iter().filter_map(|(place, _)| match place {
-            Some(Listed::Address(address)) => Some(address.as_str()),
-            _ => None,
+            Listed::Address(address) => Some(address.as_str()),
+            Listed::File { .. } => None,
         });
         let mut looked = self.look_at_all(addresses);
         self.lists_deep += 1;
-        for (number, (place, resource)) in (1..).zip(&listed) {
+        for (place, resource) in &listed {
             match place {
-                _ if resource.place().is_empty() => {
-                    let what = format!("{list} (resource {number})");
-                    self.no_object(&what, "it has no path and no url".to_owned());
-                }
-                _ if self.lists_deep > DEPTH_MAX => {
-                    let why = format!(
-                        "more than {DEPTH_MAX} lists of packages name one another; {list} is not followed"
-                    );
-                    self.no_object(resource.place(), why);
-                }
-                Some(Listed::File { name, path }) => self.listed_file(list, name, path, resource),
+                Listed::File { name, path } => self.listed_file(list, name, path, resource),
                 // A second line with the same address finds nothing, because the first one has taken the answer.
-                Some(Listed::Address(address)) => match looked.remove(address.as_str()) {
+                Listed::Address(address) => match looked.remove(address.as_str()) {
                     Some(Ok(Some(stat))) => self.listed_object(list, address, &stat, resource),
                     Some(Ok(None)) => self.no_object(address, format!("no such package; {list} lists it")),
                     Some(Err(error)) => self.no_object(address, error.to_string()),
                     None => {}
                 },
-                None => {
-                    let why = format!("{list} lists it, and it is no path and no address");
-                    self.no_object(resource.place(), why);
-                }
             }
         }
         self.lists_deep -= 1;
+    }
+
+    /// Where a package of a list is, without secrets; `None` if the list may not lead there, which is told.
+    fn allowed(&mut self, (list, location): (&str, &str), number: usize, place: Listed) -> Option<Listed> {
+        let to = match &place {
+            Listed::File { path, .. } => path_text(path),
+            Listed::Address(address) => without_secrets(address),
+        };
+        if let Some(refusal) = self.elsewhere.refusal(location, &to) {
+            let why = format!("it leads to {}, {refusal}", address_text(&to));
+            self.not_followed(list, number, why);
+            return None;
+        }
+        match place {
+            Listed::Address(address) => self.plain(&address).map(Listed::Address),
+            file => Some(file),
+        }
+    }
+
+    /// Tells why an entry of a list is not followed. Its row has no location that another load would take for an input.
+    fn not_followed(&mut self, list: &str, number: usize, why: String) {
+        self.no_object(&format!("{list} (resource {number})"), why);
     }
 
     fn listed_file(&mut self, list: &str, name: &str, path: &Path, resource: &Resource) {
@@ -195,25 +239,20 @@ impl Discovery<'_> {
         declared: &Resource,
         (size_bytes, digest): (Option<u64>, Option<String>),
     ) {
-        let mut problems = Vec::new();
-        if let (Some(found), Some(declared)) = (size_bytes, declared.size_bytes())
-            && found != declared
-        {
-            problems.push(format!("it has {found} bytes, expected {declared}"));
-        }
         if let (Some(found), Some(declared)) = (digest, declared.hash())
             && declared.starts_with("sha256:")
             && !declared.eq_ignore_ascii_case(&found)
         {
-            problems.push(format!("it is {found}, expected {declared}"));
+            let what = format!("it is {found}, expected {declared} as {list} declares");
+            self.warn(name.to_owned(), what);
         }
-        if !problems.is_empty() {
-            let problems = problems.join(", and ");
-            self.wrong(
-                name,
-                place,
-                format!("{problems} as {list} declares; its members are loaded"),
+        if let (Some(found), Some(declared)) = (size_bytes, declared.size_bytes())
+            && found != declared
+        {
+            let what = format!(
+                "it has {found} bytes, expected {declared} as {list} declares; its members are loaded"
             );
+            self.wrong(name, place, what);
         }
     }
 

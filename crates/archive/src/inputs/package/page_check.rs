@@ -4,6 +4,7 @@ use std::io::{self, BufReader, Read};
 
 use super::super::Digesting;
 use super::super::discovery::Discovery;
+use super::address::name_of_member;
 use super::manifest::Manifest;
 use super::page_lines::PageLines;
 use super::zip_file::{Member, ZipFile};
@@ -36,7 +37,9 @@ impl Discovery<'_> {
             Ok(None) => {}
             Ok(Some(checked)) => {
                 let declared = manifest.resource(list).and_then(|resource| resource.hash());
-                problems.extend(checked.other_than(declared.as_deref()));
+                if let Some(other) = checked.other_than(declared.as_deref()) {
+                    self.warn(name_of_member(name, list), other);
+                }
                 problems.extend(checked.unusable());
             }
         }
@@ -50,7 +53,12 @@ impl Checked {
     fn other_than(&self, declared: Option<&str>) -> Option<String> {
         let declared = declared.filter(|declared| declared.starts_with("sha256:"))?;
         let is_other = !declared.eq_ignore_ascii_case(&self.digest);
-        is_other.then(|| format!("found {}, expected {declared}", self.digest))
+        is_other.then(|| {
+            format!(
+                "found {}, expected {declared} as datapackage.json declares",
+                self.digest
+            )
+        })
     }
 
     fn unusable(&self) -> Option<String> {

@@ -8,6 +8,8 @@ use std::io::{self, BufRead, Read};
 
 use serde_json::{Map, Value};
 
+use super::super::without_bom;
+
 /// Longest line that is read, in bytes. The text of a page may be in it.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
@@ -97,6 +99,7 @@ impl<R: BufRead> PageLines<R> {
         self.number += 1;
         self.offset += length;
         let page = match is_whole {
+            true if offset == 0 => page_of(without_bom(&self.buffer)),
             true => page_of(&self.buffer),
             false => Err(format!("found {length} bytes, expected at most {LINE_BYTES_MAX}")),
         };

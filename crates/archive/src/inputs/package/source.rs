@@ -10,7 +10,7 @@ use super::super::file::{FileVersion, open_file};
 use super::super::found::Declared;
 use super::super::path::path_of;
 use super::super::source::{FromStart, InputSource, Stat, is_address};
-use super::address::{is_member, of_member, parts};
+use super::address::{is_member, of_member, outermost, parts};
 use super::manifest::Manifest;
 use super::page_lines::{PageLines, is_page_list};
 use super::zip_file::{Member, ZipFile};
@@ -25,8 +25,17 @@ const LINE_BUFFER_BYTES: usize = 256 << 10;
 #[derive(Clone, Default)]
 pub(crate) struct Packages {
     beyond: Option<Arc<dyn InputSource>>,
+    /// The package that was opened last: its members are asked for one after the other, and its directory is read once.
+    opened: Arc<Mutex<Option<Opened>>>,
     /// The member that was unpacked last, by address and validator: single records are asked for one after the other.
     unpacked: Arc<Mutex<Option<Unpacked>>>,
+}
+
+struct Opened {
+    package: String,
+    size: u64,
+    validator: String,
+    zip: ZipFile,
 }
 
 struct Unpacked {
@@ -40,7 +49,7 @@ impl Packages {
     pub(crate) fn with(beyond: Arc<dyn InputSource>) -> Packages {
         Packages {
             beyond: Some(beyond),
-            unpacked: Arc::default(),
+            ..Packages::default()
         }
     }
 
@@ -55,7 +64,25 @@ impl Packages {
             return Err(io::Error::new(ErrorKind::InvalidData, what));
         }
         let (input, validator) = self.version_of(package)?;
-        Ok((ZipFile::open(input)?, validator))
+        let size = input.size()?;
+        // Without anything that tells versions apart, what was read before may be of another one.
+        let Some(version) = validator.clone() else {
+            return Ok((ZipFile::open(input)?, None));
+        };
+        if let Some(last) = &*self.opened.lock()
+            && last.package == package
+            && (last.size, &last.validator) == (size, &version)
+        {
+            return Ok((last.zip.over(input), validator));
+        }
+        let zip = ZipFile::open(input)?;
+        *self.opened.lock() = Some(Opened {
+            package: package.to_owned(),
+            size,
+            validator: version,
+            zip: zip.clone(),
+        });
+        Ok((zip, validator))
     }
 
     fn version_of(&self, package: &str) -> io::Result<(Arc<dyn Input>, Option<String>)> {
@@ -190,10 +217,8 @@ impl InputSource for Packages {
 
     fn drop_cached(&self, address: &str) {
         *self.unpacked.lock() = None;
-        let mut package = address.to_owned();
-        while let Some((outer, _)) = parts(&package).filter(|_| is_member(&package)) {
-            package = outer;
-        }
+        *self.opened.lock() = None;
+        let package = outermost(address);
         if let Some(beyond) = self.beyond.as_ref().filter(|beyond| beyond.serves(&package)) {
             beyond.drop_cached(&package);
         }

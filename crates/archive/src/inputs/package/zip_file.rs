@@ -22,12 +22,13 @@ const READ_BYTES: usize = 16 << 10;
 const ENTRY_MARK: [u8; 4] = *b"PK\x01\x02";
 const ENTRY_HEAD_BYTES: usize = 42;
 
-/// An open package.
+/// An open package. A clone shares its directory.
+#[derive(Clone)]
 pub(super) struct ZipFile {
     input: Arc<dyn Input>,
-    zip: ZipArchive<BufReader<Ranges>>,
+    zip: ZipArchive<Buffered>,
     /// How many members have a name, of names that several have. Only the last of them can be read.
-    same_names: BTreeMap<String, u64>,
+    same_names: Arc<BTreeMap<String, u64>>,
 }
 
 /// A member, as the directory describes it.
@@ -72,7 +73,7 @@ impl ZipFile {
             position: 0,
             left: left.clone(),
         };
-        let zip = ZipArchive::new(BufReader::with_capacity(READ_BYTES, ranges)).map_err(io::Error::from)?;
+        let zip = ZipArchive::new(Buffered::of(ranges)).map_err(io::Error::from)?;
         left.store(u64::MAX, Relaxed);
         let same_names = match zip.has_duplicate_names() {
             true => same_names(&input, zip.central_directory_start())?,
@@ -81,8 +82,16 @@ impl ZipFile {
         Ok(ZipFile {
             input,
             zip,
-            same_names,
+            same_names: Arc::new(same_names),
         })
+    }
+
+    /// The same package opened once more: its members are read from `input`, with what that fetches ahead.
+    pub(super) fn over(&self, input: Arc<dyn Input>) -> ZipFile {
+        ZipFile {
+            input,
+            ..self.clone()
+        }
     }
 
     /// Whether there is a member of this name.
@@ -276,7 +285,37 @@ impl Input for Range {
     }
 }
 
+/// A reader of a package. A clone stands at the same place, with a buffer of its own.
+struct Buffered(BufReader<Ranges>);
+
+impl Buffered {
+    fn of(ranges: Ranges) -> Buffered {
+        Buffered(BufReader::with_capacity(READ_BYTES, ranges))
+    }
+}
+
+impl Clone for Buffered {
+    fn clone(&self) -> Buffered {
+        let mut ranges = self.0.get_ref().clone();
+        ranges.position -= self.0.buffer().len() as u64;
+        Buffered::of(ranges)
+    }
+}
+
+impl Read for Buffered {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl Seek for Buffered {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
 /// An input with a position, of which so many bytes may be read.
+#[derive(Clone)]
 struct Ranges {
     input: Arc<dyn Input>,
     size: u64,

@@ -30,10 +30,16 @@ fn unopened(error: &anyhow::Error, context: &Context) -> Finding {
     let found = crate::exit::chain_text(error);
     let dir = context.archive.display();
     match error.downcast_ref() {
-        Some(OpenError::Missing { .. }) if holds_anything(&context.archive) => Finding::warning(
+        Some(OpenError::NotEmpty { .. }) => Finding::warning(
             "archive",
             format!("{dir} holds other files, and no archive"),
             "name the right folder: --archive, WEFT_ARCHIVE",
+        ),
+        // What may be there before an archive, such as a catalogue of files.
+        Some(OpenError::Missing { .. }) if holds_anything(&context.archive) => Finding::warning(
+            "archive",
+            format!("{dir} holds no archive yet"),
+            "weft load INPUT makes one; or name the right folder: --archive, WEFT_ARCHIVE",
         ),
         // Whoever names an archive expects one.
         Some(OpenError::Missing { .. }) if context.archive_given => Finding::problem(

@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::path::{Component, Path};
 
 use anyhow::{Context as _, bail};
-use archive::question::LoadInput;
+use archive::question::{LoadInput, LoadRequest};
 use archive::{FoundInput, found_inputs, is_address, is_local_member, path_of};
 use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
@@ -43,17 +43,18 @@ struct Kept<'a> {
     protection: Shown,
 }
 
-/// Puts the files of `inputs` into the store. Returns the inputs to load instead, and how many could not be
+/// Puts the files of a request into the store. Returns the inputs to load instead, and how many could not be
 /// stored; those are reported, and not among them.
 pub(super) fn keep(
-    inputs: &[LoadInput],
+    request: &LoadRequest,
     bucket: &str,
     retention: Option<Retention>,
     place: ConnectSettings,
     context: &mut Context,
 ) -> anyhow::Result<(Vec<LoadInput>, u64)> {
     bucket::check_name(bucket).map_err(|error| WrongUse(error.to_string()))?;
-    let found = found_inputs(inputs, &context.remote_inputs.sources());
+    let sources = context.remote_inputs.sources();
+    let found = found_inputs(&request.inputs, &request.allow_elsewhere, &sources);
     look_at_all(&found, bucket, context)?;
     // Looking may have opened the volumes of the store, which only one user at a time can have open.
     context.remote_inputs.close();
@@ -69,7 +70,7 @@ pub(super) fn keep(
             if is_address(&location) {
                 kept.push(LoadInput {
                     name: input.name,
-                    path: location,
+                    path: sources.as_given(&location),
                 });
                 continue;
             }

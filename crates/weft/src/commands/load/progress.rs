@@ -4,7 +4,7 @@
 //! Each shows what the load is doing, how fast, and how long it will take. A part for which there is no room
 //! is left out; nothing is cut.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -14,16 +14,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::context::Context;
 use crate::stderr::progress_line;
 use crate::style::{clean, columns};
-use crate::units::{bytes, count, duration_ms, per_second};
+use crate::units::{bytes, count, duration_ms};
 
 /// Time between two JSON lines: enough of them for rates over a tenth of a short load.
 const JSON_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Rates are measured over this time, because a load is not equally fast all the way.
-const RATE_WINDOW_MS: u64 = 30_000;
 
 /// Assumed columns of a terminal that does not report them.
 const COLUMNS_DEFAULT: usize = 80;
@@ -35,7 +32,6 @@ const BAR_COLUMNS: usize = 8 + 1 + 22 + 1;
 pub(super) struct Progress {
     kind: Kind,
     last: Instant,
-    pace: Pace,
     /// Inputs that were already reported as waited for.
     waited_for: HashSet<String>,
 }
@@ -59,7 +55,6 @@ impl Progress {
         Progress {
             kind,
             last: ambient::now(),
-            pace: Pace::default(),
             waited_for: HashSet::new(),
         }
     }
@@ -72,13 +67,13 @@ impl Progress {
                 self.say(&format!("waiting a few seconds: {} {why}", clean(input)));
             }
         }
-        self.pace.note(job);
         match &self.kind {
             Kind::Bar(bar) => {
-                bar.set_length(job.bytes.max(1));
-                bar.set_position(done(job).min(job.bytes));
+                let (done, whole) = done(job);
+                bar.set_length(whole.max(1));
+                bar.set_position(done.min(whole));
                 let width = terminal_columns();
-                let first = fit(&stage_parts(job, &self.pace), width.saturating_sub(BAR_COLUMNS));
+                let first = fit(&stage_parts(job), width.saturating_sub(BAR_COLUMNS));
                 let second = fit(&sum_parts(job), width);
                 bar.set_message(format!("{first}\n{second}"));
             }
@@ -90,7 +85,7 @@ impl Progress {
                 context.out.flush()?;
             }
             Kind::Lines if due(&mut self.last, LINE_INTERVAL) => {
-                let parts = [stage_parts(job, &self.pace), sum_parts(job)].concat();
+                let parts = [stage_parts(job), sum_parts(job)].concat();
                 progress_line(&format!(
                     "{}  {}",
                     duration_ms(job.elapsed_ms),
@@ -141,60 +136,35 @@ fn terminal_columns() -> usize {
     size.map_or(COLUMNS_DEFAULT, |(width, _)| usize::from(width.0))
 }
 
-/// How fast a stage is: its bytes over the last while.
-#[derive(Debug, Default)]
-struct Pace {
-    stage: JobStage,
-    /// Time of the load in ms and bytes done then, oldest first.
-    seen: VecDeque<(u64, u64)>,
-}
-
-impl Pace {
-    fn note(&mut self, job: &JobBody) {
-        if job.stage != self.stage {
-            // Bytes of different stages cannot be compared.
-            self.stage = job.stage;
-            self.seen.clear();
-        }
-        self.seen.push_back((job.elapsed_ms, done(job)));
-        while self.seen.len() > 2 && job.elapsed_ms.saturating_sub(self.seen[1].0) >= RATE_WINDOW_MS {
-            self.seen.pop_front();
-        }
-    }
-
-    fn bytes_per_s(&self) -> u64 {
-        match (self.seen.front(), self.seen.back()) {
-            (Some(first), Some(last)) => per_second(last.1.saturating_sub(first.1), last.0 - first.0),
-            _ => 0,
-        }
-    }
-}
-
-/// Returns the bytes that the current stage has done.
-fn done(job: &JobBody) -> u64 {
+/// Returns what of the current stage is done, and of how much.
+fn done(job: &JobBody) -> (u64, u64) {
     match job.stage {
-        JobStage::Digesting => job.bytes_digested,
-        _ => job.bytes_done,
+        JobStage::Digesting => (job.bytes_digested, job.bytes),
+        JobStage::Finishing => (job.search_pages_done, job.search_pages),
+        _ => (job.bytes_read.max(job.bytes_done), job.bytes),
     }
 }
 
 /// Returns the current stage, how far it is, how fast, and how long it will take; the most important part
 /// first.
-fn stage_parts(job: &JobBody, pace: &Pace) -> Vec<String> {
+fn stage_parts(job: &JobBody) -> Vec<String> {
     let word = match job.stage {
         JobStage::Queued => return vec!["waiting for the load before it".into()],
         JobStage::Finding => return vec!["looking for inputs".into()],
-        JobStage::Finishing | JobStage::Ended => return vec!["bringing search up to date".into()],
+        JobStage::Finishing | JobStage::Ended if job.search_pages == 0 => {
+            return vec!["bringing search up to date".into()];
+        }
+        JobStage::Finishing | JobStage::Ended => "bringing search up to date",
         JobStage::Digesting => "digesting",
         JobStage::Loading => "loading",
     };
-    let (done, rate) = (done(job).min(job.bytes), pace.bytes_per_s());
-    let share = u128::from(done) * 100 / u128::from(job.bytes.max(1));
+    let (done, whole) = done(job);
+    let share = u128::from(done.min(whole)) * 100 / u128::from(whole.max(1));
     let mut parts = vec![format!("{word} {share} %")];
-    if rate > 0 {
-        let left_ms = u128::from(job.bytes - done) * 1000 / u128::from(rate);
-        let left_ms = u64::try_from(left_ms).unwrap_or(u64::MAX);
-        parts.push(format!("{}/s", bytes(rate)));
+    if job.bytes_per_s > 0 {
+        parts.push(format!("{}/s", bytes(job.bytes_per_s)));
+    }
+    if let Some(left_ms) = job.left_ms {
         parts.push(format!("{} left", duration_ms(left_ms)));
     }
     parts
@@ -203,11 +173,15 @@ fn stage_parts(job: &JobBody, pace: &Pace) -> Vec<String> {
 /// Returns the results so far; the most important first.
 fn sum_parts(job: &JobBody) -> Vec<String> {
     let mut parts = vec![
-        format!("{} of {}", bytes(job.bytes_done.min(job.bytes)), bytes(job.bytes)),
+        format!(
+            "{} of {}",
+            bytes(job.bytes_read.max(job.bytes_done).min(job.bytes)),
+            bytes(job.bytes)
+        ),
         format!(
             "{} pages ({}/s)",
             count(job.pages),
-            count(per_second(job.pages, job.elapsed_ms))
+            count(job.pages_per_s.round() as u64)
         ),
     ];
     if job.quarantined > 0 {
@@ -235,35 +209,37 @@ fn fit(parts: &[String], width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn job(stage: JobStage, elapsed_ms: u64, done: u64) -> JobBody {
+    fn job(stage: JobStage) -> JobBody {
+        let done = 4 << 30;
         JobBody {
             stage,
-            elapsed_ms,
+            elapsed_ms: 90_000,
             bytes: 3 << 40,
             bytes_digested: done,
-            bytes_done: if stage == JobStage::Loading { done } else { 0 },
+            bytes_read: if stage == JobStage::Loading { done } else { 0 },
+            bytes_per_s: 3 << 25,
+            left_ms: Some(30_660_000),
             pages: 123_456_789,
+            pages_per_s: 1_371_742.2,
             links: 9_876_543_210,
             quarantined: 12_345,
             ..JobBody::default()
         }
     }
 
+    fn shown_of(job: &JobBody) -> [String; 2] {
+        let first = fit(&stage_parts(job), COLUMNS_DEFAULT - BAR_COLUMNS);
+        [first, fit(&sum_parts(job), COLUMNS_DEFAULT)]
+    }
+
     fn shown(stage: JobStage) -> [String; 2] {
-        let mut pace = Pace::default();
-        // The first minute was slow, the last is what counts.
-        for (second, done) in [(0, 0), (60, 1 << 30), (90, 4 << 30)] {
-            pace.note(&job(stage, second * 1000, done));
-        }
-        let job = job(stage, 90_000, 4 << 30);
-        let first = fit(&stage_parts(&job, &pace), COLUMNS_DEFAULT - BAR_COLUMNS);
-        [first, fit(&sum_parts(&job), COLUMNS_DEFAULT)]
+        shown_of(&job(stage))
     }
 
     #[test]
     fn the_stage_its_rate_and_its_end_have_room_on_80_columns() {
         let [first, second] = shown(JobStage::Loading);
-        assert_eq!(first, "loading 0 %  102.4 MiB/s  8 h 31 min left");
+        assert_eq!(first, "loading 0 %  96.0 MiB/s  8 h 31 min left");
         assert_eq!(
             second,
             "4.0 GiB of 3.0 TiB  123,456,789 pages (1,371,742/s)  12,345 quarantined"
@@ -273,7 +249,7 @@ mod tests {
     #[test]
     fn digesting_is_not_loading() {
         let [first, second] = shown(JobStage::Digesting);
-        assert_eq!(first, "digesting 0 %  102.4 MiB/s  8 h 31 min left");
+        assert_eq!(first, "digesting 0 %  96.0 MiB/s  8 h 31 min left");
         assert!(second.starts_with("0 B of 3.0 TiB"), "{second}");
         for (stage, said) in [
             (JobStage::Queued, "waiting for the load before it"),
@@ -282,6 +258,18 @@ mod tests {
         ] {
             assert_eq!(shown(stage)[0], said);
         }
+    }
+
+    #[test]
+    fn search_says_how_far_it_has_caught_up() {
+        let job = JobBody {
+            search_pages: 200,
+            search_pages_done: 50,
+            bytes_per_s: 0,
+            left_ms: Some(3_000),
+            ..job(JobStage::Finishing)
+        };
+        assert_eq!(shown_of(&job)[0], "bringing search up to date 25 %  3.0 s left");
     }
 
     #[test]

@@ -209,14 +209,14 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
     Ok(())
 }
 
-/// Prints the records that were used although something is wrong with them.
+/// Prints what is wrong with records, and with what packages say of them, that were used all the same.
 fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     if job.defects_total == 0 {
         return Ok(());
     }
     let head = format!(
-        "{} with defects, used all the same",
-        counted(job.defects_total, "record", "records")
+        "{} in what was used all the same",
+        counted(job.defects_total, "defect", "defects")
     );
     writeln!(context.out, "\n{head}")?;
     for defect in job.defects.iter().take(REASONS_LISTED) {

@@ -9,7 +9,7 @@ use archive::{Sources, path_text};
 use conserve::check::{Checker, Finding, rules};
 use serde::Serialize;
 
-use crate::commands::inspect::files;
+use crate::commands::inspect::{Piece, files, package_note, pieces};
 use crate::commands::store::content;
 use crate::context::Context;
 use crate::exit::{Outcome, complain};
@@ -73,7 +73,21 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     pass_over_quarantines(&mut locations, &args.inputs);
     let mut checker = Checker::new(args.advice);
     let mut outcome = Outcome::Done;
-    for location in &locations {
+    for piece in pieces(&locations, &sources) {
+        let location = match &piece {
+            Piece::File(location) => location,
+            Piece::Member(part) => {
+                package_note(part, context)?;
+                &part.location
+            }
+            Piece::Note(part) => {
+                package_note(part, context)?;
+                if part.problem.is_some() {
+                    outcome = Outcome::Losses;
+                }
+                continue;
+            }
+        };
         match file(location, &sources, &mut checker, context) {
             Ok(0) => {}
             Ok(_) => outcome = Outcome::Losses,

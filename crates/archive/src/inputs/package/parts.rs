@@ -1,0 +1,82 @@
+//! A package part by part, for programs that look into files without an archive.
+
+use std::io;
+
+use super::super::discovery::discover;
+use super::super::source::{FromStart, Sources};
+use super::super::{digest, is_address, path_of};
+use super::address::is_package_name;
+
+/// A member of a package that holds records, or something that is wrong with the package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackagePart {
+    /// The package's name, `#`, that of the member.
+    pub name: String,
+    /// The member's address, as [`Sources::open`] takes it.
+    pub location: String,
+    /// Its digest as `datapackage.json` declares it (`sha256:<hex>`).
+    pub declared: Option<String>,
+    /// What is not as it is declared, and can be used all the same.
+    pub warnings: Vec<String>,
+    /// Why it cannot be used.
+    pub problem: Option<String>,
+}
+
+impl PackagePart {
+    /// The digest of the content, if the declared one is another.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn digest_if_other(&self, sources: &Sources) -> io::Result<Option<String>> {
+        let Some(declared) = self
+            .declared
+            .as_ref()
+            .filter(|declared| declared.starts_with("sha256:"))
+        else {
+            return Ok(None);
+        };
+        let found = digest(FromStart::of(sources.open(&self.location)?), &[], |_| {})?.digest;
+        Ok((!found.eq_ignore_ascii_case(declared)).then_some(found))
+    }
+}
+
+/// Whether a file or an object is a package (WACZ) by its name.
+pub fn is_package(location: &str) -> bool {
+    let path = match is_address(location) {
+        true => location
+            .split(['?', '#'])
+            .next()
+            .unwrap_or(location)
+            .as_bytes()
+            .to_vec(),
+        false => path_of(location).into_os_string().into_encoded_bytes(),
+    };
+    is_package_name(&path)
+}
+
+/// What is in the package at a location, also in packages within it; and what is wrong with it. Packages elsewhere that it names are
+/// not looked for.
+pub fn package_parts(location: &str, sources: &Sources) -> Vec<PackagePart> {
+    let mut discovery = discover(&[], &[], sources);
+    discovery.package(location, location);
+    let told = discovery.warnings.into_iter().map(|warning| PackagePart {
+        name: warning.name,
+        location: String::new(),
+        declared: None,
+        warnings: vec![warning.detail],
+        problem: None,
+    });
+    let found = discovery.found.into_iter().map(|found| PackagePart {
+        location: found.place.location(),
+        name: found.name,
+        declared: found.declared.digest,
+        warnings: found
+            .declared
+            .defects
+            .into_iter()
+            .map(|defect| defect.detail)
+            .collect(),
+        problem: found.problem,
+    });
+    told.chain(found).collect()
+}

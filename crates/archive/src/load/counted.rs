@@ -1,0 +1,34 @@
+//! Counts the bytes of an input as they are read, so that a load is seen to move inside a large record.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use warc::Input;
+
+use crate::jobs::Job;
+
+/// An input of a load.
+pub(super) struct Counted {
+    pub(super) input: Arc<dyn Input>,
+    pub(super) job: Arc<Job>,
+    /// The end of what is counted, from the beginning on without gap. It stays when the input is opened again.
+    pub(super) reached: Arc<AtomicU64>,
+}
+
+impl Input for Counted {
+    fn size(&self) -> io::Result<u64> {
+        self.input.size()
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = self.input.read_at(into, offset)?;
+        let (end, reached) = (offset + bytes as u64, self.reached.load(Relaxed));
+        // A look at the end of a record comes before its content is read. One thread reads an input.
+        if offset <= reached && end > reached {
+            self.reached.store(end, Relaxed);
+            self.job.counters.bytes_read.add(end - reached);
+        }
+        Ok(bytes)
+    }
+}

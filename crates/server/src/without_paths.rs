@@ -1,0 +1,254 @@
+//! Answers for those who may not know where the files of the archive lie: names of inputs without their folders.
+//!
+//! Invariant: what is shown is a name by which the same input is found again (`filename` of a capture, `input` of the ledger), in
+//! every answer in the same form. Places to read from (`location`) stay: the server needs them, and shows them to nobody.
+
+use std::sync::Arc;
+
+use archive::question::{
+    Answer, Body, CdxRow, FactsPlace, JobBody, LedgerRow, QuarantineRow, Question, RecordBody, StatusBody,
+};
+use archive::{AskError, Sources};
+use rights::Groups;
+
+use crate::ask::Answers;
+
+/// Answers without the folders that files lie in.
+pub(crate) struct WithoutPaths(pub(crate) Arc<dyn Answers>);
+
+impl Answers for WithoutPaths {
+    fn ask(&self, question: &Question) -> Result<Answer, AskError> {
+        match self.0.ask(question) {
+            Ok(mut answer) => {
+                hide_in(&mut answer.body);
+                Ok(answer)
+            }
+            Err(mut error) => {
+                hide_in_text(&mut error.message);
+                Err(error)
+            }
+        }
+    }
+
+    fn seen_by(&self, groups: &Groups) -> Option<Arc<dyn Answers>> {
+        let seen = self.0.seen_by(groups)?;
+        Some(Arc::new(WithoutPaths(seen)))
+    }
+
+    fn has_no_rules(&self) -> bool {
+        self.0.has_no_rules()
+    }
+
+    fn sources(&self) -> Sources {
+        self.0.sources()
+    }
+}
+
+fn hide_in(body: &mut Body) {
+    match body {
+        Body::Status(status) => hide_in_status(status),
+        Body::Check(check) => {
+            check.notes.iter_mut().for_each(hide_in_text);
+            check
+                .damages
+                .iter_mut()
+                .for_each(|damage| hide_in_text(&mut damage.found));
+        }
+        Body::Ledger(ledger) => ledger.rows.iter_mut().for_each(hide_in_row),
+        Body::Quarantine(quarantine) => quarantine.rows.iter_mut().for_each(hide_in_loss),
+        Body::Page(page) => {
+            page.current.iter_mut().for_each(hide_in_capture);
+            page.captures.iter_mut().for_each(hide_in_capture);
+        }
+        Body::Cdx(cdx) => cdx.rows.iter_mut().for_each(hide_in_capture),
+        Body::Record(record) => hide_in_record(record),
+        Body::ListedPages(pages) => {
+            for row in &mut pages.rows {
+                hide(&mut row.package);
+                row.capture.iter_mut().for_each(hide_in_capture);
+            }
+            for problem in &mut pages.problems {
+                hide(&mut problem.package);
+                hide_in_text(&mut problem.what);
+            }
+        }
+        Body::Job(job) => hide_in_job(job),
+        Body::Jobs(jobs) => jobs.rows.iter_mut().for_each(hide_in_job),
+        Body::Posted(_)
+        | Body::Forgotten(_)
+        | Body::TakenDown(_)
+        | Body::Undone(_)
+        | Body::Purged(_)
+        | Body::TakedownRules(_)
+        | Body::Rebuilt(_)
+        | Body::Rebuilding(_) => {}
+        // No name of a file is in these.
+        Body::Stages(_)
+        | Body::Calendar(_)
+        | Body::Diff(_)
+        | Body::Links(_)
+        | Body::Domain(_)
+        | Body::Domains(_)
+        | Body::Top(_)
+        | Body::GraphPart(_)
+        | Body::CdxBlocks(_)
+        | Body::Sight(_)
+        | Body::Rights(_)
+        | Body::RightsTest(_)
+        | Body::Search(_)
+        | Body::Concordance(_)
+        | Body::Suggestions(_)
+        | Body::Trends(_)
+        | Body::Report(_)
+        | Body::Takedowns(_) => {}
+    }
+}
+
+fn hide_in_status(status: &mut StatusBody) {
+    hide(&mut status.archive);
+    if let FactsPlace::At(place) = &mut status.facts_place {
+        hide(place);
+    }
+    for text in [
+        &mut status.facts_failure,
+        &mut status.refuses_writes,
+        &mut status.search_failure,
+    ] {
+        hide_in_text(text);
+    }
+}
+
+fn hide_in_job(job: &mut JobBody) {
+    job.error.iter_mut().for_each(hide_in_text);
+    job.waiting_for.iter_mut().for_each(hide);
+    job.skipped.iter_mut().for_each(|file| hide(&mut file.name));
+    job.problems.iter_mut().for_each(hide_in_row);
+    job.defects.iter_mut().for_each(hide_in_loss);
+}
+
+fn hide_in_row(row: &mut LedgerRow) {
+    hide(&mut row.input);
+    hide_in_text(&mut row.missing);
+    if let archive::question::InputState::Failed { reason } = &mut row.state {
+        hide_in_text(reason);
+    }
+}
+
+fn hide_in_loss(row: &mut QuarantineRow) {
+    hide(&mut row.input);
+}
+
+fn hide_in_record(record: &mut RecordBody) {
+    hide_in_capture(&mut record.capture);
+    if let Some(original) = &mut record.original {
+        hide_in_record(original);
+    }
+}
+
+fn hide_in_capture(row: &mut CdxRow) {
+    hide(&mut row.filename);
+    if let Some(original) = row
+        .computed
+        .as_mut()
+        .and_then(|computed| computed.original.as_mut())
+    {
+        hide(&mut original.filename);
+    }
+}
+
+fn hide(name: &mut String) {
+    if name.contains('/') {
+        *name = archive::base_name(name).to_owned();
+    }
+}
+
+/// What ends a path in a sentence. Paths may have blanks in them.
+const PATH_ENDS: [&str; 8] = [": ", "; ", ", ", "\"", "\n", " (", ") ", " at "];
+
+/// Leaves of each absolute path, and of each address of a store or a package, in a sentence the last part.
+fn hide_in_text(text: &mut String) {
+    if !text.contains('/') {
+        return;
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(begin) = path_begin(rest) {
+        let (before, path) = rest.split_at(begin);
+        let end = PATH_ENDS.iter().filter_map(|end| path.find(end)).min();
+        let (path, behind) = path.split_at(end.unwrap_or(path.len()));
+        shown.push_str(before);
+        shown.push_str(archive::base_name(path));
+        rest = behind;
+    }
+    shown.push_str(rest);
+    *text = shown;
+}
+
+/// Where an absolute path or an address begins in a sentence.
+fn path_begin(text: &str) -> Option<usize> {
+    let mut begins = true;
+    for (at, c) in text.char_indices() {
+        if begins && is_path(&text[at..]) {
+            return Some(at);
+        }
+        begins = c.is_whitespace() || matches!(c, '"' | '\'' | '(' | '`');
+    }
+    None
+}
+
+fn is_path(text: &str) -> bool {
+    let is_absolute = text.starts_with('/') && text[1..].starts_with(|c: char| !c.is_whitespace());
+    let word = text.split(char::is_whitespace).next().unwrap_or_default();
+    // Most addresses of the web are those of pages, which whoever asks has named.
+    is_absolute || archive::is_address(word) && !word.starts_with("http")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let mut shown = text.to_owned();
+        hide_in_text(&mut shown);
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn paths_in_sentences_lose_their_folders() {
+        check(
+            "read /data/my crawls/x.warc.gz at offset 7: No such file or directory (os error 2)",
+            "read x.warc.gz at offset 7: No such file or directory (os error 2)",
+        );
+        check(
+            "cannot be read: /a/b; load /c/d.warc again",
+            "cannot be read: b; load d.warc again",
+        );
+        check("open \"/a/b\": found text/html", "open \"b\": found text/html");
+        check("wacz:///a/b.wacz#archive/x.warc.gz: gone", "x.warc.gz: gone");
+        check(
+            "s3://bucket/private/x.warc: refused (403): no",
+            "x.warc: refused (403): no",
+        );
+        check(
+            "no capture of http://a.example/b/c",
+            "no capture of http://a.example/b/c",
+        );
+        check("1/2 of text/plain and /", "1/2 of text/plain and /");
+        check("", "");
+    }
+
+    #[test]
+    fn names_are_those_that_inputs_are_found_by() {
+        for (name, expected) in [
+            ("/data/x.warc.gz", "x.warc.gz"),
+            ("x.warc.gz", "x.warc.gz"),
+            ("crawls/x.wacz#archive/data.warc.gz", "data.warc.gz"),
+            ("https://h/private/x.warc.gz", "x.warc.gz"),
+        ] {
+            let mut shown = name.to_owned();
+            hide(&mut shown);
+            assert_eq!(shown, expected);
+        }
+    }
+}
