@@ -1,7 +1,7 @@
 //! The state that all handlers share, and the archive as each request may see it.
 //!
 //! Invariant: a handler gets a [`State`], which only a request makes whose groups are known, and asks with its asker; the plain asker
-//! is for the server's own counting alone.
+//! is for the server's own counting and for routes of administration.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -159,7 +159,7 @@ impl Common {
         })
     }
 
-    /// Asks as the owner of the archive, for figures that only those get who see everything.
+    /// Asks as the owner of the archive.
     pub(crate) fn owner(&self) -> &Asker {
         &self.owner
     }
@@ -183,6 +183,17 @@ impl Common {
     pub(crate) fn seen_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
         Arc::new(State {
             asker: self.owner.seen_by(&asking.groups),
+            asking,
+            sight,
+            common: Arc::clone(self),
+        })
+    }
+
+    /// The server as somebody who administers the archive sees it on a route of administration: questions are asked as the owner.
+    pub(crate) fn administered_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
+        assert!(asking.is_admin, "only admins ask as the owner");
+        Arc::new(State {
+            asker: self.owner.clone(),
             asking,
             sight,
             common: Arc::clone(self),
@@ -217,7 +228,7 @@ impl Common {
         })
     }
 
-    /// What the navigation leads to, for those who see everything.
+    /// What the navigation leads to, for those who administer the archive.
     fn parts(&self) -> Parts {
         Parts {
             archive: true,
@@ -254,6 +265,12 @@ impl State {
         self.sight.everything
     }
 
+    /// Whether who sent the request administers the archive: loads, jobs, the catalogue of files, the store, rules, takedowns and paths
+    /// of this machine are for them alone.
+    pub(crate) fn is_admin(&self) -> bool {
+        self.asking.is_admin
+    }
+
     /// The groups of who sent the request.
     pub(crate) fn groups(&self) -> &Groups {
         &self.asking.groups
@@ -277,12 +294,17 @@ impl State {
 
     /// What the navigation leads to.
     pub(crate) fn parts(&self) -> Parts {
-        match self.sees_everything() {
-            true => self.common.parts(),
-            false => Parts {
+        if !self.is_admin() {
+            return Parts {
                 archive: true,
                 ..Parts::default()
-            },
+            };
+        }
+        let parts = self.common.parts();
+        Parts {
+            // Statements may read every page.
+            sql: parts.sql && self.sees_everything(),
+            ..parts
         }
     }
 }
