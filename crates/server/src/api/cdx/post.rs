@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use super::collection_of;
 use crate::arguments::Arguments;
 use crate::failure::{Code, Failure};
+use crate::local_owner::is_from_here;
 use crate::settings::Posts;
 use crate::sites::is_cross_site;
 use crate::state::State;
