@@ -1,7 +1,8 @@
 //! A whole result set, written from its beginning to its end however long it is.
 //!
 //! Results come a thousand at a time, in the order of their URL keys, so that memory is bounded and what is loaded meanwhile moves nothing:
-//! a page that is there throughout is written once. Each thousand is of the newest epoch.
+//! a page that is there throughout is written once. Each thousand is of the newest epoch. Results in groups come in the order of the
+//! question, because the first of each group is the one that is shown.
 
 mod table;
 
@@ -164,21 +165,28 @@ pub struct Export {
     parquet: Option<Pieces>,
     /// What it came to so far.
     pub exported: Exported,
-    /// Results that there are, by the last answer.
+    /// Results that there are to write, by the last answer.
     pub total: u64,
 }
 
 impl Export {
     /// Of all results of a search in the order of their URL keys. Of the question the query counts, and whether all versions are
-    /// searched.
+    /// searched. Where it groups results, those are written that it shows, in its order.
     pub fn new(question: &SearchQuestion, format: ExportFormat) -> Export {
+        let is_grouped = question.per_site > 0 || question.distinct || question.near;
         Export {
             format,
             question: SearchQuestion {
                 query: question.query.clone(),
                 all_versions: question.all_versions,
                 limit: HITS_AT_ONCE,
-                order: SearchOrder::Url,
+                order: match is_grouped {
+                    true => question.order,
+                    false => SearchOrder::Url,
+                },
+                per_site: question.per_site,
+                distinct: question.distinct,
+                near: question.near,
                 ..SearchQuestion::default()
             },
             begun: false,
@@ -214,7 +222,7 @@ impl Export {
             }
         }
         let found = ask(self.question.clone().into())?.to::<SearchQuestion>()?.body;
-        self.total = found.total;
+        self.total = found.shown_total;
         let mut exporter = Exporter {
             ask,
             sources,

@@ -1,8 +1,8 @@
 //! What a request can learn about its connection, and what it can tell it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use door::{Pass, UnderWay};
 
@@ -11,15 +11,26 @@ use crate::tls::Agreed;
 /// One connection. All requests on it share this value.
 pub struct Connection {
     peer: SocketAddr,
+    local: Option<SocketAddr>,
+    /// The user at the other end, once known.
+    user: OnceLock<u32>,
     tls: Option<Agreed>,
     pub(crate) pass: Pass,
     unread: Arc<AtomicBool>,
 }
 
 impl Connection {
-    pub(crate) fn new(peer: SocketAddr, tls: Option<Agreed>, pass: Pass, unread: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(
+        peer: SocketAddr,
+        local: Option<SocketAddr>,
+        tls: Option<Agreed>,
+        pass: Pass,
+        unread: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             peer,
+            local,
+            user: OnceLock::new(),
             tls,
             pass,
             unread,
@@ -29,6 +40,16 @@ impl Connection {
     /// Address of the client.
     pub fn peer(&self) -> SocketAddr {
         self.peer
+    }
+
+    /// The id of the user whose process is at the other end, if that is on this machine and the system tells (Linux does). Other
+    /// users of the machine, and a proxy that runs as another one, are told apart by it.
+    pub fn peer_user(&self) -> Option<u32> {
+        if let Some(user) = self.user.get() {
+            return Some(*user);
+        }
+        let user = crate::peer_user::user_of(self.peer, self.local?)?;
+        Some(*self.user.get_or_init(|| user))
     }
 
     /// Version and cipher that TLS agreed on; `None` without TLS.

@@ -18,6 +18,7 @@
 mod connection;
 mod lingering;
 mod listen_address;
+mod peer_user;
 mod port;
 mod tls;
 mod write_timeout;

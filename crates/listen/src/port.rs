@@ -129,6 +129,7 @@ async fn hold<A, F, B, E>(
     // Without this, small answers wait until the client has acknowledged the one before. A failure only makes
     // answers slower, so it is ignored.
     let _ = stream.set_nodelay(true);
+    let local = stream.local_addr().ok();
     let unread = Arc::new(AtomicBool::new(false));
     let over = |stream| {
         let stream = WriteTimeout::new(stream, terms.write_idle_max);
@@ -139,7 +140,7 @@ async fn hold<A, F, B, E>(
         Ok(entered) => entered,
         Err(error) => return tracing::debug!(%peer, %error, "a connection was refused"),
     };
-    let connection = Arc::new(Connection::new(peer, agreed, pass, unread));
+    let connection = Arc::new(Connection::new(peer, local, agreed, pass, unread));
     let service = service_fn(|request| {
         connection.pass.heard();
         answer(request, Arc::clone(&connection))

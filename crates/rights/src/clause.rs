@@ -57,7 +57,8 @@ impl Clause {
             .is_none_or(|digests| digests.contains(digest))
     }
 
-    pub(crate) fn matches(&self, subject: &Subject<'_>) -> bool {
+    /// Whether it matches a capture.
+    pub fn matches(&self, subject: &Subject<'_>) -> bool {
         // The cheapest first; keys last.
         self.has_time(subject.fetch_time_ms)
             && self.has_collection(subject.collection)

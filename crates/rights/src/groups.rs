@@ -5,6 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// Who administers the archive over HTTP is in this group too, so that rules can name them.
+pub const ADMIN: &str = "admin";
+
 /// The groups of somebody who asks. In none: the public.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -21,6 +24,13 @@ impl Groups {
     pub fn listed(text: &str) -> Groups {
         let names = text.split(|c: char| c == ',' || c.is_whitespace());
         names.filter(|name| !name.is_empty()).collect()
+    }
+
+    /// These, and the group of those who administer.
+    #[must_use]
+    pub fn with_admin(mut self) -> Groups {
+        self.0.insert(ADMIN.to_owned());
+        self
     }
 
     /// Whether one of `names` is among them.

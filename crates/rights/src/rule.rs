@@ -53,6 +53,8 @@ pub struct Condition {
     pub prefix: Option<String>,
     /// Beginnings of URL keys that are left out of `prefix`; with `###` behind it, that one key.
     pub but_not: Vec<String>,
+    /// A host name alone, without the hosts below it (`example.com`); at every port, with and without `www.`.
+    pub host: Option<String>,
     /// A host name, and every host below it (`example.com`).
     pub domain: Option<String>,
     /// Label of the input.
@@ -85,12 +87,27 @@ pub enum RuleError {
         text: String,
     },
     /// Not a host name.
-    #[error("domain = {domain:?} is no host name: {why}")]
-    Domain {
+    #[error("{field} = {name:?} is no host name: {why}")]
+    Host {
+        /// Which part of the rule.
+        field: &'static str,
         /// What was found.
-        domain: String,
+        name: String,
         /// Why not.
         why: String,
+    },
+    /// With `www.` in front, which URL keys leave out: the rule would be of the host without it, too.
+    #[error(
+        "{field} = {text:?} has www in front, which URL keys leave out, so no rule tells it from {without}: write {field} = \
+         {without:?} for both"
+    )]
+    Www {
+        /// Which part of the rule.
+        field: &'static str,
+        /// What was found.
+        text: String,
+        /// The same without `www.`.
+        without: String,
     },
     /// Empty where something is expected.
     #[error("{field} is empty: leave it out where it does not matter")]
@@ -222,8 +239,15 @@ impl Condition {
         } else if !self.but_not.is_empty() {
             return Err(RuleError::ButNotAlone);
         }
+        if let Some(host) = &self.host {
+            sets.push(KeyRanges::any_of(host_keys("host", host, urlkey::host_ranges)?));
+        }
         if let Some(domain) = &self.domain {
-            sets.push(KeyRanges::any_of(self::domain(domain)?));
+            sets.push(KeyRanges::any_of(host_keys(
+                "domain",
+                domain,
+                urlkey::domain_ranges,
+            )?));
         }
         Ok(sets.into_iter().reduce(both))
     }
@@ -268,6 +292,13 @@ fn url_key<'t>(field: &'static str, text: &'t str) -> Result<&'t str, RuleError>
             text: text.to_owned(),
         });
     }
+    if let Some(without) = without_www(text) {
+        return Err(RuleError::Www {
+            field,
+            text: text.to_owned(),
+            without,
+        });
+    }
     Ok(text)
 }
 
@@ -284,25 +315,55 @@ fn mime(text: &str) -> Result<MimePattern, RuleError> {
     Ok(pattern)
 }
 
-/// The keys of a domain and of what is below it.
-fn domain(text: &str) -> Result<Vec<KeyRange>, RuleError> {
-    let failed = |why: String| RuleError::Domain {
-        domain: text.to_owned(),
-        why,
+/// The keys that `ranges` gives of a host name.
+fn host_keys(
+    field: &'static str,
+    text: &str,
+    ranges: fn(&str) -> Result<Vec<KeyRange>, urlkey::KeyError>,
+) -> Result<Vec<KeyRange>, RuleError> {
+    let failed = |why: &str| RuleError::Host {
+        field,
+        name: text.to_owned(),
+        why: why.to_owned(),
     };
     let name = text.trim();
-    let address = name.split_once("://").map_or(name, |(_, address)| address);
-    if address.contains('*') {
+    let name = name.split_once("://").map_or(name, |(_, address)| address);
+    let name = name.strip_suffix('/').unwrap_or(name);
+    if name.contains('*') {
+        return Err(failed("domain = has what is below a host in it, without a star"));
+    }
+    if name.contains(['/', '?', '#', '@', '%']) {
         return Err(failed(
-            "what is below a domain belongs to it without a star".to_owned(),
+            "it is more than a host; a prefix can have a path (com,example)/path)",
         ));
     }
-    if address.split_once('/').is_some_and(|(_, path)| !path.is_empty()) {
+    let behind_address = name.rsplit_once(']').map_or(name, |(_, rest)| rest);
+    if behind_address.contains(':') {
         return Err(failed(
-            "it has a path; a prefix can have one (com,example)/path)".to_owned(),
+            "it has a port, and a rule of a host is for all of its ports; a prefix can have one (com,example:8080)/)",
         ));
     }
-    urlkey::domain_ranges(name).map_err(|error| failed(error.to_string()))
+    if !name.starts_with('[') {
+        let whole = urlkey::whole_host(name).map_err(|error| failed(&error.to_string()))?;
+        let without = urlkey::host_without_www(&whole);
+        if without != whole {
+            return Err(RuleError::Www {
+                field,
+                text: text.to_owned(),
+                without: without.to_owned(),
+            });
+        }
+    }
+    ranges(name).map_err(|error| failed(&error.to_string()))
+}
+
+/// The key without the `www` that no key has in front of its host; `None` where the text has none, or the host may go on.
+fn without_www(text: &str) -> Option<String> {
+    let end = text.find([')', ':'])?;
+    let (host, rest) = text.split_at(end);
+    let (before, first) = host.rsplit_once(',')?;
+    let is_www = first.strip_prefix("www")?.bytes().all(|b| b.is_ascii_digit());
+    (is_www && before.contains(',')).then(|| format!("{before}{rest}"))
 }
 
 fn digest(text: &str) -> Result<String, RuleError> {

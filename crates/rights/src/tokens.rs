@@ -4,6 +4,7 @@
 //! [tokens.reading-room]
 //! hash = "…"                    # BLAKE3 of the token, in hexadecimal
 //! groups = ["staff"]
+//! admin = true                  # who comes with it administers the archive; optional
 //! until = "2030-01-01"          # from then on it is no token any more; optional
 //! ```
 //!
@@ -43,8 +44,19 @@ struct Tokens {
 struct Token {
     hash: String,
     groups: Groups,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    admin: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<String>,
+}
+
+/// Who comes with a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bearer {
+    /// Their groups.
+    pub groups: Groups,
+    /// Whether they administer the archive.
+    pub is_admin: bool,
 }
 
 /// The file; used from any number of threads.
@@ -62,11 +74,11 @@ impl TokensFile {
         self.0.path()
     }
 
-    /// The groups of who comes with a token; `None` where it is none, or no more.
+    /// Who comes with a token; `None` where it is unknown, revoked or expired.
     ///
     /// # Errors
     /// [`TokensError`]: there is no file, or it cannot be understood.
-    pub fn groups(&self, token: &str, now_ms: i64) -> Result<Option<Groups>, TokensError> {
+    pub fn bearer(&self, token: &str, now_ms: i64) -> Result<Option<Bearer>, TokensError> {
         let tokens = self.0.read(parsed).map_err(|unread| self.unread(unread))?;
         let tokens = tokens.ok_or_else(|| self.error("there is no such file".to_owned()))?;
         let hash = hash(token);
@@ -75,7 +87,10 @@ impl TokensFile {
             Some(until) => rule::first_ms_of(until).is_some_and(|end_ms| now_ms < end_ms),
             None => true,
         };
-        Ok(found.filter(is_in_time).map(|token| token.groups.clone()))
+        Ok(found.filter(is_in_time).map(|token| Bearer {
+            groups: token.groups.clone(),
+            is_admin: token.admin,
+        }))
     }
 
     /// Makes a token for `groups`, which replaces one of the same name, and returns it: it is kept nowhere else.
@@ -83,6 +98,15 @@ impl TokensFile {
     /// # Errors
     /// [`TokensError`]; the file is as it was then.
     pub fn make(&self, name: &str, groups: Groups, until: Option<String>) -> Result<String, TokensError> {
+        let is_admin = false;
+        self.make_for(name, Bearer { groups, is_admin }, until)
+    }
+
+    /// The same for `bearer`, who may administer the archive.
+    ///
+    /// # Errors
+    /// [`TokensError`]; the file is as it was then.
+    pub fn make_for(&self, name: &str, bearer: Bearer, until: Option<String>) -> Result<String, TokensError> {
         if let Some(text) = until.as_deref().filter(|text| rule::first_ms_of(text).is_none()) {
             return Err(self.error(format!("{text:?} is no date, as 2030-01-01 is")));
         }
@@ -90,7 +114,8 @@ impl TokensFile {
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let new = Token {
             hash: hash(&token),
-            groups,
+            groups: bearer.groups,
+            admin: bearer.is_admin,
             until,
         };
         self.change(|tokens| {
@@ -154,19 +179,29 @@ mod tests {
     fn a_token_opens_until_it_is_withdrawn_or_over_and_is_not_in_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let file = TokensFile::at(dir.path().join("tokens.toml"));
-        assert!(file.groups("x", 0).is_err());
+        assert!(file.bearer("x", 0).is_err());
         let staff = Groups::listed("staff");
         let token = file
             .make("room", staff.clone(), Some("1970-01-02".to_owned()))
             .unwrap();
         let other = file.make("other", Groups::listed("guests"), None).unwrap();
-        assert_eq!(file.groups(&token, 0).unwrap(), Some(staff));
-        assert_eq!(file.groups(&token, rule::DAY_MS).unwrap(), None);
-        assert_eq!(file.groups(&token[1..], 0).unwrap(), None);
+        let of_staff = Bearer {
+            groups: staff.clone(),
+            is_admin: false,
+        };
+        assert_eq!(file.bearer(&token, 0).unwrap(), Some(of_staff.clone()));
+        assert_eq!(file.bearer(&token, rule::DAY_MS).unwrap(), None);
+        assert_eq!(file.bearer(&token[1..], 0).unwrap(), None);
+        let admin = Bearer {
+            is_admin: true,
+            ..of_staff
+        };
+        let of_admin = file.make_for("operator", admin.clone(), None).unwrap();
+        assert_eq!(file.bearer(&of_admin, 0).unwrap(), Some(admin));
         assert!(!std::fs::read_to_string(file.path()).unwrap().contains(&token));
         file.withdraw("room").unwrap();
-        assert_eq!(file.groups(&token, 0).unwrap(), None);
-        assert!(file.groups(&other, rule::DAY_MS).unwrap().is_some());
+        assert_eq!(file.bearer(&token, 0).unwrap(), None);
+        assert!(file.bearer(&other, rule::DAY_MS).unwrap().is_some());
         assert!(file.withdraw("room").is_err());
         let mode =
             std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(file.path()).unwrap().permissions());

@@ -29,6 +29,9 @@ pub(crate) struct Written {
     /// Beginnings of URL keys that are left out of `prefix`; with `###` behind it, that one key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     but_not: Vec<String>,
+    /// A host name alone, without the hosts below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
     /// A host name, and every host below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     domain: Option<String>,
@@ -68,6 +71,7 @@ impl From<Written> for Rule {
                 url: written.url,
                 prefix: written.prefix,
                 but_not: written.but_not,
+                host: written.host,
                 domain: written.domain,
                 collection: written.collection,
                 mime: written.mime,
@@ -92,6 +96,7 @@ impl From<Rule> for Written {
             url: condition.url,
             prefix: condition.prefix,
             but_not: condition.but_not,
+            host: condition.host,
             domain: condition.domain,
             collection: condition.collection,
             mime: condition.mime,

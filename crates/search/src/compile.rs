@@ -12,6 +12,7 @@ use tantivy::{Score, Term};
 
 use crate::bm25::{self, Bm25};
 use crate::forms::{Forms, Place, RulesInUse, Silent};
+use crate::keys_query::KeysQuery;
 use crate::like_query::LikeQuery;
 use crate::live::Live;
 use crate::near::Near;
@@ -124,6 +125,7 @@ impl<'v> Compiler<'v> {
         Ok(match leaf {
             Leaf::Words(phrase) => return self.words_query(phrase, times),
             Leaf::Site(host) => filter(exact(Term::from_field_text(fields.site, host))),
+            Leaf::Address { keys, .. } => filter(Box::new(KeysQuery(keys.clone()))),
             Leaf::Suffix(suffix) => filter(exact(Term::from_field_text(fields.suffix, suffix))),
             Leaf::Type(value) => filter(type_query(value, fields)),
             Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),

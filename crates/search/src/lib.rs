@@ -35,6 +35,7 @@ mod forms;
 mod grouped;
 mod index;
 mod keys;
+mod keys_query;
 mod like_query;
 mod likeness;
 mod live;

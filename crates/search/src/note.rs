@@ -45,6 +45,10 @@ pub enum NoteKind {
     OperatorAlone,
     /// `OR` joins no clause that is negated with one that is not; both must hold.
     OrWithNot,
+    /// `AND` and `OR` stand beside each other: `AND` was read first.
+    AndBeforeOr,
+    /// `www.` in the value of `site:` or `suffix:` was left out: addresses with and without it are one.
+    WwwLeftOut,
     /// Parentheses do not group.
     Parentheses,
     /// A part has no letters or digits, and was left out.
@@ -63,7 +67,7 @@ pub enum NoteKind {
 
 impl NoteKind {
     /// All kinds, for descriptions of the interface.
-    pub const ALL: [NoteKind; 18] = [
+    pub const ALL: [NoteKind; 20] = [
         NoteKind::NothingToSearch,
         NoteKind::QuoteNotClosed,
         NoteKind::UnknownField,
@@ -75,6 +79,8 @@ impl NoteKind {
         NoteKind::BeginningTooShort,
         NoteKind::OperatorAlone,
         NoteKind::OrWithNot,
+        NoteKind::AndBeforeOr,
+        NoteKind::WwwLeftOut,
         NoteKind::Parentheses,
         NoteKind::NoWords,
         NoteKind::QueryCut,
@@ -150,6 +156,12 @@ fn words(kind: NoteKind, part: &str) -> String {
         NoteKind::OperatorAlone => format!("{part} joins nothing here and was left out"),
         NoteKind::OrWithNot => {
             format!("OR does not join with {part}, which must not occur; both conditions hold")
+        }
+        NoteKind::AndBeforeOr => format!("AND joins before OR; this was read as {part}"),
+        NoteKind::WwwLeftOut => {
+            format!(
+                "www. in front is left out: addresses with and without it are one, so {part} was searched"
+            )
         }
         NoteKind::Parentheses => "parentheses do not group: OR joins only its neighbours".to_owned(),
         NoteKind::NoWords => format!("{part} has no letters or digits and was left out"),

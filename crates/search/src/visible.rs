@@ -358,7 +358,7 @@ impl Test {
 }
 
 /// A bit for each ordinal of a dictionary of keys.
-fn bits_of_keys(ranges: &KeyRanges, column: &StrColumn) -> tantivy::Result<Bits> {
+pub(crate) fn bits_of_keys(ranges: &KeyRanges, column: &StrColumn) -> tantivy::Result<Bits> {
     // Ranges ascend and so do keys: one walk along both.
     let ranges = ranges.ranges().iter();
     let bounds = ranges.map(|range| (schema::bound(&range.start), schema::bound(&range.end)));

@@ -308,6 +308,40 @@ fn stems_are_of_the_language_of_the_page() {
     assert_eq!(found("-indexing"), "fr pl unknown");
 }
 
+/// What docs/search.md says of pages whose language is not known, also where no other page is.
+#[test]
+fn plurals_of_pages_of_unknown_language_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let words = [
+        ("page", "pages"),
+        ("query", "queries"),
+        ("box", "boxes"),
+        ("class", "classes"),
+        ("church", "churches"),
+        ("cache", "caches"),
+        ("shoe", "shoes"),
+        ("cat", "cats"),
+    ];
+    for (epoch, (one, many)) in (1..).step_by(2).zip(words) {
+        for (epoch, word) in [(epoch, one), (epoch + 1, many)] {
+            let document = Document {
+                language: String::new(),
+                ..page(&format!("{word}-page"), "", word)
+            };
+            index.apply(epoch, [upsert(document)]).unwrap();
+        }
+    }
+    index.flush().unwrap();
+    for (one, many) in words {
+        for query in [one, many] {
+            let results = ask(&index, query, 10);
+            assert_eq!(results.total, 2, "{query}: {:?}", names(&results));
+        }
+        assert_eq!(ask(&index, &format!("\"{many}\""), 10).total, 1, "{many}");
+    }
+}
+
 #[test]
 fn parts_of_the_page_are_searched_by_stems_too() {
     let dir = tempfile::tempdir().unwrap();

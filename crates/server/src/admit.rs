@@ -1,20 +1,21 @@
 //! Who is let in where: finds out who sent a request, and gives it the state that they may see.
 //!
 //! Invariants:
-//! - a route is for those alone who see everything until it stands in [`FOR_EVERYBODY`] or [`OF_THE_ARCHIVE`];
+//! - a route is for those alone who administer the archive until it stands in a list of others ([`audience`]);
+//! - administering is apart from reading: who administers sees of pages what rules say, and who reads everything administers nothing;
 //! - where the rules cannot be read, nothing of the archive is shown to anybody.
 
 use std::sync::Arc;
 
 use archive::question::{Rights, SightBody};
 use axum::extract::{MatchedPath, Request};
-use axum::http::StatusCode;
+use rights::ADMIN;
 
-use crate::api::loads;
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
+use crate::local_owner;
 use crate::routes::HEALTH_PATH;
 use crate::sites;
-use crate::state::{Common, Paths};
+use crate::state::Common;
 use crate::who_asks::Asking;
 
 /// Routes that tell nothing of the archive.
@@ -76,66 +77,97 @@ const OF_THE_ARCHIVE: [&str; 51] = [
     "/record/{*file}",
 ];
 
+/// Routes whose answers come from all pages and tell of this machine.
+const OF_ALL_THERE_IS: [&str; 3] = ["/sql", "/api/v1/sql", "/api/v1/sql/tables"];
+
+/// For whom a route is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    /// Tells nothing of the archive.
+    Everybody,
+    /// The archive answers, and shows everybody what they may see.
+    Readers,
+    /// Those who administer the archive, whatever they may read.
+    Admins,
+    /// Those who administer the archive and from whom nothing is hidden.
+    AdminsWhoReadAll,
+}
+
+fn audience(path: &str) -> Audience {
+    let is_asset = look::ASSETS.iter().any(|asset| asset.path == path);
+    match path {
+        path if is_asset || FOR_EVERYBODY.contains(&path) => Audience::Everybody,
+        path if OF_THE_ARCHIVE.contains(&path) => Audience::Readers,
+        path if OF_ALL_THERE_IS.contains(&path) => Audience::AdminsWhoReadAll,
+        _ => Audience::Admins,
+    }
+}
+
 /// Where people say who they are.
 const SIGN_IN: &str = "/sign-in";
 const SIGN_OUT: &str = "/sign-out";
 
 /// Finds out who sent a request and gives it the state that they may see; refuses what is not for them. What is answered by the
-/// archive is refused there, question by question. All else is of the server itself, and for those alone who see everything:
-/// a new page is, until it stands in [`OF_THE_ARCHIVE`].
+/// archive is refused there, question by question.
 pub(crate) async fn admit(
     state: &Arc<Common>,
     route: Option<&MatchedPath>,
     request: &mut Request,
 ) -> Result<(), Failure> {
     let path = route.map_or("", MatchedPath::as_str);
-    let is_for_everybody =
-        FOR_EVERYBODY.contains(&path) || look::ASSETS.iter().any(|asset| asset.path == path);
+    let audience = match route {
+        // Where there is nothing, everybody is told so.
+        None => Audience::Readers,
+        Some(_) => audience(path),
+    };
+    let is_for_everybody = audience == Audience::Everybody;
     let asking = match state.who_asks.asking(request) {
         // Whoever has a cookie that opens nothing any more must get here, and to the styles, to sign in again.
         Err(_) if is_for_everybody || [SIGN_IN, SIGN_OUT].contains(&path) => over(state, request)?,
         asking => asking?,
     };
+    let (groups, is_admin) = (asking.groups.clone(), asking.is_admin);
+    let nothing = SightBody::default();
     if is_for_everybody {
-        let nothing = SightBody::default();
-        request
-            .extensions_mut()
-            .insert(state.seen_by(asking, nothing, Paths::Hidden));
+        request.extensions_mut().insert(state.seen_by(asking, nothing));
         return Ok(());
     }
+    let administers = matches!(audience, Audience::Admins | Audience::AdminsWhoReadAll);
     let sight = match state.sight(&asking).await {
         Ok(sight) => sight,
-        Err(failure) => {
-            let is_from_here = loads::is_from_here(request);
-            return Err(closed(state, is_from_here, failure).await);
-        }
+        // Rules that cannot be read are mended with the pages of administration at hand.
+        Err(_) if is_admin && audience == Audience::Admins => nothing,
+        Err(failure) => return Err(closed(state, is_admin, failure).await),
     };
-    let (groups, everything) = (asking.groups.clone(), sight.everything);
-    let paths = may_see_paths(state, request, everything);
-    request
-        .extensions_mut()
-        .insert(state.seen_by(asking, sight, paths));
-    // Where there is nothing, everybody is told so.
-    match everything || route.is_none() || OF_THE_ARCHIVE.contains(&path) {
-        true => Ok(()),
-        false => Err(Failure::new(
-            StatusCode::FORBIDDEN,
-            Code::Forbidden,
-            format!(
-                "this is only for those from whom nothing of the archive is hidden, and rules hide some of it from {groups}"
-            ),
-        )),
+    let everything = sight.everything;
+    request.extensions_mut().insert(match is_admin && administers {
+        true => state.administered_by(asking, sight),
+        false => state.seen_by(asking, sight),
+    });
+    match audience {
+        _ if administers && !is_admin => Err(for_admins(state)),
+        Audience::AdminsWhoReadAll if !everything => Err(Failure::forbidden(format!(
+            "SQL reads every page, and rules hide some from {groups}: a rule with except = [\"{ADMIN}\"] shows them to those who administer \
+             the archive; on the server's machine weft sql reads everything"
+        ))),
+        _ => Ok(()),
     }
 }
 
-/// Whether who sent a request may see in which folders files lie: the owner of the archive, which is whoever asks from this machine
-/// itself and sees everything. Behind a proxy everybody seems to.
-fn may_see_paths(state: &Common, request: &Request, everything: bool) -> Paths {
-    let has_proxy = state.who_asks.believes_a_proxy() || !state.settings.hosts.is_empty();
-    match everything && !has_proxy && loads::is_from_here(request) {
-        true => Paths::Shown,
-        false => Paths::Hidden,
-    }
+/// Why somebody who does not administer the archive is refused, and how they may.
+fn for_admins(state: &Common) -> Failure {
+    let make = "weft rights token NAME --admin --tokens FILE";
+    let token = match state.who_asks.takes_tokens() {
+        true => format!("sign in with a token that {make} made, or send it as Authorization: Bearer TOKEN"),
+        false => format!("{make} makes a token, and weft serve --tokens FILE takes it"),
+    };
+    let here = match local_owner::is_known_without_token(&state.settings) {
+        true => "; who runs the server needs none in a browser on its own machine, without a proxy",
+        false => "",
+    };
+    Failure::forbidden(format!(
+        "this is for those who administer the archive: {token}{here}"
+    ))
 }
 
 /// Somebody whose cookie opens nothing any more; the same failure again if it was no cookie.
@@ -146,12 +178,12 @@ fn over(state: &Common, request: &Request) -> Result<Asking, Failure> {
     }
 }
 
-/// Why nothing is shown at all: the rules cannot be read. Their file's name and what stands in it are told on this machine alone.
-async fn closed(state: &Common, is_from_here: bool, failure: Failure) -> Failure {
+/// Why nothing is shown at all: the rules cannot be read. Their file's name and what stands in it are told to those who administer
+/// the archive alone.
+async fn closed(state: &Common, is_admin: bool, failure: Failure) -> Failure {
     // The owner sees everything whatever the rules are, so this fails only where they cannot be read.
-    let is_of_rules = failure.is_unavailable() && state.owner().ask(Rights {}).await.is_err();
-    let has_proxy = state.who_asks.believes_a_proxy() || !state.settings.hosts.is_empty();
-    if !is_of_rules || !has_proxy && is_from_here {
+    let is_of_rules = failure.is_unavailable() && state.owner().ask(Rights::default()).await.is_err();
+    if !is_of_rules || is_admin {
         return failure;
     }
     // Anybody can ask as often as they like, so this is no error in the log each time.

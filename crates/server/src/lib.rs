@@ -29,6 +29,7 @@ mod failure;
 mod fresh;
 mod history;
 mod link;
+mod local_owner;
 mod memento;
 mod metrics;
 mod pages;
@@ -52,6 +53,7 @@ mod without_paths;
 pub use crate::replay::{CheckedPage, CheckedPart, FoundPart, ReplaySettings, check_page};
 pub use ask::Answers;
 pub use catalogue::FilesPlace;
+pub use local_owner::OwnerRequest;
 pub use pages::report_document;
 pub use serve::{ServeError, Server, serve};
 pub use settings::{Posts, ServerSettings};
@@ -60,7 +62,7 @@ pub use state::Served;
 pub use who_asks::GroupsHeader;
 
 /// The whole server as one service, for callers that do not use [`serve`]. Its charts stay empty because
-/// nothing takes samples, and it refuses loads because it cannot tell where a request comes from.
+/// nothing takes samples. Requests are strangers', unless they have the extension [`OwnerRequest`].
 pub fn router(served: impl Into<Served>, settings: ServerSettings) -> Router {
     routes::router(state::Common::new(served.into(), settings))
 }

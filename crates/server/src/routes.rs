@@ -125,7 +125,10 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     };
     let seen = request.extensions().get::<Arc<State>>().cloned();
     let vary = state.who_asks.vary();
-    let is_for_all = vary.is_none() && seen.as_ref().is_some_and(|seen| seen.sees_everything());
+    let is_for_all = vary.is_none()
+        && seen
+            .as_ref()
+            .is_some_and(|seen| seen.sees_everything() && !seen.is_admin());
     let mut response = match admitted {
         Err(failure) => failed(failure, for_programs),
         Ok(()) if !for_programs && is_arrival(&state, route.as_ref(), &request) => {

@@ -17,6 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use listen::{Connection, Port, Security, Terms};
 use tokio::sync::oneshot;
 
+use crate::local_owner::OwnersPort;
 use crate::replay::{ReplayPlace, ReplaySettings};
 use crate::settings::ServerSettings;
 use crate::state::{Common, Peer, Served};
@@ -86,6 +87,7 @@ impl Server {
         let routes = TowerToHyperService::new(crate::routes::router(Arc::clone(&self.state)));
         let answer = move |mut request: Request<Incoming>, connection: Arc<Connection>| {
             request.extensions_mut().insert(Peer(connection.peer()));
+            request.extensions_mut().insert(OwnersPort(connection));
             routes.call(request)
         };
         let terms = terms(&self.state.settings);
@@ -149,6 +151,7 @@ async fn run_replay(port: Port, state: Arc<Common>, ended: oneshot::Receiver<()>
     let terms = terms(&state.settings);
     let routes = TowerToHyperService::new(crate::replay::router(state));
     let answer = move |mut request: Request<Incoming>, connection: Arc<Connection>| {
+        // No owner's port: scripts of archived pages ask here.
         request.extensions_mut().insert(Peer(connection.peer()));
         routes.call(request)
     };

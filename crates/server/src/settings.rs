@@ -18,8 +18,8 @@ pub struct ServerSettings {
     pub hosts: Vec<String>,
     /// The port that shows archived pages as they were, if there is to be one.
     pub replay: Option<ReplaySettings>,
-    /// Whether `POST /api/v1/loads` and cancelling are allowed, and then only from this machine, because a
-    /// load reads any file that the server may read.
+    /// Whether `POST /api/v1/loads` and cancelling are allowed, and then only to those who administer the archive, because a load reads any
+    /// file that the server may read.
     pub loads_over_http: bool,
     /// Who may post captures as to OutbackCDX.
     pub posts: Posts,
@@ -27,6 +27,8 @@ pub struct ServerSettings {
     pub groups_header: Option<GroupsHeader>,
     /// The file of tokens, if any are taken.
     pub tokens: Option<PathBuf>,
+    /// Groups whose members administer the archive, besides those whose token says it.
+    pub admin_groups: Vec<String>,
     /// Most connections at once. Further ones wait in the system's queue.
     pub connections_max: usize,
     /// Most connections of one address at once. Further ones are closed at once. Behind a proxy all
@@ -72,6 +74,7 @@ impl Default for ServerSettings {
             posts: Posts::default(),
             groups_header: None,
             tokens: None,
+            admin_groups: Vec::new(),
             connections_max: 1024,
             connections_per_address_max: 256,
             first_request_max: Duration::from_secs(10),

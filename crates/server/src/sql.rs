@@ -21,7 +21,7 @@ use tokio::net::UnixStream;
 
 use crate::failure::Failure;
 use crate::pages::PageFailure;
-use crate::state::{Common, Context, Paths, State};
+use crate::state::{Common, Context, State};
 
 /// The page.
 const PAGE: &str = "/sql";
@@ -103,10 +103,10 @@ async fn pass_on(state: &State, mut request: Request) -> Result<Response, Failur
     [header::AUTHORIZATION, header::COOKIE]
         .iter()
         .for_each(|name| drop(headers.remove(name)));
-    // Whoever may not see in which folders files lie gets their last parts.
-    let names = match state.paths() {
-        Paths::Shown => "whole",
-        Paths::Hidden => "base",
+    // The folders of files are for those who administer the archive.
+    let names = match state.is_admin() {
+        true => "whole",
+        false => "base",
     };
     headers.insert(NAMES, HeaderValue::from_static(names));
     // Whether the name is ours was checked.

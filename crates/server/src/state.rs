@@ -1,7 +1,7 @@
 //! The state that all handlers share, and the archive as each request may see it.
 //!
 //! Invariant: a handler gets a [`State`], which only a request makes whose groups are known, and asks with its asker; the plain asker
-//! is for the server's own counting alone.
+//! is for the server's own counting and for routes of administration.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -84,13 +84,6 @@ impl From<Archive> for Served {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Whether somebody may see in which folders files lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Paths {
-    Shown,
-    Hidden,
-}
-
 /// Places of posted captures.
 pub(crate) struct PostPlaces {
     /// For bodies in memory.
@@ -169,7 +162,7 @@ impl Common {
         })
     }
 
-    /// Asks as the owner of the archive, for figures that only those get who see everything.
+    /// Asks as the owner of the archive.
     pub(crate) fn owner(&self) -> &Asker {
         &self.owner
     }
@@ -190,16 +183,27 @@ impl Common {
     }
 
     /// The server as somebody sees it, who may see so much of the archive, and where its files lie or not.
-    pub(crate) fn seen_by(self: &Arc<Common>, asking: Asking, sight: SightBody, paths: Paths) -> Arc<State> {
+    pub(crate) fn seen_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
         let asker = self.owner.seen_by(&asking.groups);
         Arc::new(State {
-            asker: match paths {
-                Paths::Shown => asker,
-                Paths::Hidden => asker.without_paths(),
+            // Folders of files are for those who administer the archive.
+            asker: match asking.is_admin {
+                true => asker,
+                false => asker.without_paths(),
             },
             asking,
             sight,
-            paths,
+            common: Arc::clone(self),
+        })
+    }
+
+    /// The server as somebody who administers the archive sees it on a route of administration: questions are asked as the owner.
+    pub(crate) fn administered_by(self: &Arc<Common>, asking: Asking, sight: SightBody) -> Arc<State> {
+        assert!(asking.is_admin, "only admins ask as the owner");
+        Arc::new(State {
+            asker: self.owner.clone(),
+            asking,
+            sight,
             common: Arc::clone(self),
         })
     }
@@ -232,7 +236,7 @@ impl Common {
         })
     }
 
-    /// What the navigation leads to, for those who see everything.
+    /// What the navigation leads to, for those who administer the archive.
     fn parts(&self) -> Parts {
         Parts {
             archive: true,
@@ -253,7 +257,6 @@ pub(crate) struct State {
     pub(crate) asker: Asker,
     asking: Asking,
     sight: SightBody,
-    paths: Paths,
 }
 
 impl Deref for State {
@@ -270,9 +273,10 @@ impl State {
         self.sight.everything
     }
 
-    /// Whether who sent the request may see in which folders files lie.
-    pub(crate) fn paths(&self) -> Paths {
-        self.paths
+    /// Whether who sent the request administers the archive: loads, jobs, the catalogue of files, the store, rules, takedowns and paths
+    /// of this machine are for them alone.
+    pub(crate) fn is_admin(&self) -> bool {
+        self.asking.is_admin
     }
 
     /// The groups of who sent the request.
@@ -298,12 +302,17 @@ impl State {
 
     /// What the navigation leads to.
     pub(crate) fn parts(&self) -> Parts {
-        match self.sees_everything() {
-            true => self.common.parts(),
-            false => Parts {
+        if !self.is_admin() {
+            return Parts {
                 archive: true,
                 ..Parts::default()
-            },
+            };
+        }
+        let parts = self.common.parts();
+        Parts {
+            // Statements may read every page.
+            sql: parts.sql && self.sees_everything(),
+            ..parts
         }
     }
 }

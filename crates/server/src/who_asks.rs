@@ -1,18 +1,20 @@
-//! Who asks: the groups of a request.
+//! Who asks: the groups of a request, and whether they administer the archive.
 //!
 //! Invariants:
 //! - the header of groups is believed from the addresses named alone, whatever others send;
 //! - a token that is none is refused, and never taken for no token, whether it comes in a header or in a cookie;
-//! - a cookie counts as the same token in a header does.
+//! - a cookie counts as the same token in a header does;
+//! - who comes with a token is who the token says, on this machine too.
 
 use std::net::IpAddr;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use ipnet::IpNet;
-use rights::{Groups, TokensFile};
+use rights::{Bearer, Groups, TokensFile};
 
 use crate::failure::{Code, Failure};
+use crate::local_owner::{is_known_without_token, is_of_owner};
 use crate::settings::ServerSettings;
 use crate::state::Peer;
 
@@ -33,6 +35,8 @@ pub struct GroupsHeader {
 pub(crate) struct Asking {
     pub(crate) groups: Groups,
     pub(crate) signed_in: SignedIn,
+    /// Whether they administer the archive. Then they are in the group [`rights::ADMIN`], and see of pages what rules say of it.
+    pub(crate) is_admin: bool,
 }
 
 /// Whether somebody signed in, with a cookie to show for it.
@@ -49,6 +53,9 @@ pub(crate) enum SignedIn {
 pub(crate) struct WhoAsks {
     header: Option<GroupsHeader>,
     tokens: Option<TokensFile>,
+    admin_groups: Vec<String>,
+    /// Whether the owner of the server is known on this machine without a token.
+    knows_owner: bool,
 }
 
 impl WhoAsks {
@@ -56,6 +63,8 @@ impl WhoAsks {
         WhoAsks {
             header: settings.groups_header.clone(),
             tokens: settings.tokens.clone().map(TokensFile::at),
+            admin_groups: settings.admin_groups.clone(),
+            knows_owner: is_known_without_token(settings),
         }
     }
 
@@ -73,22 +82,31 @@ impl WhoAsks {
     pub(crate) fn asking(&self, request: &Request) -> Result<Asking, Failure> {
         let headers = request.headers();
         if let Some(token) = headers.get(header::AUTHORIZATION) {
-            return self.of_authorization(token).map(Asking::in_groups);
+            let bearer = self.of_authorization(token)?;
+            return Ok(self.known(bearer, SignedIn::No));
         }
         if let Some(token) = self.cookie(headers) {
-            return Ok(Asking {
-                groups: self.of_token(token)?,
-                signed_in: SignedIn::Yes,
-            });
+            return Ok(self.known(self.of_token(token)?, SignedIn::Yes));
         }
-        let Some(header) = &self.header else {
-            return Ok(Asking::default());
-        };
-        match request.extensions().get::<Peer>() {
-            Some(Peer(peer)) if header.is_from(peer.ip()) => {
-                Ok(Asking::in_groups(listed(headers, &header.name)))
-            }
-            _ => Ok(Asking::default()),
+        let is_admin = self.knows_owner && is_of_owner(request);
+        let peer = request.extensions().get::<Peer>();
+        let believed = self.header.as_ref();
+        let believed = believed.filter(|header| peer.is_some_and(|Peer(peer)| header.is_from(peer.ip())));
+        let groups = believed.map(|header| listed(headers, &header.name));
+        let groups = groups.unwrap_or_default();
+        Ok(self.known(Bearer { groups, is_admin }, SignedIn::No))
+    }
+
+    /// Somebody whose groups are known.
+    fn known(&self, bearer: Bearer, signed_in: SignedIn) -> Asking {
+        let is_admin = bearer.is_admin || bearer.groups.has_any(&self.admin_groups);
+        Asking {
+            groups: match is_admin {
+                true => bearer.groups.with_admin(),
+                false => bearer.groups,
+            },
+            signed_in,
+            is_admin,
         }
     }
 
@@ -105,7 +123,7 @@ impl WhoAsks {
         pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
     }
 
-    fn of_authorization(&self, value: &HeaderValue) -> Result<Groups, Failure> {
+    fn of_authorization(&self, value: &HeaderValue) -> Result<Bearer, Failure> {
         if !self.takes_tokens() {
             return Err(no_tokens());
         }
@@ -115,12 +133,12 @@ impl WhoAsks {
         self.of_token(token)
     }
 
-    /// The groups of a token.
-    pub(crate) fn of_token(&self, token: &str) -> Result<Groups, Failure> {
+    /// Who comes with a token.
+    pub(crate) fn of_token(&self, token: &str) -> Result<Bearer, Failure> {
         let tokens = self.tokens.as_ref().ok_or_else(no_tokens)?;
         let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
-        match tokens.groups(token.trim(), now_ms) {
-            Ok(Some(groups)) => Ok(groups),
+        match tokens.bearer(token.trim(), now_ms) {
+            Ok(Some(bearer)) => Ok(bearer),
             Ok(None) => Err(refused(
                 "this is no token of this server, or one that was withdrawn or is over",
             )),
@@ -145,18 +163,11 @@ impl WhoAsks {
 }
 
 impl Asking {
-    fn in_groups(groups: Groups) -> Asking {
-        Asking {
-            groups,
-            signed_in: SignedIn::No,
-        }
-    }
-
     /// Somebody whose cookie opens nothing any more.
     pub(crate) fn over() -> Asking {
         Asking {
-            groups: Groups::public(),
             signed_in: SignedIn::Over,
+            ..Asking::default()
         }
     }
 }

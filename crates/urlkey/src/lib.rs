@@ -47,5 +47,5 @@ pub use fuzzy::{FUZZY_RULES, Fuzzy, FuzzyEffect, FuzzyMatch, FuzzyRule, FuzzyVal
 pub use host::{host_of_key, host_of_url, host_without_www};
 pub use key::{url_key, url_key_into};
 pub use match_type::{MatchType, UnknownMatchType};
-pub use range::{KeyRange, domain_ranges, prefix_range, url_ranges};
+pub use range::{KeyRange, domain_ranges, host_ranges, prefix_range, url_ranges, whole_host};
 pub use secrets::{has_user, without_secrets};

@@ -9,7 +9,7 @@
 //! | `com,example-x)/...` | another domain |
 //! | `com,example:8080)/...` | the host at another port |
 
-use crate::host::host_part;
+use crate::host::{host_of_key, host_part};
 use crate::{KeyError, MatchType, url_key};
 
 /// A half-open range of keys, compared bytewise.
@@ -64,8 +64,8 @@ pub fn url_ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, Key
     Ok(match match_type {
         MatchType::Exact => vec![exact(url_key)],
         MatchType::Prefix => vec![KeyRange::of_prefix(with_ending(url_key, url))],
-        MatchType::Host => host_ranges(&url_key, &[")", ":"])?,
-        MatchType::Domain => host_ranges(&url_key, &[")", ",", ":"])?,
+        MatchType::Host => ranges_behind(&url_key, &[")", ":"])?,
+        MatchType::Domain => ranges_behind(&url_key, &[")", ",", ":"])?,
     })
 }
 
@@ -75,7 +75,30 @@ pub fn url_ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, Key
 /// [`KeyError`] if `domain` is not a host name.
 pub fn domain_ranges(domain: &str) -> Result<Vec<KeyRange>, KeyError> {
     let url_key = url_key(&format!("http://{domain}/"))?;
-    host_ranges(&url_key, &[")", ",", ":"])
+    ranges_behind(&url_key, &[")", ",", ":"])
+}
+
+/// Returns the ranges of keys of `host` alone, at any port, in ascending order and disjoint. Hosts below it are not in them; the host with `www.`
+/// in front is, because it has the same keys.
+///
+/// # Errors
+/// [`KeyError`] if `host` is not a host name.
+pub fn host_ranges(host: &str) -> Result<Vec<KeyRange>, KeyError> {
+    let url_key = url_key(&format!("http://{host}/"))?;
+    ranges_behind(&url_key, &[")", ":"])
+}
+
+/// A host in the form that keys have it in (lower case, punycode), with the `www.` that keys leave out.
+///
+/// # Errors
+/// [`KeyError`] if `host` is not a host name.
+pub fn whole_host(host: &str) -> Result<String, KeyError> {
+    // Keys drop `www.` in front alone.
+    let name = host_of_key(&url_key(&format!("http://a.{host}/"))?);
+    match name.strip_prefix("a.") {
+        Some(name) if !host.starts_with('[') => Ok(name.to_owned()),
+        _ => Err(KeyError::NoHost),
+    }
 }
 
 fn exact(url_key: String) -> KeyRange {
@@ -95,7 +118,7 @@ fn with_ending(mut url_key: String, url: &str) -> String {
     url_key
 }
 
-fn host_ranges(url_key: &str, separators: &[&str]) -> Result<Vec<KeyRange>, KeyError> {
+fn ranges_behind(url_key: &str, separators: &[&str]) -> Result<Vec<KeyRange>, KeyError> {
     let host = host_part(url_key);
     if host.is_empty() {
         return Err(KeyError::NoHost);

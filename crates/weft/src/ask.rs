@@ -10,6 +10,18 @@ use crate::context::Context;
 use crate::document_workers;
 use crate::exit::WrongUse;
 
+/// Says on standard error that what is named by a URL with `www.` in front of its host is of the host without it, too.
+pub(crate) fn note_www(url: &str) {
+    let Some(host) = urlkey::host_of_url(url) else {
+        return;
+    };
+    let without = urlkey::host_without_www(host);
+    if without != host {
+        let (host, without) = (crate::style::clean(host), crate::style::clean(without));
+        eprintln!("note: {host} and {without} have the same URL keys, so this is of both");
+    }
+}
+
 /// Opens an existing archive for questions: as owner if there is none, else through the owner, or read-only
 /// beside other read-only users.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {

@@ -65,6 +65,10 @@ pub(crate) struct WebArgs {
     #[arg(long, value_name = "FILE", help_heading = "Who asks")]
     tokens: Option<PathBuf>,
 
+    /// A group whose members administer the archive, as tokens made with --admin do; repeat it for more
+    #[arg(long = "admin-group", value_name = "NAME", help_heading = "Who asks")]
+    admin_groups: Vec<String>,
+
     /// Take captures that programs of this machine post or delete as at OutbackCDX: POST /outbackcdx/COLLECTION
     #[arg(long, conflicts_with = "read_only", help_heading = "Posts")]
     posts: bool,
@@ -124,6 +128,7 @@ impl WebArgs {
                 from: self.groups_from.clone(),
             }),
             tokens: self.tokens.clone(),
+            admin_groups: self.admin_groups.clone(),
             posts: Posts {
                 from_here: self.posts,
                 groups: self.posts_group.clone(),

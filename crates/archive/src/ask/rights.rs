@@ -1,30 +1,93 @@
 //! The rules of who may see what, and what they say of one URL.
 
-use ::rights::{Access, Groups, Rules, Sight, Subject};
+use ::rights::{Access, Clause, Groups, KeyRanges, Rules, Sight, Subject};
+use weave::KeyRange;
 
 use super::basis::Basis;
-use super::{key, page};
+use super::{key, page, seen};
 use crate::AskError;
 use crate::question::{
-    CdxRow, NumberedRule, Page, Rights, RightsBody, RightsTest, RightsTestBody, TestedCapture,
+    CdxRow, NumberedRule, Page, Rights, RightsBody, RightsTest, RightsTestBody, RuleMatches, TestedCapture,
 };
 
-pub(super) fn rights(basis: &Basis<'_>, _: &Rights) -> Result<RightsBody, AskError> {
+/// Most captures that are looked at to count what rules match, over all rules.
+const LOOKED_AT_MAX: u64 = 500_000;
+
+/// Most hosts, and ranges of keys, that are named of one rule.
+const NAMED_MAX: usize = 10;
+
+pub(super) fn rights(basis: &Basis<'_>, question: &Rights) -> Result<RightsBody, AskError> {
     let Some(rules) = basis.open.sights.rules()? else {
         return Ok(RightsBody::default());
     };
     let now_ms = now_ms();
-    let numbered = (1..).zip(&rules.rules).map(|(number, rule)| NumberedRule {
-        number,
-        in_force: rule.clause(now_ms).is_ok_and(|clause| clause.is_some()),
-        rule: rule.clone(),
-    });
+    let mut left = LOOKED_AT_MAX;
+    let mut numbered = Vec::with_capacity(rules.rules.len());
+    for (number, rule) in (1..).zip(&rules.rules) {
+        let clause = rule.clause(now_ms).ok().flatten();
+        let counted = clause.as_ref().filter(|_| question.counts);
+        numbered.push(NumberedRule {
+            number,
+            in_force: clause.is_some(),
+            rule: rule.clone(),
+            matches: counted
+                .map(|clause| matches(basis, clause, &mut left))
+                .transpose()?,
+        });
+    }
     Ok(RightsBody {
         has_rules: true,
         default: rules.default,
         strict: rules.strict,
-        rules: numbered.collect(),
+        rules: numbered,
     })
+}
+
+/// What a rule matches, as far as `left` captures tell.
+fn matches(basis: &Basis<'_>, clause: &Clause, left: &mut u64) -> Result<RuleMatches, AskError> {
+    let ranges = clause.keys.as_ref().map(KeyRanges::ranges);
+    let read: Vec<KeyRange> = match ranges {
+        Some(ranges) => ranges.iter().cloned().map(KeyRange::from).collect(),
+        None => vec![KeyRange::All],
+    };
+    let named = ranges.unwrap_or_default().iter().take(NAMED_MAX);
+    let mut found = RuleMatches {
+        keys: named
+            .map(|range| (range.start.clone(), range.end.clone()))
+            .collect(),
+        counted_all: true,
+        ..RuleMatches::default()
+    };
+    let (mut last_key, mut last_host) = (String::new(), None);
+    for range in read {
+        for row in basis.snapshot.captures_and_lines(range, false, None) {
+            if *left == 0 {
+                found.counted_all = false;
+                return Ok(found);
+            }
+            *left -= 1;
+            let row = row?;
+            if !clause.matches(&seen::subject(&row)) {
+                continue;
+            }
+            found.captures += 1;
+            if found.urls > 0 && row.url_key == last_key {
+                continue;
+            }
+            found.urls += 1;
+            let host = urlkey::host_of_key(&row.url_key);
+            // Keys of one host at several ports may have others between them: such a host counts again.
+            if last_host.as_ref() != Some(&host) && !found.hosts.contains(&host) {
+                found.hosts_total += 1;
+                if found.hosts.len() < NAMED_MAX {
+                    found.hosts.push(host.clone());
+                }
+            }
+            last_host = Some(host);
+            last_key = row.url_key;
+        }
+    }
+    Ok(found)
 }
 
 pub(super) fn test(basis: &Basis<'_>, question: &RightsTest) -> Result<RightsTestBody, AskError> {

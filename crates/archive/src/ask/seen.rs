@@ -35,6 +35,17 @@ pub(super) struct Seen<'a> {
     remembered: RefCell<FxHashMap<Box<str>, bool>>,
 }
 
+/// What rules ask of a capture.
+pub(super) fn subject(capture: &CaptureRow) -> Subject<'_> {
+    Subject {
+        url_key: &capture.url_key,
+        collection: &capture.collection,
+        mime: &capture.mime,
+        digest: &capture.digest,
+        fetch_time_ms: capture.fetch_time_ms,
+    }
+}
+
 impl<'a> Seen<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, sight: &'a Sight, counts: &'a SeenCounts) -> Seen<'a> {
         Seen {
@@ -62,14 +73,7 @@ impl<'a> Seen<'a> {
 
     /// Whether a capture is seen.
     pub(super) fn sees(&self, capture: &CaptureRow) -> bool {
-        self.sees_everything
-            || self.sight.sees(&Subject {
-                url_key: &capture.url_key,
-                collection: &capture.collection,
-                mime: &capture.mime,
-                digest: &capture.digest,
-                fetch_time_ms: capture.fetch_time_ms,
-            })
+        self.sees_everything || self.sight.sees(&subject(capture))
     }
 
     /// The current version of a URL key.

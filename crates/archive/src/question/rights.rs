@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 
 /// Asks for the rules of who may see what.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Rights {}
+pub struct Rights {
+    /// Whether to count what each rule matches.
+    #[serde(default)]
+    pub counts: bool,
+}
 
 /// The rules of who may see what.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +35,27 @@ pub struct NumberedRule {
     /// The rule.
     #[serde(flatten)]
     pub rule: Rule,
+    /// What it matches now, where that was asked for and the rule is in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches: Option<RuleMatches>,
+}
+
+/// What a rule matches of the captures that the archive has now, whether records or lines of an index tell of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RuleMatches {
+    /// Ranges of URL keys, at most 10: each from its first key up to, and without, its second. Empty for a rule that does not go by keys.
+    pub keys: Vec<(String, String)>,
+    /// Hosts of captures, in the order of their keys, at most 10. `www.` in front is not told.
+    pub hosts: Vec<String>,
+    /// Number of hosts.
+    pub hosts_total: u64,
+    /// Number of URL keys.
+    pub urls: u64,
+    /// Number of captures.
+    pub captures: u64,
+    /// Whether all was counted. Counting ends when 500,000 captures were looked at for all rules together; the numbers are at least
+    /// these then.
+    pub counted_all: bool,
 }
 
 /// Asks who sees a URL, and which rules say so. Each capture of it is tested; where the archive has none, one as it is described here.

@@ -73,6 +73,7 @@ fn a_rule_with_everything_comes_back() {
             url: Some("com,a)/".into()),
             prefix: Some("com,a)".into()),
             but_not: vec!["com,a)/b".into()],
+            host: Some("a.com".into()),
             domain: Some("a.com".into()),
             collection: Some("news".into()),
             mime: Some("image/*".into()),

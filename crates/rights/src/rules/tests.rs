@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::rule::{Condition, DAY_MS};
+use crate::rule::{Condition, DAY_MS, RuleError};
 use crate::sight::Subject;
 
 /// 2020-06-15T12:00:00Z.
@@ -13,7 +13,7 @@ const KEYS: [&str; 6] = [
     "com,example)/",
     "com,example)/secret/a",
     "com,example)/secret/open/b",
-    "com,example,www2)/",
+    "com,example,shop)/",
     "com,example-x)/",
     "org,archive)/secret",
 ];
@@ -77,7 +77,7 @@ fn deny_wins_and_unknown_groups_are_the_public() {
         rules: vec![rule(Access::Allow, secret), deny, for_guests],
         ..Rules::default()
     };
-    let public = ["com,example)/", "com,example,www2)/", "com,example-x)/"];
+    let public = ["com,example)/", "com,example,shop)/", "com,example-x)/"];
     check(&rules, "", &public);
     check(&rules, "nobody-knows-these, others", &public);
     check(&rules, "staff", &KEYS);
@@ -99,6 +99,147 @@ fn a_domain_is_its_host_and_those_below() {
         ..Rules::default()
     };
     check(&rules, "", &KEYS[..4]);
+}
+
+/// The story: `domain = "www.x"` opened everything of `x`, hosts below it included, in an archive that was closed.
+#[test]
+fn www_in_front_is_refused_because_no_key_has_it() {
+    let clause = |condition: Condition| condition.clause(NOW_MS).map(|_| ());
+    let refused = |condition: Condition, without: &str| match clause(condition.clone()) {
+        Err(RuleError::Www { without: found, .. }) => assert_eq!(found, without, "{condition:?}"),
+        other => panic!("{condition:?}: {other:?}"),
+    };
+    let empty = Condition::default;
+    for www in [
+        "www.example.com",
+        "WWW.Example.com.",
+        "http://www2.example.com/",
+        "ｗｗｗ.example.com",
+    ] {
+        refused(
+            Condition {
+                host: some(www),
+                ..empty()
+            },
+            "example.com",
+        );
+        refused(
+            Condition {
+                domain: some(www),
+                ..empty()
+            },
+            "example.com",
+        );
+    }
+    refused(
+        Condition {
+            url: some("com,example,www)/a"),
+            ..empty()
+        },
+        "com,example)/a",
+    );
+    refused(
+        Condition {
+            prefix: some("com,example,www2:8080)/"),
+            ..empty()
+        },
+        "com,example:8080)/",
+    );
+    let but_not = Condition {
+        prefix: some("com,example)/"),
+        but_not: vec!["com,example,www)/a".to_owned()],
+        ..empty()
+    };
+    refused(but_not, "com,example)/a");
+    // Names of their own, and beginnings of some.
+    for host in ["www.com", "www", "wwwx.example.com", "a.www.example.com"] {
+        assert_eq!(
+            clause(Condition {
+                host: some(host),
+                ..empty()
+            }),
+            Ok(()),
+            "{host}"
+        );
+    }
+    for prefix in ["com,example,www", "com,example,www,", "com,www)/"] {
+        assert_eq!(
+            clause(Condition {
+                prefix: some(prefix),
+                ..empty()
+            }),
+            Ok(()),
+            "{prefix}"
+        );
+    }
+    for more in [
+        "example.com:8080",
+        "example.com/a",
+        "a@example.com",
+        "*.example.com",
+        "exa%6Dple.com",
+        "",
+    ] {
+        assert!(
+            matches!(
+                clause(Condition {
+                    host: some(more),
+                    ..empty()
+                }),
+                Err(RuleError::Host { .. })
+            ),
+            "{more}"
+        );
+    }
+}
+
+#[test]
+fn a_host_alone_has_none_of_those_below_or_beside_it() {
+    let keys = [
+        "com,example)/",
+        "com,example)/secret/a",
+        "com,example,shop)/",
+        "com,example-x)/",
+        "com,example2)/",
+        "com,example:8080)/",
+        "com,example,shop,b)/",
+        "com,example,shop:8080)/",
+    ];
+    let seen = |condition: Condition| {
+        let rules = Rules {
+            default: Access::Deny,
+            rules: vec![rule(Access::Allow, condition)],
+            ..Rules::default()
+        };
+        let sight = rules.sight(&Groups::public(), NOW_MS).unwrap();
+        let seen = keys.into_iter().filter(|key| sight.sees(&subject(key)));
+        seen.collect::<Vec<_>>()
+    };
+    let host = |host: &str| {
+        seen(Condition {
+            host: some(host),
+            ..Condition::default()
+        })
+    };
+    let domain = |domain: &str| {
+        seen(Condition {
+            domain: some(domain),
+            ..Condition::default()
+        })
+    };
+    assert_eq!(host("example.com"), [keys[0], keys[1], keys[5]]);
+    assert_eq!(host("Shop.Example.com."), [keys[2], keys[7]]);
+    assert_eq!(domain("shop.example.com"), [keys[2], keys[6], keys[7]]);
+    assert_eq!(
+        domain("example.com"),
+        [keys[0], keys[1], keys[2], keys[5], keys[6], keys[7]]
+    );
+    let both = seen(Condition {
+        host: some("example.com"),
+        prefix: some("com,example)/secret"),
+        ..Condition::default()
+    });
+    assert_eq!(both, [keys[1]]);
 }
 
 #[test]
@@ -255,6 +396,10 @@ fn matches(condition: &Condition, subject: &Subject<'_>) -> bool {
             key.starts_with(prefix.as_str())
                 && !condition.but_not.iter().any(|but| key.starts_with(but.as_str()))
         })
+        && condition
+            .host
+            .as_deref()
+            .is_none_or(|host| urlkey::host_of_key(key) == host)
         && condition.domain.as_deref().is_none_or(host_is_below)
         && condition
             .collection
@@ -281,17 +426,22 @@ fn conditions() -> impl Strategy<Value = Condition> {
         maybe(KEYS.to_vec()),
         maybe(prefixes.clone()),
         prop::collection::vec(prop::sample::select(prefixes).prop_map(str::to_owned), 0..2),
-        maybe(vec!["example.com", "archive.org", "com"]),
+        (
+            maybe(vec!["example.com", "shop.example.com", "com"]),
+            maybe(vec!["example.com", "archive.org", "com"]),
+        ),
         maybe(vec!["news", "other"]),
         maybe(vec!["text/html", "text/*", "image/*"]),
         maybe(vec!["AAAA", "BBBB"]),
     )
         .prop_map(
-            |(url, prefix, but_not, domain, collection, mime, digest)| Condition {
+            |(url, prefix, but_not, (host, domain), collection, mime, digest)| Condition {
                 but_not: if prefix.is_some() { but_not } else { Vec::new() },
                 // Mostly absent, or hardly a rule would match.
                 url: url.filter(|url| url.len() % 3 == 0),
                 prefix,
+                // Seldom, or hardly a rule would match.
+                host: host.filter(|_| domain.is_none()),
                 domain,
                 collection,
                 mime,

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::pieces::{is_quote, reads_as_value};
+use rights::KeyRanges;
+
+use super::pieces::{quotable, reads_as_value};
 use crate::likeness;
 use crate::note::Note;
 use crate::visible::Versions;
@@ -34,6 +36,8 @@ pub(crate) enum Leaf {
     Words(Phrase),
     /// A host or domain, with all below it.
     Site(String),
+    /// Addresses of one host that begin so, or a port of it; as written, and their keys.
+    Address { written: String, keys: KeyRanges },
     /// A public suffix, with nothing of the domains below it that are suffixes themselves.
     Suffix(String),
     /// A MIME type, part of one, or a beginning of one (with a slash).
@@ -183,6 +187,7 @@ impl fmt::Display for Leaf {
         match self {
             Leaf::Words(phrase) => phrase.fmt(f),
             Leaf::Site(host) => write!(f, "site:{host}"),
+            Leaf::Address { written, .. } => write_value(f, "site", written),
             Leaf::Suffix(suffix) => write!(f, "suffix:{suffix}"),
             Leaf::Type(value) => write_value(f, "type", value),
             Leaf::Language(value) => write_value(f, "lang", value),
@@ -203,6 +208,6 @@ pub(super) fn filter_text(name: &str, value: &str) -> String {
     let text = format!("{name}:{value}");
     match reads_as_value(&text, value) {
         true => text,
-        false => format!("{name}:\"{}\"", value.replace(is_quote, " ")),
+        false => format!("{name}:\"{}\"", quotable(value)),
     }
 }

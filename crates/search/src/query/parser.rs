@@ -1,7 +1,7 @@
 //! From the pieces of a query to its clauses.
 
 use super::parsed::{Clause, Leaf, Parsed, Part, Phrase};
-use super::pieces::{Piece, is_operator, is_or, reads_as_word};
+use super::pieces::{Piece, is_operator, is_or, quotable, reads_as_word};
 use crate::dates;
 use crate::likeness;
 use crate::note::{Note, NoteKind};
@@ -22,16 +22,29 @@ const BEGINNING_CHARS_MIN: usize = 3;
 /// Notes on parts of one query, at most; those on the whole come beside them.
 const NOTES_MAX: usize = 10;
 
+/// How a clause joins the one before: `AND` joins before `OR`, and `OR` before clauses that stand side by side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Join {
+    #[default]
+    Beside,
+    And,
+    Or,
+}
+
 /// Reads pieces one by one.
 #[derive(Default)]
 pub(super) struct Parser {
     parsed: Parsed,
     /// The operator before the next clause, as written.
     operator: Option<String>,
-    /// The next clause joins the one before as an alternative.
-    or: bool,
+    /// How the next clause joins the one before.
+    join: Join,
     /// The next clause is negated.
     not: bool,
+    /// Alternatives that are joined by operators so far; each is what must hold together.
+    group: Vec<Vec<(Leaf, bool)>>,
+    /// The last clause ends a group in parentheses.
+    closed: bool,
     words: usize,
     words_dropped: usize,
     clauses_dropped: usize,
@@ -73,10 +86,11 @@ impl Parser {
             self.note(NoteKind::UnknownField, name);
         }
         match self.leaf(piece) {
-            Some(leaf) => self.push(leaf, piece.negated),
+            Some(leaf) => self.push(leaf, piece),
             // What it would have joined is left out.
             None => self.drop_operator(),
         }
+        self.closed = piece.closes;
     }
 
     fn leaf(&mut self, piece: &Piece) -> Option<Leaf> {
@@ -99,7 +113,7 @@ impl Parser {
     fn drop_operator(&mut self) {
         if let Some(operator) = self.operator.take() {
             self.note(NoteKind::OperatorAlone, operator);
-            (self.or, self.not) = (false, false);
+            (self.join, self.not) = (Join::Beside, false);
         }
     }
 
@@ -109,23 +123,108 @@ impl Parser {
             self.not = true;
         } else {
             self.drop_operator();
-            if self.parsed.clauses.is_empty() {
+            if self.parsed.clauses.is_empty() && self.group.is_empty() {
                 return self.note(NoteKind::OperatorAlone, text);
             }
-            self.or = is_or(text);
+            self.join = match is_or(text) {
+                true => Join::Or,
+                false => Join::And,
+            };
         }
         self.operator = Some(text.to_owned());
     }
 
-    fn push(&mut self, leaf: Leaf, negated: bool) {
+    fn push(&mut self, leaf: Leaf, piece: &Piece) {
         self.operator = None;
-        let negated = negated || std::mem::take(&mut self.not);
-        let or = std::mem::take(&mut self.or);
-        let count: usize = self.parsed.clauses.iter().map(|clause| clause.any.len()).sum();
-        if count >= CLAUSES_MAX {
+        let negated = piece.negated || std::mem::take(&mut self.not);
+        let join = match std::mem::take(&mut self.join) {
+            // `a AND (b OR c)` and `(a OR b) AND c` mean what they say without groups.
+            Join::And if piece.opens || self.closed => Join::Beside,
+            join => join,
+        };
+        let in_group: usize = self.group.iter().map(Vec::len).sum();
+        if self.leaves() + in_group >= CLAUSES_MAX {
             self.clauses_dropped += 1;
             return;
         }
+        match (join, self.group.last_mut()) {
+            (Join::And, Some(last)) => last.push((leaf, negated)),
+            (Join::Or, Some(_)) => self.group.push(vec![(leaf, negated)]),
+            _ => {
+                self.end_group();
+                self.group.push(vec![(leaf, negated)]);
+            }
+        }
+    }
+
+    /// How many leaves all clauses have.
+    fn leaves(&self) -> usize {
+        self.parsed.clauses.iter().map(|clause| clause.any.len()).sum()
+    }
+
+    /// Makes clauses of alternatives. Clauses must all hold, and each has alternatives: so `(a AND b) OR c` becomes `a OR c` and
+    /// `b OR c`.
+    fn end_group(&mut self) {
+        let group = std::mem::take(&mut self.group);
+        let has_both = group.len() > 1 && group.iter().any(|all| all.len() > 1);
+        if !has_both {
+            // `AND` alone, or `OR` alone.
+            let beside = group.len() <= 1;
+            for (number, (leaf, negated)) in group.into_iter().flatten().enumerate() {
+                self.add(leaf, negated, number > 0 && !beside);
+            }
+            return;
+        }
+        self.note(NoteKind::AndBeforeOr, shown_group(&group));
+        let (mut alternatives, mut unlike) = (Vec::new(), Vec::new());
+        for all in group {
+            let (negated, wanted): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, negated)| *negated);
+            unlike.extend(negated.into_iter().map(|(leaf, _)| leaf));
+            alternatives.push(wanted.into_iter().map(|(leaf, _)| leaf).collect::<Vec<Leaf>>());
+        }
+        for leaf in unlike {
+            self.note(NoteKind::OrWithNot, leaf.to_string());
+            self.add(leaf, true, false);
+        }
+        alternatives.retain(|all| !all.is_empty());
+        while !self.has_room(&alternatives) {
+            let dropped = alternatives.pop();
+            self.clauses_dropped += dropped.map_or(0, |all| all.len());
+        }
+        let written: usize = alternatives.iter().flatten().map(words_of).sum();
+        let clauses = one_of_each(&alternatives);
+        let needed: usize = clauses.iter().flatten().map(words_of).sum();
+        self.words += needed.saturating_sub(written);
+        for any in clauses {
+            self.parsed.clauses.push(Clause {
+                negated: false,
+                any,
+                times: 1,
+            });
+        }
+    }
+
+    /// Whether the clauses of alternatives are not too many.
+    fn has_room(&self, alternatives: &[Vec<Leaf>]) -> bool {
+        let clauses = alternatives
+            .iter()
+            .try_fold(1_usize, |count, all| count.checked_mul(all.len()))
+            .unwrap_or(usize::MAX);
+        let leaves = clauses.saturating_mul(alternatives.len());
+        // Each leaf of an alternative stands in as many clauses as the others have choices.
+        let words: usize = alternatives
+            .iter()
+            .map(|all| (clauses / all.len().max(1)).saturating_mul(all.iter().map(words_of).sum()))
+            .fold(0, usize::saturating_add);
+        let written: usize = alternatives.iter().flatten().map(words_of).sum();
+        let more = words.saturating_sub(written);
+        alternatives.is_empty()
+            || leaves.saturating_add(self.leaves()) <= CLAUSES_MAX
+                && self.words.saturating_add(more) <= WORDS_MAX
+    }
+
+    /// Adds a clause of one leaf, or the leaf to the last clause as an alternative.
+    fn add(&mut self, leaf: Leaf, negated: bool, or: bool) {
         match self.parsed.clauses.last_mut() {
             Some(last) if or && last.negated == negated => {
                 if !last.any.contains(&leaf) {
@@ -192,6 +291,9 @@ impl Parser {
         if starred {
             self.star(&mut phrase, text);
         }
+        if phrase.quoted {
+            phrase.shown = shown(&quotable(&phrase.shown));
+        }
         Some(Leaf::Words(phrase))
     }
 
@@ -222,8 +324,8 @@ impl Parser {
 
     fn filter(&mut self, name: &str, value: &str) -> Option<Leaf> {
         match name {
-            "site" => self.site(value).map(Leaf::Site),
-            "suffix" => self.site(value).map(Leaf::Suffix),
+            "site" => self.site(value),
+            "suffix" => self.suffix(value),
             "type" | "filetype" => Some(Leaf::Type(value.to_lowercase())),
             "lang" | "language" => Some(Leaf::Language(value.to_lowercase())),
             "year" => self.date("year", value),
@@ -235,12 +337,40 @@ impl Parser {
         }
     }
 
-    fn site(&mut self, value: &str) -> Option<String> {
-        let host = host_of(value);
-        if host.is_none() {
+    /// A host with all below it; with a port or a path, addresses of that host alone.
+    fn site(&mut self, value: &str) -> Option<Leaf> {
+        let Some(site) = Site::read(value) else {
             self.note(NoteKind::NotAHost, value);
+            return None;
+        };
+        if site.has_www {
+            self.note(NoteKind::WwwLeftOut, format!("site:{}", site.written()));
         }
-        host
+        if site.port.is_empty() && site.path.is_empty() {
+            return Some(Leaf::Site(site.host));
+        }
+        match site.keys() {
+            Some(keys) => Some(Leaf::Address {
+                written: site.written(),
+                keys,
+            }),
+            None => {
+                self.note(NoteKind::NotAHost, value);
+                None
+            }
+        }
+    }
+
+    fn suffix(&mut self, value: &str) -> Option<Leaf> {
+        let site = Site::read(value).filter(|site| site.port.is_empty() && site.path.is_empty());
+        let Some(site) = site else {
+            self.note(NoteKind::NotAHost, value);
+            return None;
+        };
+        if site.has_www {
+            self.note(NoteKind::WwwLeftOut, format!("suffix:{}", site.host));
+        }
+        Some(Leaf::Suffix(site.host))
     }
 
     fn like(&mut self, value: &str) -> Option<Leaf> {
@@ -280,6 +410,7 @@ impl Parser {
 
     pub(super) fn finish(mut self, pieces: &[Piece]) -> Parsed {
         self.drop_operator();
+        self.end_group();
         // Without alternatives, grouping would change nothing.
         let or = pieces
             .iter()
@@ -356,24 +487,145 @@ fn without_scheme(text: &str) -> &str {
     }
 }
 
-/// The host in what somebody wrote after `site:`.
-fn host_of(value: &str) -> Option<String> {
-    let value = without_scheme(value);
-    let value = value.strip_prefix("*.").unwrap_or(value);
-    let value = value.split(['/', '?', '#']).next().unwrap_or(value);
-    let value = value.trim_matches('.');
-    if value.parse::<std::net::Ipv6Addr>().is_ok() {
-        return Some(value.to_lowercase());
-    }
-    let host = match value.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !host.contains(':') => host,
-        _ => value,
+/// Alternatives as they were read: `(a AND b) OR c`.
+fn shown_group(group: &[Vec<(Leaf, bool)>]) -> String {
+    let leaf = |(leaf, negated): &(Leaf, bool)| match negated {
+        true => format!("-{leaf}"),
+        false => leaf.to_string(),
     };
-    let host = url::Host::parse(host).ok()?.to_string();
-    let host = host.trim_matches(['[', ']', '.']);
-    // URLs allow more, such as parentheses; in a query these are punctuation.
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-    // The index has the hosts of URL keys.
-    let host = urlkey::host_without_www(host);
-    (!host.is_empty() && host.bytes().all(plain)).then(|| host.to_owned())
+    let all = |all: &Vec<(Leaf, bool)>| {
+        let leaves: Vec<String> = all.iter().map(leaf).collect();
+        match leaves.as_slice() {
+            [one] => one.clone(),
+            leaves => format!("({})", leaves.join(" AND ")),
+        }
+    };
+    let all: Vec<String> = group.iter().map(all).collect();
+    all.join(" OR ")
+}
+
+/// One leaf of each alternative, in every way.
+fn one_of_each(alternatives: &[Vec<Leaf>]) -> Vec<Vec<Leaf>> {
+    let mut clauses: Vec<Vec<Leaf>> = match alternatives.is_empty() {
+        true => Vec::new(),
+        false => vec![Vec::new()],
+    };
+    for all in alternatives {
+        let with = |clause: &Vec<Leaf>, leaf: &Leaf| {
+            let mut clause = clause.clone();
+            if !clause.contains(leaf) {
+                clause.push(leaf.clone());
+            }
+            clause
+        };
+        clauses = clauses
+            .iter()
+            .flat_map(|clause| all.iter().map(move |leaf| with(clause, leaf)))
+            .collect();
+    }
+    clauses
+}
+
+fn words_of(leaf: &Leaf) -> usize {
+    match leaf {
+        Leaf::Words(phrase) => phrase.words.len(),
+        _ => 0,
+    }
+}
+
+/// What somebody wrote after `site:`.
+struct Site {
+    /// As URL keys have it.
+    host: String,
+    /// Whether `www.` was written before it.
+    has_www: bool,
+    /// Digits; empty where none was written, or that of the scheme.
+    port: String,
+    /// From its slash or question mark on; empty for the whole host.
+    path: String,
+}
+
+impl Site {
+    fn read(value: &str) -> Option<Site> {
+        let value = without_scheme(value);
+        let value = value.strip_prefix("*.").unwrap_or(value);
+        let end = value.find(['/', '?', '#']).unwrap_or(value.len());
+        let (value, rest) = value.split_at(end);
+        let path = rest.split('#').next().unwrap_or_default();
+        let path = match path {
+            "/" | "/*" | "?" => "",
+            path => path,
+        };
+        let value = value.trim_matches('.');
+        let (name, port) = match value.rsplit_once(':') {
+            _ if value.parse::<std::net::Ipv6Addr>().is_ok() => (value, ""),
+            Some((name, port))
+                if port.bytes().all(|byte| byte.is_ascii_digit())
+                    && (!name.contains(':') || name.ends_with(']')) =>
+            {
+                (name, port)
+            }
+            _ => (value, ""),
+        };
+        let host = match name.parse::<std::net::Ipv6Addr>() {
+            Ok(_) => name.to_lowercase(),
+            Err(_) => url::Host::parse(name.trim_end_matches('.')).ok()?.to_string(),
+        };
+        let host = host.trim_matches(['[', ']', '.']);
+        // URLs allow more, such as parentheses; in a query these are punctuation.
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        if host.is_empty() || !host.bytes().all(plain) {
+            return None;
+        }
+        // The index has the hosts of URL keys.
+        let without = urlkey::host_without_www(host);
+        Some(Site {
+            host: without.to_owned(),
+            has_www: without != host,
+            port: match port {
+                "80" | "443" => String::new(),
+                port => port.to_owned(),
+            },
+            path: path.to_owned(),
+        })
+    }
+
+    /// The host as addresses have it.
+    fn authority(&self) -> String {
+        let host = match self.host.contains(':') {
+            true => format!("[{}]", self.host),
+            false => self.host.clone(),
+        };
+        match self.port.as_str() {
+            "" => host,
+            port => format!("{host}:{port}"),
+        }
+    }
+
+    fn written(&self) -> String {
+        match self.port.is_empty() && self.path.is_empty() {
+            true => self.host.clone(),
+            false => format!("{}{}", self.authority(), self.path),
+        }
+    }
+
+    /// The keys of its port and path: whole steps of a path, or with a star behind it whatever begins so.
+    fn keys(&self) -> Option<rights::KeyRanges> {
+        let address = format!("http://{}{}", self.authority(), self.path);
+        let is_open = address.ends_with('*');
+        let address = address.trim_end_matches(['*', '/', '?', '&']);
+        let key = urlkey::url_key(address).ok()?;
+        let key = key.trim_end_matches('/');
+        let begins = |end: &str| urlkey::prefix_range(&format!("{key}{end}"));
+        let alone = urlkey::KeyRange {
+            start: key.to_owned(),
+            end: format!("{key}\0"),
+        };
+        let ranges = match (self.path.is_empty() || is_open, key.contains('?')) {
+            (true, _) => vec![begins("")],
+            (false, true) => vec![alone, begins("&")],
+            (false, false) => vec![alone, begins("/"), begins("?")],
+        };
+        Some(rights::KeyRanges::any_of(ranges))
+    }
 }

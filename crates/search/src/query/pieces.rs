@@ -34,21 +34,29 @@ pub(super) struct Piece {
     pub(super) unclosed: bool,
     /// A parenthesis was taken off.
     pub(super) in_parentheses: bool,
+    /// One that opens was taken off before it.
+    pub(super) opens: bool,
+    /// One that closes was taken off behind it.
+    pub(super) closes: bool,
 }
 
 /// Cuts a query at white space, but not inside quotes. A quote that is not closed ends with the query.
 /// Parentheses around pieces are taken off.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+    let mut pieces: Vec<Piece> = Vec::new();
     let mut rest = text;
     loop {
         let inside = rest.trim_start_matches(|c: char| is_gap(c) || matches!(c, '(' | ')'));
         let skipped = &rest[..rest.len() - inside.len()];
+        if let Some(before) = pieces.last_mut() {
+            before.closes |= skipped.contains(')');
+        }
         if inside.is_empty() {
             return pieces;
         }
         let mut piece = Piece {
             in_parentheses: skipped.contains('('),
+            opens: skipped.contains('('),
             ..Piece::default()
         };
         rest = read_signs(inside, &mut piece);
@@ -76,7 +84,11 @@ pub(super) fn reads_as_value(text: &str, value: &str) -> bool {
 
 pub(super) fn is_operator(piece: &Piece) -> bool {
     let plain = !piece.quoted && piece.name.is_none() && !piece.negated;
-    plain && (is_or(&piece.text) || matches!(piece.text.as_str(), "AND" | "&" | "&&" | "NOT"))
+    plain && (is_or(&piece.text) || is_and(&piece.text) || piece.text == "NOT")
+}
+
+pub(super) fn is_and(text: &str) -> bool {
+    matches!(text, "AND" | "&" | "&&")
 }
 
 pub(super) fn is_or(text: &str) -> bool {
@@ -96,6 +108,7 @@ fn read_signs<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
     let mut rest = read_sign(rest, piece);
     while !piece.negated && rest.starts_with('(') {
         piece.in_parentheses = true;
+        piece.opens = true;
         rest = read_sign(rest.trim_start_matches('('), piece);
     }
     rest
@@ -142,19 +155,64 @@ fn read_text<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
     if let Some(open) = rest.chars().next().filter(|&c| is_quote(c)) {
         piece.quoted = true;
         let inside = &rest[open.len_utf8()..];
-        let end = inside.find(is_quote);
+        // One inside a word (`"27" צה"ל"`) ends the phrase where no other does.
+        let end = quotes(inside).find(|quote| !quote.is_inside_word());
+        let end = end.or_else(|| quotes(inside).next()).map(|quote| quote.at);
         piece.unclosed = end.is_none();
         let end = end.unwrap_or(inside.len());
         piece.text = inside[..end].to_owned();
         let close = inside[end..].chars().next().map_or(0, char::len_utf8);
         return &inside[end + close..];
     }
-    let end = rest.find(|c: char| is_gap(c) || is_quote(c));
-    let end = end.unwrap_or(rest.len());
+    let gap = rest.find(is_gap).unwrap_or(rest.len());
+    // One behind a letter or a digit is part of the word: `צה"ל`, `27"`, `5'11"`.
+    let opens = quotes(&rest[..gap]).find(|quote| !quote.behind_word);
+    let end = opens.map_or(gap, |quote| quote.at);
     let text = without_closing(&rest[..end]);
+    piece.closes |= text.len() < end;
     piece.in_parentheses |= text.len() < end;
     piece.text = text.to_owned();
     &rest[end..]
+}
+
+/// A quotation mark in a text.
+struct Quote {
+    at: usize,
+    /// A letter or a digit stands directly before it.
+    behind_word: bool,
+    /// One stands directly behind it.
+    before_word: bool,
+}
+
+impl Quote {
+    fn is_inside_word(&self) -> bool {
+        self.behind_word && self.before_word
+    }
+}
+
+/// The quotation marks of a text.
+fn quotes(text: &str) -> impl Iterator<Item = Quote> {
+    text.char_indices()
+        .filter(|(_, c)| is_quote(*c))
+        .map(|(at, c)| Quote {
+            at,
+            behind_word: text[..at].chars().next_back().is_some_and(is_of_word),
+            before_word: text[at + c.len_utf8()..].chars().next().is_some_and(is_of_word),
+        })
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric()
+}
+
+/// A text as it can stand between quotation marks: those in it that are not inside a word are left out.
+pub(super) fn quotable(text: &str) -> String {
+    let outside: Vec<usize> = quotes(text)
+        .filter(|quote| !quote.is_inside_word())
+        .map(|quote| quote.at)
+        .collect();
+    let kept = |(at, c)| if outside.contains(&at) { ' ' } else { c };
+    text.char_indices().map(kept).collect()
 }
 
 /// Without the parentheses at the end that are not opened in the text: not of `Foo_(bar)`.

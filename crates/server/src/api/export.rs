@@ -11,6 +11,7 @@ use axum::body::Bytes;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
+use super::table::order_named;
 use crate::arguments::Arguments;
 use crate::ask::{Answers, Asker};
 use crate::failure::Failure;
@@ -26,6 +27,10 @@ pub(super) fn file(asker: &Asker, arguments: &Arguments) -> Result<Response, Fai
     let question = SearchQuestion {
         query: arguments.required("q"),
         all_versions: arguments.flag("all_versions"),
+        order: order_named(arguments.text("sort")),
+        per_site: usize::try_from(arguments.number("per_site")).unwrap_or(usize::MAX),
+        distinct: arguments.flag("distinct"),
+        near: arguments.flag("near"),
         ..SearchQuestion::default()
     };
     let results = Results {

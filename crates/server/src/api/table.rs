@@ -235,7 +235,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/search/export",
-        summary: "All results of a search in the order of their URL keys, however many",
+        summary: "All results of a search in the order of their URL keys, however many; in groups, those shown, in the order of sort",
         parameters: &[
             required("q", "as for /api/v1/search"),
             query(
@@ -244,6 +244,22 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 "JSON objects a line each (default), comma-separated values, a Parquet file with the same columns, or their captures as CDXJ",
             ),
             ALL_VERSIONS,
+            SORT,
+            query(
+                "per_site",
+                Kind::Number,
+                "most results of one registered domain; 0 for all",
+            ),
+            query(
+                "distinct",
+                Kind::Flag,
+                "the first alone of results with the same content (payload digest)",
+            ),
+            query(
+                "near",
+                Kind::Flag,
+                "the first alone of results whose texts are nearly the same",
+            ),
         ],
         serves: Serves::Export,
     },
@@ -507,10 +523,18 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/api/v1/rights",
         summary: "The rules of who may see what, and what holds where no rule matches",
-        parameters: &[],
+        parameters: &[query(
+            "counts",
+            Kind::Flag,
+            "count the hosts, URLs and captures that each rule matches now",
+        )],
         serves: Serves::Answer {
             answer: "rights",
-            question: |_| Ok(Question::Rights(Rights {})),
+            question: |a| {
+                Ok(Question::Rights(Rights {
+                    counts: a.flag("counts"),
+                }))
+            },
         },
     },
     Endpoint {

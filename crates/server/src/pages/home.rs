@@ -31,7 +31,9 @@ pub(super) async fn show(context: Context) -> Shown {
     let (status, top, jobs) = context.asker.ask_together((Status {}, ranked, Jobs {})).await?;
     let Answer { epoch, body: status } = status?;
     let top = beside(top).map(|top| top.rows);
+    // Loads name paths of this machine.
     let jobs = beside(jobs).map(|jobs| jobs.rows);
+    let jobs = jobs.filter(|_| context.is_admin());
     let frame = Frame {
         title: "",
         section: Section::Home,
@@ -39,6 +41,15 @@ pub(super) async fn show(context: Context) -> Shown {
         viewer: context.viewer(),
         query: "",
         epoch: Some(epoch),
+    };
+    let status = match context.is_admin() {
+        true => status,
+        // They may name paths.
+        false => StatusBody {
+            refuses_writes: String::new(),
+            search_failure: String::new(),
+            ..status
+        },
     };
     let content = content(&status, &top.unwrap_or_default(), &jobs.unwrap_or_default());
     Ok(Html::ok(frame.around(content)))

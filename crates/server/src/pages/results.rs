@@ -232,7 +232,10 @@ pub(super) fn syntax() -> Markup {
             "title:archive url:museum",
             "a word in the title, a word in the address",
         ),
-        ("site:example.org", "only of this domain"),
+        (
+            "site:example.org",
+            "only of this domain; site:example.org/news only addresses of that path",
+        ),
         (
             "suffix:ac.uk",
             "only of domains directly below this public suffix",

@@ -18,7 +18,7 @@ use super::answer::{self, Asked};
 use super::{find, frame, policy, posted};
 use crate::failure::Failure;
 use crate::routes::{health, misaddressed, robots};
-use crate::state::{Common, Paths, Peer, State};
+use crate::state::{Common, Peer, State};
 
 /// The whole port as one service.
 pub(crate) fn router(state: Arc<Common>) -> Router {
@@ -98,7 +98,7 @@ async fn admit(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure
     let sight = state.sight(&asking).await?;
     request
         .extensions_mut()
-        .insert(state.seen_by(asking, sight, Paths::Hidden));
+        .insert(state.seen_by(asking, sight));
     Ok(())
 }
 

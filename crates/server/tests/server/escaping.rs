@@ -95,7 +95,7 @@ fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
             files: None,
             ..served(move |question| filled(question, &text))
         };
-        let router = server::router(served, ServerSettings::default());
+        let router = crate::fake::owned(server::router(served, ServerSettings::default()));
         let mut structures = Vec::new();
         for path in PAGES {
             let path = path

@@ -44,6 +44,12 @@ async fn file(router: &Router, path: &str) -> (HeaderMap, Bytes) {
     (headers, to_bytes(response.into_body(), usize::MAX).await.unwrap())
 }
 
+async fn text(router: &Router, path: &str) -> String {
+    let reply = fake::get(router, path).await;
+    assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+    reply.body
+}
+
 fn rows(file: Bytes) -> Vec<Vec<(String, Field)>> {
     let reader = SerializedFileReader::new(file).unwrap();
     let rows = reader.get_row_iter(None).unwrap();
@@ -90,6 +96,56 @@ async fn results_come_as_a_parquet_file() {
     assert_eq!(cell("snippet"), Field::Str("a kestrel & 0".into()));
     let (_, nothing) = file(&router, "/api/v1/search/export?q=pelican&format=parquet").await;
     assert_eq!(self::rows(nothing).len(), 0);
+}
+
+/// The story: a search shows three results of a site, and its file had all of them.
+#[tokio::test]
+async fn a_grouped_search_is_exported_as_it_is_shown() {
+    let loaded = loaded();
+    let router = server::router(loaded.archive.clone(), ServerSettings::default());
+    for grouping in [
+        "per_site=3",
+        "distinct=1&sort=newest",
+        "near=1",
+        "per_site=2&near=1&sort=oldest",
+    ] {
+        let shown = text(&router, &format!("/api/v1/search?q=kestrel&limit=100&{grouping}")).await;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let urls: Vec<&str> = shown["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|hit| hit["url"].as_str())
+            .collect();
+        assert!(!urls.is_empty());
+        let address = |format: &str| format!("/api/v1/search/export?q=kestrel&format={format}&{grouping}");
+        let lines = text(&router, &address("jsonl")).await;
+        let of_lines: Vec<String> = lines
+            .lines()
+            .map(|line| {
+                serde_json::from_str::<serde_json::Value>(line).unwrap()["url"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect();
+        assert_eq!(of_lines, urls, "{grouping}");
+        let table = text(&router, &address("csv")).await;
+        assert_eq!(table.lines().count(), urls.len() + 1, "{grouping}: {table}");
+        let (_, parquet) = file(&router, &address("parquet")).await;
+        let of_parquet: Vec<String> = self::rows(parquet)
+            .iter()
+            .map(
+                |row| match &row.iter().find(|(column, _)| column == "url").unwrap().1 {
+                    Field::Str(url) => url.clone(),
+                    other => panic!("{other:?}"),
+                },
+            )
+            .collect();
+        assert_eq!(of_parquet, urls, "{grouping}");
+    }
+    let shown = text(&router, "/api/v1/search/export?q=kestrel&per_site=3&format=jsonl").await;
+    assert_eq!(shown.lines().count(), 3);
 }
 
 /// A page of results, then an archive that does not answer any more.

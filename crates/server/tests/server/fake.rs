@@ -182,11 +182,16 @@ impl Storage for FakeStore {
     }
 }
 
-/// A router that answers by `answers`.
+/// The router as the owner of the archive asks it.
+pub(crate) fn owned(router: Router) -> Router {
+    router.layer(axum::Extension(server::OwnerRequest))
+}
+
+/// A router that answers by `answers`, for the owner of the archive.
 pub(crate) fn router(
     answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
 ) -> Router {
-    server::router(served(answers), ServerSettings::default())
+    owned(server::router(served(answers), ServerSettings::default()))
 }
 
 /// An answer over HTTP.

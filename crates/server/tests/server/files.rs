@@ -122,7 +122,7 @@ fn router_over(place: FilesPlace) -> Router {
         files: Some(place),
         ..served(sample)
     };
-    server::router(served, ServerSettings::default())
+    crate::fake::owned(server::router(served, ServerSettings::default()))
 }
 
 fn escaped(path: &Path) -> String {

@@ -1,5 +1,6 @@
 //! The server from outside: over its router, over a real port, over real archives, and in a real browser.
 
+mod admin;
 mod api;
 mod atom;
 mod browser;
@@ -21,6 +22,7 @@ mod posts;
 mod real;
 mod replay;
 mod rights;
+mod rights_hosts;
 mod sample;
 mod schema;
 mod screenshots;

@@ -10,12 +10,12 @@ use server::ServerSettings;
 use tower::ServiceExt;
 use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Record, Writer};
 
-use crate::fake::{get, send};
+use crate::fake::{get, owned, send};
 use crate::loaded::{Loaded, load};
 use crate::web;
 
 fn router(loaded: &Loaded) -> Router {
-    server::router(loaded.archive.clone(), ServerSettings::default())
+    owned(server::router(loaded.archive.clone(), ServerSettings::default()))
 }
 
 fn crawl(name: &str) -> Option<PathBuf> {

@@ -8,10 +8,11 @@ use archive::{Archive, OpenSettings};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode};
-use rights::{Groups, TokensFile};
+use rights::{Bearer, Groups, TokensFile};
 use server::{GroupsHeader, ServerSettings};
 use tower::ServiceExt;
 
+use crate::fake;
 use crate::port::Running;
 
 /// An archive of two hosts, of which the public may see one.
@@ -257,8 +258,11 @@ async fn nothing_on_any_address_tells_the_public_of_what_is_hidden() {
         vary.iter().any(|value| value.contains("authorization")),
         "{vary:?}"
     );
-    let (status, ..) = get(&router, "/api/v1/status", &[("authorization", &bearer)]).await;
-    assert_eq!(status, StatusCode::OK);
+    // Who reads everything administers nothing.
+    for path in OF_THE_SERVER {
+        let (status, ..) = get(&router, path, &[("authorization", &bearer)]).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
+    }
     let (status, _, record) = get(
         &router,
         &format!("/record?url={SECRET}"),
@@ -392,7 +396,7 @@ fn on_its_own_machine_the_page_says_what_is_wrong_with_the_rules() {
 #[tokio::test]
 async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
     let place = Place::new();
-    let router = server::router(place.archive.clone(), place.settings("10.0.0.0/8"));
+    let router = fake::owned(server::router(place.archive.clone(), ServerSettings::default()));
     let (_, _, text) = get(&router, "/rights", &[]).await;
     assert!(text.contains("There are no rules"), "{text}");
     let rules = "[[rule]]\naccess = \"deny\"\ndomain = \"secret.org\"\ngroups = [\"readers\", \"<i>x</i>\"]\nexcept = [\"staff\"]\n\
@@ -410,6 +414,7 @@ async fn the_page_and_the_api_say_the_rules_and_what_they_come_to() {
         "over</span> since 1 January 2020",
         "content of type <code>application/pdf</code>",
         "id=\"rule-3\"",
+        "1 capture of 1 URL",
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
@@ -486,7 +491,18 @@ async fn pages_say_as_whom_one_looks_where_that_matters() {
     let bearer = format!("Bearer {token}");
     let (_, _, text) = get(&router, "/about", &[("authorization", &bearer)]).await;
     assert!(
-        text.contains("<bdi>staff") && text.contains("href=\"/rights\""),
+        text.contains("<bdi>staff") && !text.contains("href=\"/rights\""),
+        "{text}"
+    );
+    let admin = Bearer {
+        groups: Groups::public(),
+        is_admin: true,
+    };
+    let admin = place.tokens().make_for("operator", admin, None).unwrap();
+    let admin = format!("Bearer {admin}");
+    let (_, _, text) = get(&router, "/about", &[("authorization", &admin)]).await;
+    assert!(
+        text.contains("<bdi>admin") && text.contains("href=\"/rights\"") && !text.contains("href=\"/sql\""),
         "{text}"
     );
     // Without rules, and nothing to tell people apart by, all look alike.

@@ -329,6 +329,7 @@ fn rights() -> RightsBody {
                     url: some("com,example)/a"),
                     prefix: some("com,example)/"),
                     but_not: vec!["com,example)/press".into()],
+                    host: some("example.com"),
                     domain: some("example.com"),
                     collection: some("news"),
                     mime: some("image/*"),
@@ -340,6 +341,14 @@ fn rights() -> RightsBody {
                 },
                 note: "asked for by the site".into(),
             },
+            matches: Some(RuleMatches {
+                keys: vec![("com,example)/".into(), "com,example)0".into())],
+                hosts: vec!["example.com".into()],
+                hosts_total: 1,
+                urls: 2,
+                captures: 3,
+                counted_all: true,
+            }),
         }],
     }
 }

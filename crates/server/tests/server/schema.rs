@@ -174,7 +174,7 @@ async fn answers_of_a_real_archive_have_their_schema() {
         files: Some(scanned.place()),
         ..crate::fake::served(sample)
     };
-    let router = server::router(served, server::ServerSettings::default());
+    let router = crate::fake::owned(server::router(served, server::ServerSettings::default()));
     let answers = ask_all(&router, |path, operation| match path {
         "/api/v1/search" => "/api/v1/search?q=%22domain+names&explain=1&facets=1".to_owned(),
         "/api/v1/captures" => "/api/v1/captures?url=*.iana.org".to_owned(),
@@ -216,7 +216,7 @@ async fn answers_with_nothing_in_them_have_their_schema() {
         files: Some(scanned.place()),
         ..crate::fake::served(answers)
     };
-    let router = server::router(served, server::ServerSettings::default());
+    let router = crate::fake::owned(server::router(served, server::ServerSettings::default()));
     ask_all(&router, address).await;
 }
 

@@ -58,7 +58,7 @@ fn router(sql: Option<Arc<dyn SqlServer>>) -> Router {
         sql,
         ..served(sample)
     };
-    server::router(served, ServerSettings::default())
+    crate::fake::owned(server::router(served, ServerSettings::default()))
 }
 
 fn get(target: &str) -> Request<Body> {

@@ -7,14 +7,14 @@ use server::storage::{StoreReport, VolumeCondition};
 use server::{Served, ServerSettings};
 use store::RequestCount;
 
-use crate::fake::{FakeStore, get, router, sample, served};
+use crate::fake::{FakeStore, get, owned, router, sample, served};
 
 fn reporting(report: StoreReport) -> Router {
     let served = Served {
         store: Some(Arc::new(FakeStore(report))),
         ..served(sample)
     };
-    server::router(served, ServerSettings::default())
+    owned(server::router(served, ServerSettings::default()))
 }
 
 #[tokio::test]
@@ -23,7 +23,7 @@ async fn without_a_store_nothing_leads_to_one() {
         store: None,
         ..served(sample)
     };
-    let router = server::router(served, ServerSettings::default());
+    let router = owned(server::router(served, ServerSettings::default()));
     for path in [
         "/",
         "/about",

@@ -118,6 +118,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 }
 
 fn take_down(archive: &Archive, takes: Takes, args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    if let Takes::Url(url) | Takes::Prefix(url) = &takes {
+        ask::note_www(url);
+    }
     let answer = archive.ask(TakeDown {
         takes,
         reason: args.reason.clone().unwrap_or_default(),

@@ -43,8 +43,11 @@ Examples:
   weft search flood --trends --beside drought how often in each year, of all that was captured then
   weft search flood --all-versions --facets   how often in each year, of all that was captured then
 
---export writes all results, in the order of their URLs, whatever --limit, --sort, --prefer, --per-site, --distinct and
---near say. A result whose record cannot be had is named, and the exit code is 1.
+--export writes all results, in the order of their URLs, whatever --limit, --sort and --prefer say; with --per-site,
+--distinct or --near those that are shown, in the order of --sort. A result whose record cannot be had is named, and the
+exit code is 1.
+
+AND joins before OR (zone AND root OR dns is (zone AND root) OR dns), and OR before words side by side.
 
 Searched are the current versions of pages; with at:, from: or to: their past versions too, as they were then. What
 cannot be used of a query is said in a note, never refused. Without a result the exit code is 0 too.

@@ -63,6 +63,65 @@ fn a_rule_holds_for_the_next_question_of_those_it_is_for() {
     assert_eq!(total(&place, "site:museum.example", Some("")), all);
 }
 
+/// The story: `--domain www.x` opened all of `x`. What a rule comes to is told, and `www.` is never dropped without a word.
+#[test]
+fn a_rule_says_what_it_comes_to_and_www_is_refused() {
+    let place = Place::new();
+    let urls = [
+        "http://x.org/1",
+        "http://www.x.org/2",
+        "http://a.x.org/3",
+        "http://x2.org/4",
+        "http://x.org:8080/5",
+    ];
+    let pages = urls.map(|url| (url, "2015-01-01T00:00:00Z", "river"));
+    place.write_old("web.warc", &fixture::warc(&pages));
+    place.good(&["load", "web.warc"]);
+    for flag in ["--host", "--domain"] {
+        let run = place.run(&["rights", "add", "--allow", flag, "www.x.org"]);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(
+            run.stderr.contains("www in front") && run.stderr.contains("\"x.org\""),
+            "{run:?}"
+        );
+    }
+    let run = place.run(&["rights", "add", "--deny", "--prefix", "http://www.x.org/2"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("note: www.x.org and x.org have the same URL keys"),
+        "{run:?}"
+    );
+    place.good(&["rights", "add", "--deny", "--host", "x.org"]);
+    place.good(&[
+        "rights",
+        "add",
+        "--deny",
+        "--domain",
+        "x.org",
+        "--until",
+        "2015-01-01",
+    ]);
+    let listed = place.good(&["rights", "ls"]);
+    for part in [
+        "matches 1 capture of 1 URL on x.org (keys org,x)/2*)",
+        "deny host x.org",
+        "matches 3 captures of 3 URLs on x.org (keys org,x)*, org,x:*)",
+        "not in force any more",
+    ] {
+        assert!(listed.contains(part), "no {part:?} in {listed}");
+    }
+    let listed = place.json(&["rights", "ls"]);
+    assert_eq!(listed["rules"][1]["matches"]["captures"], json!(3), "{listed}");
+    assert_eq!(
+        listed["rules"][1]["matches"]["hosts"],
+        json!(["x.org"]),
+        "{listed}"
+    );
+    let run = place.run(&["forget", "--url", "http://www.x.org/1", "--dry-run"]);
+    assert!(run.stderr.contains("note: www.x.org and x.org"), "{run:?}");
+}
+
 /// A range of keys goes on behind a single hidden key, and reaches a single one that is seen, in both directions.
 #[test]
 fn captures_around_a_rule_of_one_url_are_listed() {

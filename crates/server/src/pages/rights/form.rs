@@ -141,9 +141,24 @@ fn told(asked: &Asked, tested: &RightsTestBody) -> Markup {
                 }
             }
             @if let [one] = tested.captures.as_slice() { p { (reason(one, tested.default)) } }
+            p.soft {
+                "Rules go by its key, " code { (present::clean(&tested.url_key)) }
+                @if has_www(url) { ", which is that of the same address without www., too" }
+                "."
+            }
         }
         @if count > 1 { (captures(tested)) }
     }
+}
+
+/// Whether a URL has `www.` in front of its host, which keys leave out.
+fn has_www(url: &str) -> bool {
+    let with_scheme = |url: &str| match url.contains("://") {
+        true => url.to_owned(),
+        false => format!("http://{url}"),
+    };
+    let url = with_scheme(url);
+    urlkey::host_of_url(&url).is_some_and(|host| urlkey::host_without_www(host) != host)
 }
 
 fn verdict(is_seen: bool, is_hidden: bool) -> Markup {

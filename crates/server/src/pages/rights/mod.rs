@@ -23,7 +23,7 @@ use look::{Frame, Section};
 const RULES_MAX: usize = 1000;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
-    let Answer { epoch, body } = context.asker.ask(Rights {}).await?;
+    let Answer { epoch, body } = context.asker.ask(Rights { counts: true }).await?;
     let asked = Asked::read(&query);
     let answer = match asked.question() {
         Some(Ok(question)) => Some(context.asker.ask(question).await.map(|answer| answer.body)),
@@ -115,6 +115,7 @@ fn rules(body: &RightsBody) -> Markup {
         Column("Rule", Align::Text),
         Column("Effect", Align::Text),
         Column("Of what", Align::Text),
+        Column("Captures now", Align::Text),
         Column("For whom", Align::Text),
         Column("In force", Align::Text),
         Column("Why", Align::Text),
@@ -125,6 +126,7 @@ fn rules(body: &RightsBody) -> Markup {
             html! { span id=(format!("rule-{}", numbered.number)) { (numbered.number) } },
             words::effect(rule),
             words::what(&rule.condition),
+            words::matches(numbered.matches.as_ref()),
             words::whom(rule),
             words::when(numbered),
             html! { @if rule.note.is_empty() { span.soft { "\u{2013}" } } @else { (parts::long_text(&rule.note)) } },

@@ -1,6 +1,6 @@
 //! A rule in words.
 
-use archive::question::NumberedRule;
+use archive::question::{NumberedRule, RuleMatches};
 use maud::{Markup, html};
 use rights::{Access, Condition, Rule};
 
@@ -27,6 +27,9 @@ pub(super) fn what(condition: &Condition) -> Markup {
     }
     if let Some(prefix) = &condition.prefix {
         all.push(beginning(prefix, &condition.but_not));
+    }
+    if let Some(host) = &condition.host {
+        all.push(html! { "the host " (parts::url_text(host)) " alone" });
     }
     if let Some(domain) = &condition.domain {
         all.push(html! { "the host " (parts::url_text(domain)) " and all below it" });
@@ -90,6 +93,25 @@ fn captured(condition: &Condition) -> Vec<Markup> {
         all.push(html! { "captured in the last " (days) });
     }
     all
+}
+
+/// What a rule matches of what the archive has.
+pub(super) fn matches(found: Option<&RuleMatches>) -> Markup {
+    let Some(found) = found else {
+        return html! { span.soft { "\u{2013}" } };
+    };
+    let more = found.hosts_total.saturating_sub(found.hosts.len() as u64);
+    html! {
+        @if !found.counted_all { "at least " }
+        (present::counted(found.captures, "capture", "captures")) " of " (present::counted(found.urls, "URL", "URLs"))
+        @if !found.hosts.is_empty() {
+            span.soft {
+                " on "
+                @for (i, host) in found.hosts.iter().enumerate() { @if i > 0 { ", " } (parts::url_text(host)) }
+                @if more > 0 { " and " (present::counted(more, "more host", "more hosts")) }
+            }
+        }
+    }
 }
 
 pub(super) fn whom(rule: &Rule) -> Markup {

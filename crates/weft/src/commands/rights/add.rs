@@ -3,6 +3,7 @@
 use ::rights::{Access, Condition, Rule};
 
 use super::{change, print_rule};
+use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 
@@ -11,7 +12,8 @@ Examples:
   weft rights add --deny --url http://example.com/letter.html
   weft rights add --deny --prefix http://example.com/private/ --except staff
   weft rights add --deny --collection interviews --younger-than 3650d --group public
-  weft rights add --allow --domain example.org          in an archive that is closed
+  weft rights add --allow --host example.org            that host alone, in an archive that is closed
+  weft rights add --allow --domain example.org          with all hosts below it
   weft rights add --deny --mime 'application/pdf' --until 2030-01-01 --note 'embargo'
 
 A rule matches captures that meet all its conditions. Where one rule allows and another denies, deny wins. Without --group a
@@ -32,6 +34,9 @@ pub(super) struct Args {
     /// What is left out of --prefix again; repeat it for more
     #[arg(long, value_name = "KEY|URL", requires = "prefix")]
     but_not: Vec<String>,
+    /// A host alone, at every port, with and without www in front
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
     /// A host, and all below it
     #[arg(long, value_name = "HOST")]
     domain: Option<String>,
@@ -87,6 +92,13 @@ fn days(text: &str) -> Result<u32, String> {
 
 /// Runs `weft rights add`.
 pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    for typed in [&args.url, &args.prefix]
+        .into_iter()
+        .flatten()
+        .chain(&args.but_not)
+    {
+        ask::note_www(typed);
+    }
     let rule = Rule {
         access: match args.access.deny {
             true => Access::Deny,
@@ -108,6 +120,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
                 .iter()
                 .map(|url| key(url, urlkey::MatchType::Prefix))
                 .collect::<Result<_, _>>()?,
+            host: args.host,
             domain: args.domain,
             collection: args.collection,
             mime: args.mime,

@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ::rights::{Access, Groups, RightsFile, Rule, Rules, TokensFile};
+use ::rights::{Access, Bearer, RightsFile, Rule, Rules, TokensFile};
+use archive::question::{NumberedRule, Rights, RightsBody};
 use serde::Serialize;
 
+use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::outcome::NotFound;
@@ -39,7 +41,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// The rules, numbered
+    /// The rules, numbered, with what each matches now
     Ls(LsArgs),
     /// Add a rule
     Add(Box<add::Args>),
@@ -82,6 +84,7 @@ struct DefaultArgs {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  weft rights token reading-room --group staff --tokens /etc/weft/tokens.toml\n  \
+                        weft rights token operator --admin --tokens /etc/weft/tokens.toml\n  \
                         weft rights token reading-room --withdraw --tokens /etc/weft/tokens.toml\n  \
                         curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8080/api/v1/search?q=river"
 )]
@@ -89,8 +92,12 @@ struct TokenArgs {
     /// A name for it, for people
     name: String,
     /// A group of who comes with it; repeat it for more
-    #[arg(long = "group", value_name = "GROUP", required_unless_present = "withdraw")]
+    #[arg(long = "group", value_name = "GROUP", required_unless_present_any = ["withdraw", "admin"])]
     groups: Vec<String>,
+    /// Who comes with it administers the archive: loads, files, store, rules, takedowns, metrics. Pages show what rules say of the group
+    /// admin, and of the groups given
+    #[arg(long)]
+    admin: bool,
     /// The file of tokens, which weft serve --tokens reads
     #[arg(long, value_name = "FILE")]
     tokens: PathBuf,
@@ -98,7 +105,7 @@ struct TokenArgs {
     #[arg(long, value_name = "DATE")]
     until: Option<String>,
     /// Take it away; it opens nothing from now on
-    #[arg(long, conflicts_with_all = ["groups", "until"])]
+    #[arg(long, conflicts_with_all = ["groups", "until", "admin"])]
     withdraw: bool,
 }
 
@@ -150,42 +157,70 @@ struct Numbered<'r> {
 }
 
 #[derive(Serialize)]
-struct Listed<'r> {
+struct Listed {
     default: Access,
     strict: bool,
-    rules: Vec<Numbered<'r>>,
+    rules: Vec<NumberedRule>,
 }
 
 fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
-    let rules = file(context)?.rules()?;
-    let has_rules = rules.is_some();
-    let rules = rules.unwrap_or_default();
+    // A file with a mistake is told of before anything is opened.
+    let body = match file(context)?.rules()? {
+        Some(rules) => counted(context).unwrap_or_else(|error| {
+            eprintln!("note: what the rules match was not counted: {error:#}");
+            uncounted(rules)
+        }),
+        None => RightsBody::default(),
+    };
     if context.json {
-        let numbered = (1..)
-            .zip(&rules.rules)
-            .map(|(number, rule)| Numbered { number, rule });
         context.out.json(&Listed {
-            default: rules.default,
-            strict: rules.strict,
-            rules: numbered.collect(),
+            default: body.default,
+            strict: body.strict,
+            rules: body.rules,
         })?;
         return Ok(Outcome::Done);
     }
-    match (has_rules, rules.default) {
+    match (body.has_rules, body.default) {
         (false, _) => writeln!(context.out, "no rules: everybody sees everything")?,
         (true, Access::Allow) => writeln!(context.out, "public, but for what a rule denies")?,
         (true, Access::Deny) => writeln!(context.out, "closed, but for what a rule allows and none denies")?,
     }
-    if rules.strict {
+    if body.strict {
         writeln!(
             context.out,
             "strict: scores and their order tell nothing of what is hidden"
         )?;
     }
-    for (number, rule) in (1..).zip(&rules.rules) {
-        writeln!(context.out, "{number:>4}  {}", clean(&said::rule(rule)))?;
+    for numbered in &body.rules {
+        let number = numbered.number;
+        writeln!(context.out, "{number:>4}  {}", clean(&said::rule(&numbered.rule)))?;
+        if let Some(matches) = said::matches(numbered) {
+            writeln!(context.out, "      {}", clean(&matches))?;
+        }
     }
     Ok(Outcome::Done)
+}
+
+/// The rules, with what each matches.
+fn counted(context: &Context) -> anyhow::Result<RightsBody> {
+    Ok(ask::open(context)?.ask(Rights { counts: true })?.body)
+}
+
+/// The rules as they stand in the file, of an archive that does not answer.
+fn uncounted(rules: Rules) -> RightsBody {
+    let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+    let numbered = (1..).zip(rules.rules).map(|(number, rule)| NumberedRule {
+        number,
+        in_force: rule.clause(now_ms).is_ok_and(|clause| clause.is_some()),
+        rule,
+        matches: None,
+    });
+    RightsBody {
+        has_rules: true,
+        default: rules.default,
+        strict: rules.strict,
+        rules: numbered.collect(),
+    }
 }
 
 fn rm(number: usize, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -228,8 +263,11 @@ fn token(args: TokenArgs, context: &mut Context) -> anyhow::Result<Outcome> {
         writeln!(context.out, "token {} opens nothing any more", clean(&args.name))?;
         return Ok(Outcome::Done);
     }
-    let groups: Groups = args.groups.into_iter().collect();
-    let token = file.make(&args.name, groups, args.until)?;
+    let bearer = Bearer {
+        groups: args.groups.into_iter().collect(),
+        is_admin: args.admin,
+    };
+    let token = file.make_for(&args.name, bearer, args.until)?;
     match context.json {
         true => context
             .out

@@ -1,6 +1,7 @@
 //! Rules in one line, for people.
 
 use ::rights::{Access, Rule};
+use archive::question::NumberedRule;
 
 /// `deny prefix com,example)/ for readers except staff (why)`.
 pub(super) fn rule(rule: &Rule) -> String {
@@ -14,6 +15,7 @@ pub(super) fn rule(rule: &Rule) -> String {
     };
     add("url", &condition.url);
     add("prefix", &condition.prefix);
+    add("host", &condition.host);
     add("domain", &condition.domain);
     add("collection", &condition.collection);
     add("type", &condition.mime);
@@ -41,4 +43,41 @@ pub(super) fn rule(rule: &Rule) -> String {
         words.push(format!("({})", rule.note));
     }
     words.join(" ")
+}
+
+/// `matches 12 captures of 3 URLs on example.com, a.example.com`.
+pub(super) fn matches(numbered: &NumberedRule) -> Option<String> {
+    if !numbered.in_force {
+        return Some("not in force any more".to_owned());
+    }
+    let found = numbered.matches.as_ref()?;
+    let least = if found.counted_all { "" } else { "at least " };
+    let mut text = format!(
+        "matches {least}{} of {}",
+        human::counted(found.captures, "capture", "captures"),
+        human::counted(found.urls, "URL", "URLs")
+    );
+    if !found.hosts.is_empty() {
+        text += &format!(" on {}", found.hosts.join(", "));
+    }
+    let more = found.hosts_total.saturating_sub(found.hosts.len() as u64);
+    if more > 0 {
+        text += &format!(" and {}", human::counted(more, "more host", "more hosts"));
+    }
+    if !found.keys.is_empty() {
+        let ranges: Vec<String> = found.keys.iter().map(|(first, end)| range(first, end)).collect();
+        text += &format!(" (keys {})", ranges.join(", "));
+    }
+    Some(text)
+}
+
+/// `com,example)/a`, or what the keys of a range begin with, with a star; else its two ends.
+fn range(first: &str, end: &str) -> String {
+    if end.strip_suffix('\0') == Some(first) {
+        return first.to_owned();
+    }
+    match urlkey::prefix_range(first).end == end {
+        true => format!("{first}*"),
+        false => format!("{first} to before {}", end.trim_end_matches('\0')),
+    }
 }
