@@ -215,8 +215,8 @@ fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
         return Ok(());
     }
     let head = format!(
-        "{} with defects, used all the same",
-        counted(job.defects_total, "record", "records")
+        "{} in records that are used all the same",
+        counted(job.defects_total, "defect", "defects")
     );
     writeln!(context.out, "\n{head}")?;
     for defect in job.defects.iter().take(REASONS_LISTED) {
