@@ -38,6 +38,7 @@ mod match_type;
 mod query;
 mod range;
 mod session;
+mod spelling;
 mod split;
 
 pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain, suffix_of_host};
@@ -47,3 +48,4 @@ pub use host::{host_of_key, host_of_url, host_without_www};
 pub use key::{url_key, url_key_into};
 pub use match_type::{MatchType, UnknownMatchType};
 pub use range::{KeyRange, domain_ranges, prefix_range, url_ranges};
+pub use spelling::Spelling;
