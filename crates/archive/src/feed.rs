@@ -304,7 +304,7 @@ fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, Snapshot
 /// A page whose in-links, or their anchor texts, are others. Its past versions have none, so they stay.
 fn said_otherwise(snapshot: &Snapshot, url_key: String) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
-    let version = version_now(since_ms, past.len());
+    let version = version_now(since_ms, weave::past_count(&past));
     let document = document(snapshot, &url_key, version)?;
     Ok(document.map_or(Change::Delete(url_key), |document| {
         Change::Upsert(Box::new(document))
@@ -312,10 +312,10 @@ fn said_otherwise(snapshot: &Snapshot, url_key: String) -> Result<Change, Snapsh
 }
 
 /// The current version, which began then, after so many others.
-fn version_now(since_ms: i64, past_versions: usize) -> Version {
+fn version_now(since_ms: i64, past_versions: u32) -> Version {
     Version {
         since_ms,
-        past_versions: u32::try_from(past_versions).unwrap_or(u32::MAX),
+        past_versions,
         ..Version::default()
     }
 }
@@ -324,7 +324,7 @@ fn version_now(since_ms: i64, past_versions: usize) -> Version {
 /// `has_content`.
 fn change_of(snapshot: &Snapshot, url_key: String, has_content: bool) -> Result<Change, SnapshotError> {
     let (since_ms, past) = snapshot.history(&url_key)?;
-    let version = version_now(since_ms, past.len());
+    let version = version_now(since_ms, weave::past_count(&past));
     let document = match has_content {
         true => document(snapshot, &url_key, version)?,
         false => None,
@@ -411,14 +411,15 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
     }))
 }
 
-/// The same of a past version.
+/// The same of a past version. One that is open is what another page of the key is now.
 fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Result<Document, SnapshotError> {
-    let text = match past.text {
-        Some(name) => snapshot.past_text(url_key, name)?.unwrap_or_default(),
-        None => String::new(),
-    };
+    // By this name an open version is told from the current one of its key, so it has one even without a text.
+    let text = past.text.or(past.is_open().then_some([0; 16]));
     Ok(Document {
-        text,
+        text: match past.text {
+            Some(name) => snapshot.past_text(url_key, name)?.unwrap_or_default(),
+            None => String::new(),
+        },
         host: urlkey::host_of_key(url_key).to_string(),
         domain: urlkey::domain_of_key(url_key).to_string(),
         url: past.url,
@@ -437,7 +438,7 @@ fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Resul
             since_ms: past.since_ms,
             until_ms: Some(past.until_ms),
             past_versions: 0,
-            text: past.text,
+            text,
         },
         url_key: url_key.to_owned(),
     })

@@ -5,7 +5,9 @@ use crate::html;
 use crate::http::{self, Head, chunked, coding};
 use crate::page::{self, PageSource};
 use crate::target::{self, Target, defect};
-use crate::{Capture, CaptureKind, Extracted, Settings, charset, digest, document, mime, reason, redirect};
+use crate::{
+    Capture, CaptureKind, Extracted, Settings, charset, digest, document, mime, reason, redirect, segment,
+};
 use std::borrow::Cow;
 
 /// Largest number of characters kept of `WARC-Truncated`. The words of the standard (section 5.13) are shorter.
@@ -119,7 +121,7 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
         document_defect: None,
         redirect: None,
         redirects_to_itself: false,
-        truncated: truncated(&record.headers),
+        truncated: truncated(record),
     }))
 }
 
@@ -132,10 +134,13 @@ pub(crate) fn http_defect(record: &warc::Record) -> Option<warc::Defect> {
     Some(defect(reason::TRANSFER_CODING_UNKNOWN, &detail))
 }
 
-/// Returns why the crawler cut the record, if it says so.
-pub(crate) fn truncated(headers: &warc::Headers) -> String {
-    let reason = headers.get("WARC-Truncated").unwrap_or_default().trim();
-    reason.chars().take(TRUNCATED_CHARS_MAX).collect()
+/// Returns why the record does not have all of its content, if it says so: the crawler's reason for cutting it, or that it
+/// is a segment.
+pub(crate) fn truncated(record: &warc::Record) -> String {
+    match record.headers.get("WARC-Truncated").unwrap_or_default().trim() {
+        "" if segment::is_first(record) => reason::SEGMENT.to_owned(),
+        reason => reason.chars().take(TRUNCATED_CHARS_MAX).collect(),
+    }
 }
 
 pub(crate) fn declared_digest(headers: &warc::Headers) -> Option<String> {
@@ -201,7 +206,7 @@ impl Answer<'_> {
             document_defect: content.document_defect,
             redirect: redirect.link,
             redirects_to_itself: redirect.to_itself,
-            truncated: truncated(&self.record.headers),
+            truncated: truncated(self.record),
         }))
     }
 
@@ -241,7 +246,7 @@ impl Answer<'_> {
             charset: self.content_type().and_then(mime::charset),
             top_level: host.rsplit('.').next(),
             content_language: self.head.content_language.as_deref(),
-            is_cut: decoded.truncated || !self.record.body_is_whole(),
+            is_cut: decoded.truncated || self.is_cut(),
         };
         match document::read(&source, &settings.documents) {
             Some((page, defect)) => Content {
@@ -272,7 +277,12 @@ impl Answer<'_> {
         });
         page.charset = encoding.name().to_owned();
         // The text can be incomplete although it is below its own limit.
-        page.text_truncated |= settings.text && (decoded.truncated || !self.record.body_is_whole());
+        page.text_truncated |= settings.text && (decoded.truncated || self.is_cut());
         Some(page)
+    }
+
+    /// Whether the record has more content than is at hand.
+    fn is_cut(&self) -> bool {
+        !self.record.body_is_whole() || segment::is_first(self.record)
     }
 }

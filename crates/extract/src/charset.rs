@@ -1,8 +1,10 @@
 //! Converts payload bytes to text. The encoding comes from the byte order mark, the HTTP header, the `meta`
-//! or XML declaration, or detection, in this order.
+//! or XML declaration, or detection, in this order. A declaration that the bytes plainly contradict does not count.
+
+mod evidence;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use std::borrow::Cow;
 
 /// Browsers look for a `meta` in the first 1,024 bytes, but many pages have it later.
@@ -18,21 +20,10 @@ pub(crate) fn decode<'a>(
     declared: Option<&str>,
     top_level: Option<&str>,
 ) -> (Cow<'a, str>, &'static Encoding) {
-    if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
-        return (
-            encoding.decode_without_bom_handling(&bytes[mark_length..]).0,
-            encoding,
-        );
-    }
-    let encoding = match declared_encoding(bytes, declared) {
-        Some(encoding) => encoding,
-        None => match std::str::from_utf8(bytes) {
-            // ISO-2022-JP consists of ASCII bytes with escape sequences, so it is valid UTF-8 too.
-            Ok(text) if !text.contains("\u{1b}$") => return (Cow::Borrowed(text), UTF_8),
-            _ => detect(bytes, top_level),
-        },
-    };
-    (encoding.decode_without_bom_handling(bytes).0, encoding)
+    let (encoding, mark_length) =
+        Encoding::for_bom(bytes).unwrap_or_else(|| (encoding_of(bytes, declared, top_level), 0));
+    let text = encoding.decode_without_bom_handling(&bytes[mark_length..]).0;
+    (text, encoding)
 }
 
 /// Returns the encoding of a document that begins with `start`: of its byte order mark, as declared, or detected. `top_level`, the last
@@ -44,34 +35,48 @@ pub fn document_encoding(start: &[u8], declared: Option<&str>, top_level: Option
     }
 }
 
-/// Returns the encoding of a document that begins with `start` and has no byte order mark. If nothing is
-/// declared, `start` must be long enough to detect it.
+/// Returns the encoding of a document that begins with `start` and has no byte order mark. `start` must be long enough to
+/// detect it, and to show whether it is in the charset that is declared.
 pub(crate) fn encoding_of(
     start: &[u8],
     declared: Option<&str>,
     top_level: Option<&str>,
 ) -> &'static Encoding {
-    let is_utf8 = || {
-        let escapes = || memchr::memmem::find(start, b"\x1b$").is_some();
-        match std::str::from_utf8(start) {
-            Ok(_) => !escapes(),
-            // `start` may end inside a character.
-            Err(error) => error.error_len().is_none() && !escapes(),
+    if let Some(encoding) = evidence::unmarked_utf16(start) {
+        return encoding;
+    }
+    let of_header = declared.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let of_document = || declared_inside(start);
+    match of_header.or_else(of_document) {
+        // It stands for charsets that no browser reads any more.
+        Some(encoding) if encoding != REPLACEMENT => {
+            evidence::against(encoding, of_header.is_some(), start, top_level).unwrap_or(encoding)
         }
+        _ => undeclared(start, top_level),
+    }
+}
+
+/// Returns the encoding of a document that declares none.
+fn undeclared(start: &[u8], top_level: Option<&str>) -> &'static Encoding {
+    // ISO-2022-JP consists of ASCII bytes with escape sequences, so it is valid UTF-8 too.
+    let escapes = || memchr::memmem::find(start, b"\x1b$").is_some();
+    let is_utf8 = match std::str::from_utf8(start) {
+        Ok(_) => true,
+        // `start` may end inside a character.
+        Err(error) => error.error_len().is_none(),
     };
-    declared_encoding(start, declared).unwrap_or_else(|| match is_utf8() {
+    match is_utf8 && !escapes() {
         true => UTF_8,
-        false => detect(start, top_level),
-    })
+        false => detect(start, top_level, Utf8Detection::Allow),
+    }
 }
 
-fn declared_encoding(bytes: &[u8], declared: Option<&str>) -> Option<&'static Encoding> {
-    declared
-        .and_then(|label| Encoding::for_label(label.as_bytes()))
-        .or_else(|| declared_inside(&bytes[..bytes.len().min(PRESCAN_BYTES)]))
+/// Returns the encoding that is likeliest for bytes that are not UTF-8.
+fn detect_legacy(bytes: &[u8], top_level: Option<&str>) -> &'static Encoding {
+    detect(bytes, top_level, Utf8Detection::Deny)
 }
 
-fn detect(bytes: &[u8], top_level: Option<&str>) -> &'static Encoding {
+fn detect(bytes: &[u8], top_level: Option<&str>, utf8: Utf8Detection) -> &'static Encoding {
     let head = &bytes[..bytes.len().min(DETECT_BYTES)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(head, head.len() == bytes.len());
@@ -79,12 +84,13 @@ fn detect(bytes: &[u8], top_level: Option<&str>) -> &'static Encoding {
     let top_level = top_level
         .map(str::as_bytes)
         .filter(|t| !t.is_empty() && t.iter().all(|b| b.is_ascii_lowercase() || b == &b'-'));
-    detector.guess(top_level, Utf8Detection::Allow)
+    detector.guess(top_level, utf8)
 }
 
 /// Returns the encoding that the document itself declares: in its XML declaration or in the first `meta` with
 /// a charset. Comments are skipped.
-fn declared_inside(head: &[u8]) -> Option<&'static Encoding> {
+fn declared_inside(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = &bytes[..bytes.len().min(PRESCAN_BYTES)];
     if head.starts_with(b"<?xml") {
         let end = memchr::memmem::find(head, b"?>")?;
         if let Some(encoding) = label_after(&head[..end], b"encoding") {
@@ -193,6 +199,91 @@ mod tests {
         );
         check("<metal charset", None);
         check("<!-- never closed <meta charset=big5>", None);
+    }
+
+    #[test]
+    fn text_that_is_plainly_in_another_charset_is_read_as_what_it_is() {
+        let check = |bytes: &[u8], declared: &str, expected: &str| {
+            assert_eq!(decode(bytes, Some(declared), None).0, expected, "{declared}");
+        };
+        let encoded = |encoding: &'static Encoding, text: &str| encoding.encode(text).0.into_owned();
+        // UTF-8 that is said to be something else.
+        for label in ["iso-8859-1", "windows-1252", "us-ascii"] {
+            check("rødgrød æøå".as_bytes(), label, "rødgrød æøå");
+            check("It’s".as_bytes(), label, "It’s");
+            check("© 2020".as_bytes(), label, "© 2020");
+        }
+        let russian = "Съешь ещё этих мягких французских булок";
+        let japanese = "これは日本語の文章です。文字コードを推定できるはずです。";
+        for label in [
+            "windows-1251",
+            "koi8-r",
+            "iso-8859-2",
+            "gbk",
+            "big5",
+            "shift_jis",
+            "euc-kr",
+            "iso-2022-jp",
+        ] {
+            check(russian.as_bytes(), label, russian);
+            check(japanese.as_bytes(), label, japanese);
+        }
+        check(japanese.as_bytes(), "hz-gb-2312", japanese);
+        let plain = "Plain text with white space, and no byte of zero";
+        check(plain.as_bytes(), "utf-16", plain);
+        check(plain.as_bytes(), "utf-16be", plain);
+        // Something else that is said to be UTF-8.
+        check(&encoded(encoding_rs::WINDOWS_1251, russian), "utf-8", russian);
+        check(&encoded(encoding_rs::SHIFT_JIS, japanese), "utf-8", japanese);
+        check(&encoded(encoding_rs::EUC_JP, japanese), "utf-8", japanese);
+        check(&encoded(encoding_rs::EUC_JP, japanese), "shift_jis", japanese);
+        let french = "été, forêt, à la carte, où, garçon, déjà vu";
+        check(&encoded(WINDOWS_1252, french), "utf-8", french);
+        // UTF-16 without its mark.
+        let units = |to: fn(u16) -> [u8; 2]| plain.encode_utf16().flat_map(to).collect::<Vec<u8>>();
+        for label in ["utf-8", "iso-8859-1"] {
+            check(&units(u16::to_le_bytes), label, plain);
+            check(&units(u16::to_be_bytes), label, plain);
+        }
+        // A server that names one charset for all; the document knows better, and the bytes agree.
+        let page = format!("<meta charset=windows-1251>{russian}");
+        check(&encoded(encoding_rs::WINDOWS_1251, &page), "iso-8859-1", &page);
+        // One that converts what it sends, and leaves the declaration in the document.
+        let page = format!("<meta charset=koi8-r>{russian}");
+        check(&encoded(encoding_rs::WINDOWS_1251, &page), "windows-1251", &page);
+        // A mark says more than the header, whatever that is.
+        check(b"\xef\xbb\xbfcaf\xc3\xa9", "shift_jis", "café");
+        check(b"\xfe\xff\0a\0b", "shift_jis", "ab");
+    }
+
+    #[test]
+    fn a_declaration_that_the_bytes_do_not_contradict_stays() {
+        let check = |bytes: &[u8], declared: &str, expected: &str| {
+            assert_eq!(decode(bytes, Some(declared), None).0, expected, "{declared}");
+        };
+        // Well-formed UTF-8 by chance.
+        let (bytes, ..) = encoding_rs::GBK.encode("陆莫");
+        assert!(std::str::from_utf8(&bytes).is_ok());
+        check(&bytes, "gbk", "陆莫");
+        let repeated = encoding_rs::GBK.encode(&"陆莫".repeat(50)).0.into_owned();
+        check(&repeated, "gbk", &"陆莫".repeat(50));
+        check(b"CAF\xc9\xbb", "iso-8859-1", "CAFÉ»");
+        check(b"ST\xd3\xa3 ", "windows-1250", "STÓŁ ");
+        let (bytes, ..) = encoding_rs::WINDOWS_874.encode("รก");
+        check(&bytes, "tis-620", "รก");
+        // A stray byte is damage.
+        check(
+            b"bad \xff byte, caf\xe9",
+            "utf-8",
+            "bad \u{fffd} byte, caf\u{fffd}",
+        );
+        // Text in what is declared, though there is a word in UTF-8.
+        let mut bytes = b"\xe9t\xe9, for\xeat, \xe0 la carte, ".to_vec();
+        bytes.extend("garçon".as_bytes());
+        check(&bytes, "iso-8859-1", "été, forêt, à la carte, garÃ§on");
+        // Bytes that are no text are not searched for words.
+        let junk = b"\x01\x02\xe9\x80\xff\x03\xe9\xe9\xff\x05\xe8\xfe\xed\x07";
+        assert!(decode(junk, Some("utf-8"), None).0.contains('\u{fffd}'));
     }
 
     #[test]

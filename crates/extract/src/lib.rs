@@ -28,6 +28,7 @@ mod payload;
 pub mod reason;
 mod redirect;
 mod resolve;
+mod segment;
 mod simple;
 mod target;
 mod text;
@@ -53,14 +54,16 @@ pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
         warc::Kind::Revisit => capture::extract_revisit(record),
         warc::Kind::Metadata => wat::extract(record, settings),
         warc::Kind::Conversion => wet::extract(record, settings),
+        warc::Kind::Continuation => segment::extract_continuation(record),
         _ => Extracted::Counted,
     }
 }
 
 /// Returns what is wrong with a record that may be a capture nevertheless, in addition to the defects found
 /// when it was read.
-pub fn defect_of(record: &warc::Record) -> Option<warc::Defect> {
-    capture::http_defect(record)
+pub fn defects_of(record: &warc::Record) -> impl Iterator<Item = warc::Defect> {
+    let of_segment = segment::defect_of_first(record);
+    capture::http_defect(record).into_iter().chain(of_segment)
 }
 
 #[cfg(test)]

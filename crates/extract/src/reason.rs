@@ -16,6 +16,9 @@ pub const BAD_WAT_JSON: &str = "bad-wat-json";
 /// A Transfer-Encoding cannot be decoded. The record is a capture, but without text unless it turns out to be
 /// HTML.
 pub const TRANSFER_CODING_UNKNOWN: &str = "transfer-coding-unknown";
+/// A record is one of several segments of a longer one. The first is a capture whose content is cut; the content of the
+/// others is not read.
+pub const SEGMENT: &str = "segment";
 /// A document is damaged, encrypted, or not what its type says: it has no text.
 pub const DOCUMENT_UNREADABLE: &str = "document-unreadable";
 /// The process that read a document crashed: it has no text.
@@ -36,6 +39,7 @@ pub const ALL: &[&str] = &[
     NOT_HTTP,
     BAD_WAT_JSON,
     TRANSFER_CODING_UNKNOWN,
+    SEGMENT,
     DOCUMENT_UNREADABLE,
     DOCUMENT_CRASH,
     DOCUMENT_TIME,

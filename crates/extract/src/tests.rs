@@ -119,7 +119,7 @@ fn transfer_codings_come_off_before_those_of_the_content() {
             ("T", "y", 1),
             "{fields}"
         );
-        assert_eq!(defect_of(&record), None, "{fields}");
+        assert_eq!(defects_of(&record).next(), None, "{fields}");
         let mut shown = String::new();
         let block = std::io::Cursor::new(record.body.clone());
         let mut payload = PayloadReader::of_block(record.kind, &record.headers, block, 1000).unwrap();
@@ -132,7 +132,7 @@ fn transfer_codings_come_off_before_those_of_the_content() {
 fn an_unknown_transfer_coding_is_a_defect_and_no_text() {
     let fields = "Transfer-Encoding: x-pack, chunked\r\n";
     let packed = chunked(fields, b"\x01\x02 noise <a href=/x>");
-    let defect = defect_of(&packed).unwrap();
+    let defect = defects_of(&packed).next().unwrap();
     assert_eq!(
         (defect.reason, defect.detail.as_str()),
         (reason::TRANSFER_CODING_UNKNOWN, "Transfer-Encoding: x-pack")
@@ -299,7 +299,6 @@ fn other_records_are_counted() {
         warc::Kind::Warcinfo,
         warc::Kind::Request,
         warc::Kind::Metadata,
-        warc::Kind::Continuation,
         warc::Kind::Unknown,
     ] {
         assert!(
@@ -313,6 +312,48 @@ fn other_records_are_counted() {
         "20140126\na.org. 1 IN A 1.2.3.4",
     );
     assert!(matches!(extract(&dns, &ALL), Extracted::Counted));
+}
+
+/// The first segment was taken for the whole page, and the others for nothing.
+#[test]
+fn records_in_segments_are_told() {
+    let segment = [
+        ("WARC-Target-URI", "http://a.org/"),
+        ("WARC-Date", "2020-01-01T00:00:00Z"),
+        ("WARC-Segment-Number", "1"),
+    ];
+    let body =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<title>T</title>words";
+    let first = record(warc::Kind::Response, &segment, body);
+    let capture = capture_of(&first);
+    assert_eq!(capture.truncated, reason::SEGMENT);
+    assert!(capture.page.unwrap().text_truncated);
+    let reasons: Vec<_> = defects_of(&first).map(|defect| defect.reason).collect();
+    assert_eq!(reasons, [reason::SEGMENT]);
+    let continuation = [
+        ("WARC-Target-URI", "http://a.org/"),
+        ("WARC-Segment-Number", "2"),
+        ("WARC-Segment-Origin-ID", "<urn:uuid:1>"),
+        ("WARC-Segment-Total-Length", "99"),
+    ];
+    match extract(
+        &record(warc::Kind::Continuation, &continuation, "more words"),
+        &ALL,
+    ) {
+        Extracted::Unusable(defect) => {
+            assert_eq!(defect.reason, reason::SEGMENT);
+            assert!(
+                defect.detail.starts_with("segment 2 of the record <urn:uuid:1>"),
+                "{}",
+                defect.detail
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    // Numbered, and whole.
+    let whole = record(warc::Kind::Response, &segment, body.replace("99", "21"));
+    assert_eq!(capture_of(&whole).truncated, "");
+    assert_eq!(defects_of(&whole).next(), None);
 }
 
 #[test]

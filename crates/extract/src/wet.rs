@@ -26,7 +26,7 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
         document_defect: None,
         redirect: None,
         redirects_to_itself: false,
-        truncated: crate::capture::truncated(&record.headers),
+        truncated: crate::capture::truncated(record),
     }))
 }
 
@@ -50,7 +50,7 @@ fn page(record: &warc::Record, settings: &Settings) -> Page {
             text.break_line();
         }
         (page.text, page.text_truncated) = text.finish();
-        page.text_truncated |= !record.body_is_whole();
+        page.text_truncated |= !record.body_is_whole() || crate::segment::is_first(record);
     }
     page
 }

@@ -61,12 +61,21 @@ pub struct Anchor {
 pub struct Version {
     /// Fetch time of its first capture, in milliseconds since 1970.
     pub since_ms: i64,
-    /// Fetch time of the first capture of what came after it; `None` of the current version.
+    /// Fetch time of the first capture of what came after it; `None` of the current version. The greatest number of the last version
+    /// of another page under the same key (addresses whose letters differ in case): nothing came after it, so it is found like a
+    /// current one.
     pub until_ms: Option<i64>,
     /// Of the current version: how many are past.
     pub past_versions: u32,
-    /// Of a past version: the name of its text.
+    /// Of a past version: the name of its text. One without an end has a name even if it has no text.
     pub text: Option<[u8; 16]>,
+}
+
+impl Version {
+    /// When something came after it.
+    pub fn ended_ms(&self) -> Option<i64> {
+        self.until_ms.filter(|until_ms| *until_ms < i64::MAX)
+    }
 }
 
 /// Past versions that go.
@@ -167,14 +176,17 @@ impl Row {
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Row> {
         let mut time_ms = || Some(i64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?));
         let (fetch_time_ms, since_ms, until_ms) = (time_ms()?, time_ms()?, time_ms()?);
+        let past_versions = u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?);
+        let text = match take(&mut bytes, 1)? {
+            [0] => None,
+            _ => Some(take(&mut bytes, 16)?.try_into().ok()?),
+        };
         let version = Version {
             since_ms,
-            until_ms: Some(until_ms).filter(|until_ms| *until_ms < i64::MAX),
-            past_versions: u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?),
-            text: match take(&mut bytes, 1)? {
-                [0] => None,
-                _ => Some(take(&mut bytes, 16)?.try_into().ok()?),
-            },
+            // The text of the current version has no name; that of another page under its key has one.
+            until_ms: Some(until_ms).filter(|until_ms| *until_ms < i64::MAX || text.is_some()),
+            past_versions,
+            text,
         };
         let mut text = || {
             let length = u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?);

@@ -252,7 +252,10 @@ impl Fields {
         encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));
         let version = &document.version;
         encoded.add_u64(self.since, dates::digits_of_ms(version.since_ms));
-        encoded.add_u64(self.until, version.until_ms.map_or(CURRENT, dates::digits_of_ms));
+        encoded.add_u64(
+            self.until,
+            version.ended_ms().map_or(CURRENT, dates::digits_of_ms),
+        );
         encoded.add_bytes(self.row, &Row::encode(document));
         encoded
     }

@@ -6,13 +6,19 @@ use crate::{KeyError, escape, host, query, session};
 
 /// Appends the key of an http or https URL.
 pub(crate) fn append_key(parts: &Parts<'_>, out: &mut Vec<u8>) -> Result<(), KeyError> {
-    host::append_host_key(parts.host, parts.bracketed, out)?;
-    append_port(parts.port, parts.port_default, out);
-    out.push(b')');
+    append_site(parts, out)?;
     append_path(parts.path, out);
     if !parts.query.is_empty() {
         append_query(parts.query, out);
     }
+    Ok(())
+}
+
+/// Appends host and port, and what ends them.
+pub(crate) fn append_site(parts: &Parts<'_>, out: &mut Vec<u8>) -> Result<(), KeyError> {
+    host::append_host_key(parts.host, parts.bracketed, out)?;
+    append_port(parts.port, parts.port_default, out);
+    out.push(b')');
     Ok(())
 }
 
@@ -40,15 +46,20 @@ fn port_number(port: &[u8]) -> Option<u16> {
 }
 
 fn append_path(path: &[u8], out: &mut Vec<u8>) {
-    let mut plain = Vec::with_capacity(path.len());
-    escape::append_unescaped(path, &mut plain);
     let start = out.len();
-    escape::append_escaped_lower(&without_dot_segments(&plain), out);
-    session::strip_from_path(out, start);
+    escape::append_escaped_lower(&plain_path(path), out);
+    session::strip_from_path(out, start, &mut |_| ());
     // A trailing slash is dropped, except that the root path stays `/`.
     if out.len() > start + 1 && out.ends_with(b"/") {
         out.pop();
     }
+}
+
+/// A path without escapes and dot segments.
+pub(crate) fn plain_path(path: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(path.len());
+    escape::append_unescaped(path, &mut plain);
+    without_dot_segments(&plain)
 }
 
 /// Resolves `.` and `..` and merges runs of slashes. A `..` with nothing before it stays.

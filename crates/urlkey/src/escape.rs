@@ -34,10 +34,17 @@ fn hex(digit: u8) -> Option<u8> {
 /// Appends the bytes in lower case. Everything is escaped except printable ASCII other than `%`, `#` and
 /// space.
 pub(crate) fn append_escaped_lower(bytes: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    append_escaped(bytes, out);
+    out[start..].make_ascii_lowercase();
+}
+
+/// The same with letters as they are.
+pub(crate) fn append_escaped(bytes: &[u8], out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     for &byte in bytes {
         if byte.is_ascii_graphic() && byte != b'%' && byte != b'#' {
-            out.push(byte.to_ascii_lowercase());
+            out.push(byte);
         } else {
             let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
             out.extend_from_slice(&[b'%', HEX[high], HEX[low]]);

@@ -39,6 +39,7 @@ mod query;
 mod range;
 mod secrets;
 mod session;
+mod spelling;
 mod split;
 
 pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain, suffix_of_host};
@@ -49,3 +50,4 @@ pub use key::{url_key, url_key_into};
 pub use match_type::{MatchType, UnknownMatchType};
 pub use range::{KeyRange, domain_ranges, host_ranges, prefix_range, url_ranges, whole_host};
 pub use secrets::{has_user, without_secrets};
+pub use spelling::Spelling;

@@ -9,7 +9,7 @@ const ARGUMENTS_INLINE: usize = 24;
 /// Finishes the query in `out[start..]`, the text after its `?`, which must be lower case and escaped. If
 /// nothing is left, the `?` is removed as well.
 pub(crate) fn finish(out: &mut Vec<u8>, start: usize) {
-    session::strip_from_query(out, start);
+    session::strip_from_query(out, start, &mut |_| ());
     if out.len() == start {
         out.pop();
     } else {
@@ -58,7 +58,7 @@ fn is_sorted(query: &[u8]) -> bool {
 }
 
 /// The sort key of an argument: its name, and its value if there is one.
-fn order(argument: &[u8]) -> (&[u8], Option<&[u8]>) {
+pub(crate) fn order(argument: &[u8]) -> (&[u8], Option<&[u8]>) {
     match argument.iter().position(|&b| b == b'=') {
         Some(at) => (&argument[..at], Some(&argument[at + 1..])),
         None => (argument, None),

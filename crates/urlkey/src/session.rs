@@ -3,18 +3,24 @@
 //! Only the forms that web archives agreed on are removed: with further ones the keys of Weft would differ
 //! from theirs.
 
+use std::ops::Range;
+
 /// Returns how many bytes at the beginning of a text are a session id of one form.
 type Form = fn(&[u8]) -> Option<usize>;
 
+/// Is told of each range that is removed, before the next is looked for.
+type Also<'a> = &'a mut dyn FnMut(Range<usize>);
+
 /// Removes the cookieless session segment of ASP.NET from the path in `out[start..]`: `(24 letters or
 /// digits)`, or a run of `x(24 letters or digits)` in brackets, before a segment with `.aspx`.
-pub(crate) fn strip_from_path(out: &mut Vec<u8>, start: usize) {
+pub(crate) fn strip_from_path(out: &mut Vec<u8>, start: usize, also: Also<'_>) {
     if !out[start..].contains(&b'(') {
         return;
     }
     for form in [labelled_ids as Form, bare_id] {
         if let Some((at, length)) = find_in_path(&out[start..], form) {
             out.drain(start + at..start + at + length);
+            also(start + at..start + at + length);
         }
     }
 }
@@ -59,7 +65,7 @@ fn is_aspx(rest: &[u8]) -> bool {
 }
 
 /// Removes session arguments from the query in `out[start..]`: the last one of each form.
-pub(crate) fn strip_from_query(out: &mut Vec<u8>, start: usize) {
+pub(crate) fn strip_from_query(out: &mut Vec<u8>, start: usize, also: Also<'_>) {
     if !may_hold_session(&out[start..]) {
         return;
     }
@@ -71,7 +77,7 @@ pub(crate) fn strip_from_query(out: &mut Vec<u8>, start: usize) {
         cfid_cftoken,
     ];
     for form in forms {
-        strip_last(out, start, form);
+        strip_last(out, start, form, also);
     }
 }
 
@@ -83,7 +89,7 @@ fn may_hold_session(query: &[u8]) -> bool {
 }
 
 /// Removes the last place where `form` matches and an argument ends, with the `&` behind it.
-fn strip_last(out: &mut Vec<u8>, start: usize, form: Form) {
+fn strip_last(out: &mut Vec<u8>, start: usize, form: Form, also: Also<'_>) {
     let query = &out[start..];
     let found = (0..query.len()).rev().find_map(|at| {
         let end = at + form(&query[at..])?;
@@ -95,6 +101,7 @@ fn strip_last(out: &mut Vec<u8>, start: usize, form: Form) {
     });
     if let Some((at, end)) = found {
         out.drain(start + at..start + end);
+        also(start + at..start + end);
     }
 }
 

@@ -14,6 +14,16 @@ pub enum ReadError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// The input is compressed in a way that is not read.
+    #[error("{path} is compressed with {compression}, which is not read: decompress it first ({program})")]
+    Compression {
+        /// The name of the input.
+        path: String,
+        /// The name of the compression.
+        compression: &'static str,
+        /// The program that decompresses it.
+        program: &'static str,
+    },
     /// The part of a record that exceeds memory could not be kept aside.
     #[error("keep a large record aside in {}: {source}", folder.display())]
     Keep {

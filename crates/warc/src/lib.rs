@@ -32,7 +32,7 @@ pub use probe::{begins_like_records, is_record_start};
 pub use reader::Reader;
 pub use reader::kept::Lies;
 pub use reader::one_record::{RawRecord, raw_at, raw_from, read_at, read_at_with, read_from};
-pub use reader::open_record::OpenRecord;
+pub use reader::open_record::{BlockDamage, OpenRecord};
 pub use reader::settings::ReaderSettings;
 pub use record::date::{RecordDate, parse_date};
 pub use record::digest::Declared as DeclaredDigest;

@@ -69,7 +69,7 @@ pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
 pub use rows::{
     AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, PastVersion, TextCapture, TopRow, Totals,
-    UriRow, VersionLink,
+    UriRow, VersionLink, past_count,
 };
 pub use settings::Settings;
 pub use shown::ShownPage;

@@ -226,11 +226,50 @@ impl Model {
             return (0, Vec::new());
         };
         let of_key = self.eligible().filter(|(_, c)| c.url_key == url_key);
-        let mut moments: BTreeMap<i64, Vec<(InputId, &Capture)>> = BTreeMap::new();
-        for (input, c) in of_key.filter(|(_, c)| c.fetch_time_ms <= current.fetch_time_ms) {
-            moments.entry(c.fetch_time_ms).or_default().push((input, c));
+        let readable: Vec<_> = of_key
+            .filter(|(_, c)| c.fetch_time_ms <= current.fetch_time_ms)
+            .collect();
+        // Names of inputs do not count here either.
+        let newest = readable
+            .iter()
+            .filter(|(_, c)| c.fetch_time_ms == current.fetch_time_ms)
+            .max_by_key(|(i, c)| self.content_order(*i, c));
+        let current = newest.map_or(current, |(_, c)| c);
+        let (mut since_ms, mut past) = (0, Vec::new());
+        let pages = different_pages(&readable);
+        for (spellings, captures) in &pages {
+            let mut versions = self.versions_of(captures);
+            let is_of = |url: &str| spellings.contains(&spelling(url));
+            let last = versions.pop();
+            if is_of(&current.url) {
+                since_ms = last.map_or(0, |(_, _, since_ms)| since_ms);
+            } else {
+                versions.extend(last);
+            }
+            let kept = versions.into_iter().filter_map(|(version, ..)| version);
+            past.extend(kept.map(|version| PastVersion {
+                page: (!is_of(&current.url)).then(|| spellings.first().cloned().unwrap_or_default()),
+                ..version
+            }));
         }
-        // Of every moment its page or document, if it is one, whether it is a page, its digest and its time.
+        past.sort_by_key(|version| (version.since_ms, version.url.clone()));
+        let mut before = i64::MIN;
+        for version in &mut past {
+            version.since_ms = version.since_ms.max(before.saturating_add(1));
+            before = version.since_ms;
+        }
+        (since_ms, past)
+    }
+
+    /// Of every moment its page or document, if it is one, whether it is a page and its digest, and when that began.
+    fn versions_of(
+        &self,
+        captures: &[(InputId, &Capture)],
+    ) -> Vec<(Option<PastVersion>, (bool, String), i64)> {
+        let mut moments: BTreeMap<i64, Vec<(InputId, &Capture)>> = BTreeMap::new();
+        for (input, c) in captures {
+            moments.entry(c.fetch_time_ms).or_default().push((*input, c));
+        }
         let mut runs: Vec<(Option<PastVersion>, (bool, String), i64)> = Vec::new();
         for (time, captures) in moments {
             let Some(&(input, c)) = captures.iter().max_by_key(|(i, c)| self.content_order(*i, c)) else {
@@ -251,11 +290,7 @@ impl Model {
                 }
             }
         }
-        let since_ms = runs.pop().map_or(0, |(_, _, since_ms)| since_ms);
-        (
-            since_ms,
-            runs.into_iter().filter_map(|(version, ..)| version).collect(),
-        )
+        runs
     }
 
     fn past_version(&self, input: InputId, c: &Capture, moment: &[(InputId, &Capture)]) -> PastVersion {
@@ -288,6 +323,7 @@ impl Model {
                     collection: label(*i),
                     mime: s.mime.clone(),
                 }),
+            page: None,
         }
     }
 
@@ -670,6 +706,36 @@ fn is_page(c: &Capture) -> bool {
 }
 
 /// What search has of a capture.
+/// The key of a URL with letters as they are.
+fn spelling(url: &str) -> String {
+    urlkey::Spelling::of(url).map_or_else(|_| url.to_owned(), |spelling| spelling.as_str().to_owned())
+}
+
+/// Captures of one key by the page that they are of, with the spellings of its address: two spellings are of one page if a page or
+/// document of one has the digest of one of the other.
+fn different_pages<'c>(
+    captures: &[(InputId, &'c Capture)],
+) -> Vec<(BTreeSet<String>, Vec<(InputId, &'c Capture)>)> {
+    let mut pages: Vec<(BTreeSet<String>, Vec<(InputId, &Capture)>)> = Vec::new();
+    for (input, c) in captures {
+        let is_of_one = |other: &Capture| {
+            spelling(&other.url) == spelling(&c.url)
+                || other.digest == c.digest && content(other).is_some() && content(c).is_some()
+        };
+        let (same, apart): (Vec<_>, Vec<_>) = std::mem::take(&mut pages)
+            .into_iter()
+            .partition(|(_, captures)| captures.iter().any(|(_, other)| is_of_one(other)));
+        let mut page = (BTreeSet::from([spelling(&c.url)]), vec![(*input, *c)]);
+        for (spellings, captures) in same {
+            page.0.extend(spellings);
+            page.1.extend(captures);
+        }
+        pages = apart;
+        pages.push(page);
+    }
+    pages
+}
+
 fn content(c: &Capture) -> Option<&extract::Page> {
     let content = c.page.as_ref().or(c.document.as_deref());
     content.filter(|_| is_served(c))

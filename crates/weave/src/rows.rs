@@ -126,7 +126,8 @@ pub struct TextCapture {
 pub struct PastVersion {
     /// Fetch time of its first capture.
     pub since_ms: i64,
-    /// Fetch time of the first capture of what came after it.
+    /// Fetch time of the first capture of what came after it; the greatest number of the last version of a page that the current
+    /// version is not of ([`PastVersion::page`]).
     pub until_ms: i64,
     /// Fetch time of its last capture, which the rest is of.
     pub fetch_time_ms: i64,
@@ -146,6 +147,22 @@ pub struct PastVersion {
     pub text: Option<[u8; 16]>,
     /// The capture that its text is of, where it is another one.
     pub text_capture: Option<TextCapture>,
+    /// Addresses whose letters differ in case have one key, and may be different pages. If this is a version of another page than the
+    /// current version, the least [spelling](urlkey::Spelling) of that page.
+    pub page: Option<String>,
+}
+
+impl PastVersion {
+    /// Whether it is the last version of its page: what that page is now.
+    pub fn is_open(&self) -> bool {
+        self.until_ms == i64::MAX
+    }
+}
+
+/// How many versions the current one had before it, among what its key was.
+pub fn past_count(past: &[PastVersion]) -> u32 {
+    let own = past.iter().filter(|past| past.page.is_none());
+    u32::try_from(own.count()).unwrap_or(u32::MAX)
 }
 
 /// A URL key that is captured or linked to.

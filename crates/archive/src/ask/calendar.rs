@@ -47,11 +47,23 @@ pub(super) fn calendar(
     let (mut times_ms, mut contents) = (Vec::new(), Vec::new());
     let mut digests: HashMap<String, u32> = HashMap::new();
     let mut is_cut = false;
-    for capture in seen.known(&url_key, true) {
+    let asked = key::AsAsked::of(url);
+    let mut are_asked = false;
+    for (looked_at, capture) in seen.known(&url_key, true).enumerate() {
         let capture = capture?;
-        if times_ms.len() == CAPTURES_MAX {
+        if looked_at == CAPTURES_MAX {
             is_cut = true;
             break;
+        }
+        // Captures of other spellings count only if there are none of this one.
+        let is_asked = asked.is(&capture.url);
+        if are_asked && !is_asked {
+            continue;
+        }
+        if is_asked && !are_asked {
+            are_asked = true;
+            (times_ms, contents) = (Vec::new(), Vec::new());
+            digests.clear();
         }
         let next = digests.len() as u32;
         times_ms.push(capture.fetch_time_ms);

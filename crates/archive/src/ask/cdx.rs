@@ -13,7 +13,7 @@ use super::limit::clamp;
 use super::originals::Originals;
 use super::{cursor, key, time};
 use crate::AskError;
-use crate::cdx::{Collapsing, FilterError, Filters, Original, Skipped};
+use crate::cdx::{Collapsing, FilterError, Filters, Order, Original, Skipped};
 use crate::question::{
     CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType, ResolveRevisits,
 };
@@ -50,7 +50,15 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
     }
     let seen = basis.seen();
     let mut originals = Originals::of(&seen);
-    let mut walk = Walk::new(&seen, ranges, &question.order, after, question.records_only)?;
+    // A key, and a URL that is an alias of another, has no captures of its own spelling.
+    let asked = key::AsAsked::of(&question.url);
+    let mut walk = Walk::new(
+        &seen,
+        ranges,
+        (&question.order, asked),
+        after,
+        question.records_only,
+    )?;
     let mut found = Rows::new(question);
     let mut before = Mark::default();
     for looked_at in 0.. {
@@ -62,7 +70,8 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
         if until.as_ref().is_some_and(|until| walk.is_past(until)) {
             break;
         }
-        if !times.fit(&capture)
+        if !walk.is_turn_of(&capture)
+            || !times.fit(&capture)
             || question
                 .collection
                 .as_ref()
@@ -181,7 +190,13 @@ pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<
     let ranges = ranges_of(&question.url, question.match_type)?;
     let after = cursor::decode::<Place>(question.after.as_deref())?;
     let seen = basis.seen();
-    let mut walk = Walk::new(&seen, ranges, &Default::default(), after, false)?;
+    let mut walk = Walk::new(
+        &seen,
+        ranges,
+        (&Order::Forward, key::AsAsked::any()),
+        after,
+        false,
+    )?;
     let mut ends = Vec::new();
     for _ in 0..BLOCKS_MAX.min(LOOKED_AT_MAX.div_ceil(rows)) {
         let passed = walk.skip_rows(rows)?;

@@ -8,6 +8,7 @@ use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
 use weave::{CaptureRow, Captures, KeyRange, Snapshot, SnapshotError};
 
+use super::key::AsAsked;
 use super::seen::Seen;
 use super::time;
 use crate::AskError;
@@ -24,6 +25,10 @@ pub(super) struct Place {
     /// In a walk in both directions: the last capture returned by the backward walk.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     back: String,
+    /// In a walk in both directions: whether captures of the URL asked for have all been returned, and those of other
+    /// spellings follow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    others: bool,
     /// Values that collapsing compares the next capture with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) collapsed: Vec<String>,
@@ -35,6 +40,7 @@ pub(super) struct Mark {
     range: usize,
     at: Vec<u8>,
     back: Vec<u8>,
+    others: bool,
 }
 
 impl Mark {
@@ -44,6 +50,7 @@ impl Mark {
             range: self.range,
             at: BASE64URL_NOPAD.encode(&self.at),
             back: BASE64URL_NOPAD.encode(&self.back),
+            others: self.others,
             collapsed,
         }
     }
@@ -56,10 +63,11 @@ pub(super) enum Walk<'s> {
 }
 
 impl<'s> Walk<'s> {
+    /// `asked` says which captures of one URL key go first in a walk from a time.
     pub(super) fn new(
         seen: &'s Seen<'s>,
         ranges: Vec<KeyRange>,
-        order: &Order,
+        (order, asked): (&Order, AsAsked),
         from: Option<Place>,
         records_only: bool,
     ) -> Result<Walk<'s>, AskError> {
@@ -68,7 +76,7 @@ impl<'s> Walk<'s> {
         Ok(match (order, ranges.as_slice()) {
             (Order::Closest(wanted), [KeyRange::Exact(url_key)]) => {
                 let wanted = civil::ms_of_digits(time::check(wanted)?) / 1000;
-                Walk::Nearest(Box::new(Nearest::new(reach, url_key, wanted, &from)?))
+                Walk::Nearest(Box::new(Nearest::new(reach, url_key, asked, wanted, &from)?))
             }
             _ => Walk::Along(Box::new(Along::new(
                 reach,
@@ -83,6 +91,15 @@ impl<'s> Walk<'s> {
         match self {
             Walk::Along(walk) => walk.next(),
             Walk::Nearest(walk) => walk.next(),
+        }
+    }
+
+    /// Whether it is the turn of the capture that was returned last; if not, it is to be passed over. In a walk from a time,
+    /// captures of the very URL go before others.
+    pub(super) fn is_turn_of(&mut self, capture: &CaptureRow) -> bool {
+        match self {
+            Walk::Along(_) => true,
+            Walk::Nearest(walk) => walk.is_turn_of(capture),
         }
     }
 
@@ -103,6 +120,7 @@ impl<'s> Walk<'s> {
             Walk::Nearest(walk) => {
                 mark.at.clone_from(&walk.later.at);
                 mark.back.clone_from(&walk.earlier.at);
+                mark.others = walk.others;
             }
         }
     }
@@ -296,9 +314,17 @@ impl<'s> Along<'s> {
     }
 }
 
-/// Captures of one URL key by their distance from a time.
+/// Captures of one URL key by their distance from a time: first those of the very URL that was asked for, then those of other
+/// spellings.
 pub(super) struct Nearest<'s> {
+    reach: Reach<'s>,
+    url_key: String,
+    asked: AsAsked,
     wanted_s: i64,
+    /// Whether this walk returns those of other spellings: the second of two.
+    others: bool,
+    /// Whether the first walk passed over any, or began after some of the captures.
+    has_others: bool,
     later: Side<'s>,
     earlier: Side<'s>,
 }
@@ -352,22 +378,52 @@ impl<'s> Side<'s> {
 }
 
 impl<'s> Nearest<'s> {
-    fn new(reach: Reach<'s>, url_key: &str, wanted_s: i64, from: &Place) -> Result<Nearest<'s>, AskError> {
+    fn new(
+        reach: Reach<'s>,
+        url_key: &str,
+        asked: AsAsked,
+        wanted_s: i64,
+        from: &Place,
+    ) -> Result<Nearest<'s>, AskError> {
         let begin = Snapshot::captures_cursor_at(url_key, wanted_s.saturating_mul(1000));
         let begin_at = |at: &str| match at.is_empty() {
             true => Ok(begin.clone()),
             false => row_key(at),
         };
-        let range = || KeyRange::Exact(url_key.to_owned());
         let (later, earlier) = (begin_at(&from.at)?, begin_at(&from.back)?);
+        let (later, earlier) = sides(reach, url_key, later, earlier)?;
         Ok(Nearest {
+            reach,
+            url_key: url_key.to_owned(),
+            asked,
             wanted_s,
-            later: Side::new(reach.seen, reach.captures(range(), false, Some(&later)), later)?,
-            earlier: Side::new(reach.seen, reach.captures(range(), true, Some(&earlier)), earlier)?,
+            others: from.others,
+            has_others: !from.at.is_empty(),
+            later,
+            earlier,
         })
     }
 
     fn next(&mut self) -> Result<Option<CaptureRow>, SnapshotError> {
+        match self.nearest()? {
+            None if !self.others && self.has_others => {
+                self.others = true;
+                let begin = Snapshot::captures_cursor_at(&self.url_key, self.wanted_s.saturating_mul(1000));
+                (self.later, self.earlier) = sides(self.reach, &self.url_key, begin.clone(), begin)?;
+                self.nearest()
+            }
+            nearest => Ok(nearest),
+        }
+    }
+
+    /// Whether it is the turn of the capture returned last. One that is passed over now may be returned later, or was before.
+    fn is_turn_of(&mut self, capture: &CaptureRow) -> bool {
+        let is_other = !self.asked.is(&capture.url);
+        self.has_others |= is_other;
+        is_other == self.others
+    }
+
+    fn nearest(&mut self) -> Result<Option<CaptureRow>, SnapshotError> {
         let distances = (
             self.earlier.distance_s(self.wanted_s),
             self.later.distance_s(self.wanted_s),
@@ -378,6 +434,20 @@ impl<'s> Nearest<'s> {
             _ => self.later.take(),
         }
     }
+}
+
+/// Walks away from two row keys.
+fn sides<'s>(
+    reach: Reach<'s>,
+    url_key: &str,
+    later: Vec<u8>,
+    earlier: Vec<u8>,
+) -> Result<(Side<'s>, Side<'s>), SnapshotError> {
+    let range = || KeyRange::Exact(url_key.to_owned());
+    Ok((
+        Side::new(reach.seen, reach.captures(range(), false, Some(&later)), later)?,
+        Side::new(reach.seen, reach.captures(range(), true, Some(&earlier)), earlier)?,
+    ))
 }
 
 fn row_key(text: &str) -> Result<Vec<u8>, AskError> {

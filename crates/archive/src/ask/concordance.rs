@@ -58,7 +58,7 @@ fn add_lines(seen: &Seen<'_>, hit: Hit, lines: &mut Vec<ConcordanceLine>) -> Res
         title: hit.title.clone(),
         fetch_time: civil::iso(hit.fetch_time_ms),
         since: civil::iso(version.since_ms),
-        until: version.until_ms.map(civil::iso),
+        until: version.ended_ms().map(civil::iso),
     });
     lines.extend(of_page);
     Ok(())

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
+use weave::PastVersion;
 
 use super::basis::Basis;
+use super::history::{Now, PageHistory};
 use super::seen::Seen;
-use super::{key, time};
+use super::{history, key, time};
 use crate::AskError;
 use crate::question::{Diff, DiffBody, DiffChange, DiffPart, DiffVersion};
 
@@ -19,7 +21,7 @@ const CONTEXT_WORDS: usize = 20;
 pub(super) fn diff(basis: &Basis<'_>, question: &Diff) -> Result<DiffBody, AskError> {
     let seen = basis.seen();
     let url_key = key::url_key(&question.url)?;
-    let versions = versions(&seen, &url_key)?;
+    let versions = versions(&seen, &url_key, &key::AsAsked::of(&question.url))?;
     if versions.is_empty() {
         return Err(match seen.uri(&url_key)? {
             Some(_) => AskError::not_found(format!(
@@ -68,28 +70,12 @@ enum Text {
 }
 
 /// Oldest first.
-fn versions(seen: &Seen<'_>, url_key: &str) -> Result<Vec<Version>, AskError> {
-    let (since_ms, past) = seen.history(url_key)?;
-    let mut versions: Vec<Version> = past
-        .into_iter()
-        .map(|past| Version {
-            since_ms: past.since_ms,
-            until_ms: Some(past.until_ms),
-            shown: DiffVersion {
-                since: civil::iso(past.since_ms),
-                fetch_time: civil::iso(past.fetch_time_ms),
-                until: Some(civil::iso(past.until_ms)),
-                title: past.title,
-                digest: past.digest,
-            },
-            text: Text::Past(past.text),
-        })
-        .collect();
-    if let Some(current) = seen
-        .version(url_key)?
-        .filter(|version| version.is_page || version.is_document)
-    {
-        versions.push(Version {
+fn versions(seen: &Seen<'_>, url_key: &str, asked: &key::AsAsked) -> Result<Vec<Version>, AskError> {
+    let PageHistory { since_ms, past, now } = history::of_page(seen, url_key, asked)?;
+    let mut versions: Vec<Version> = past.into_iter().map(past_version).collect();
+    match now {
+        Now::Open(open) => versions.push(past_version(*open)),
+        Now::Current(Some(current)) if current.is_page || current.is_document => versions.push(Version {
             since_ms,
             until_ms: None,
             shown: DiffVersion {
@@ -100,9 +86,26 @@ fn versions(seen: &Seen<'_>, url_key: &str) -> Result<Vec<Version>, AskError> {
                 digest: current.digest,
             },
             text: Text::Current,
-        });
+        }),
+        Now::Current(_) => {}
     }
     Ok(versions)
+}
+
+fn past_version(past: PastVersion) -> Version {
+    let until_ms = (!past.is_open()).then_some(past.until_ms);
+    Version {
+        since_ms: past.since_ms,
+        until_ms,
+        shown: DiffVersion {
+            since: civil::iso(past.since_ms),
+            fetch_time: civil::iso(past.fetch_time_ms),
+            until: until_ms.map(civil::iso),
+            title: past.title,
+            digest: past.digest,
+        },
+        text: Text::Past(past.text),
+    }
 }
 
 /// The version at the end of a time.

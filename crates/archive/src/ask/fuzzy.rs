@@ -9,6 +9,7 @@ use urlkey::{Fuzzy, FuzzyMatch};
 use weave::{CaptureRow, KeyRange};
 
 use super::cdx_walk::Walk;
+use super::key::AsAsked;
 use super::record;
 use super::seen::Seen;
 use crate::AskError;
@@ -61,7 +62,7 @@ pub(super) fn nearest(seen: &Seen<'_>, url_key: &str, at: Option<&str>) -> Resul
 /// The captured keys that match best, in ascending order.
 fn matches(seen: &Seen<'_>, fuzzy: &Fuzzy) -> Result<Vec<(String, FuzzyMatch)>, AskError> {
     let ranges = fuzzy.ranges().into_iter().map(KeyRange::from).collect();
-    let mut walk = Walk::new(seen, ranges, &Order::Forward, None, true)?;
+    let mut walk = Walk::new(seen, ranges, (&Order::Forward, AsAsked::any()), None, true)?;
     let mut kept: Vec<(String, FuzzyMatch)> = Vec::new();
     let mut last = String::new();
     for _ in 0..LOOKED_AT_MAX {

@@ -1,5 +1,9 @@
 //! Turns what a user types into a URL key.
 
+use std::cell::RefCell;
+
+use urlkey::Spelling;
+
 use crate::AskError;
 
 /// Adds a scheme if there is none: `iana.org/about` becomes `http://iana.org/about`.
@@ -21,6 +25,47 @@ pub(super) fn url_key(url: &str) -> Result<String, AskError> {
         .map_err(|error| AskError::bad_request(format!("{url:?} has no URL key: {error}")))
 }
 
+/// Whether captures of a key are of the very URL that was asked for. Addresses whose letters differ in case have one key, and
+/// may be different pages.
+pub(super) struct AsAsked {
+    /// `None` where a key was asked for: it names no spelling.
+    spelling: Option<Spelling>,
+    /// The URL looked at last, and what came of it: captures that follow each other are mostly of one.
+    last: RefCell<(String, bool)>,
+}
+
+impl AsAsked {
+    pub(super) fn of(url: &str) -> AsAsked {
+        let mut asked = AsAsked::any();
+        if !is_key(url.trim()) {
+            asked.spelling = Spelling::of(&with_scheme(url)).ok();
+        }
+        asked
+    }
+
+    /// All captures are.
+    pub(super) fn any() -> AsAsked {
+        AsAsked {
+            spelling: None,
+            last: RefCell::default(),
+        }
+    }
+
+    /// Whether a capture of the key, with this URL, is of the URL that was asked for.
+    pub(super) fn is(&self, url: &str) -> bool {
+        let Some(spelling) = &self.spelling else {
+            return true;
+        };
+        let mut last = self.last.borrow_mut();
+        if last.0 != url {
+            last.0.clear();
+            last.0.push_str(url);
+            last.1 = spelling.is_of(url);
+        }
+        last.1
+    }
+}
+
 /// The error for every question about a URL that is not in the archive.
 pub(super) fn unknown(url: &str, url_key: &str) -> AskError {
     AskError::not_found(format!("no capture of {url} and no link to it (key {url_key})"))
@@ -36,6 +81,15 @@ fn is_key(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::ErrorCode;
+
+    #[test]
+    fn the_very_url_and_others_of_its_key() {
+        let asked = AsAsked::of("imgur.com/a/pcL4f");
+        assert!(asked.is("https://www.imgur.com/a/pcL4f/"));
+        assert!(!asked.is("http://imgur.com/a/pCL4f"));
+        let key = AsAsked::of("com,imgur)/a/pcl4f");
+        assert!(key.is("http://imgur.com/a/pcL4f") && key.is("http://imgur.com/a/pCL4f"));
+    }
 
     #[test]
     fn what_readers_type() {

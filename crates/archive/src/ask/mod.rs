@@ -17,6 +17,7 @@ mod domains;
 mod forget;
 mod fuzzy;
 mod graph;
+mod history;
 mod jobs;
 mod key;
 mod ledger;

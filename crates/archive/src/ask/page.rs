@@ -1,8 +1,11 @@
 //! Everything known about one URL.
 
+use weave::{PageRow, PastVersion};
+
 use super::basis::Basis;
+use super::history::{Now, PageHistory};
 use super::seen::Seen;
-use super::{cdx, key, record};
+use super::{cdx, history, key, record};
 use crate::AskError;
 use crate::question::{CdxRow, Page, PageBody, PastVersionRow};
 
@@ -15,7 +18,10 @@ const PREVIEW_CHARS: usize = 2000;
 pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, AskError> {
     let seen = basis.seen();
     let url_key = key::url_key(url)?;
-    let captures = seen.known_newest(&url_key, CAPTURES_MAX)?;
+    let asked = key::AsAsked::of(url);
+    let mut captures = seen.known_newest(&url_key, CAPTURES_MAX)?;
+    // Those of the very URL first; of each the newest first.
+    captures.sort_by_key(|capture| !asked.is(&capture.url));
     let uri = seen.uri(&url_key)?;
     if captures.is_empty() && uri.is_none() {
         return Err(key::unknown(url, &url_key));
@@ -36,8 +42,7 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
         body.inlinks_external = uri.inlinks_external;
     }
     if body.captured {
-        add_history(&seen, &url_key, &mut body)?;
-        add_version(&seen, &url_key, &mut body)?;
+        add_versions(&seen, &url_key, &asked, &mut body)?;
     } else {
         // It was never captured: use the URL as the first page that links to it writes it.
         let link = seen.inlinks(&url_key, None, 1)?.pop();
@@ -47,9 +52,14 @@ pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, A
     Ok(body)
 }
 
-/// Adds what the page was.
-fn add_history(seen: &Seen<'_>, url_key: &str, body: &mut PageBody) -> Result<(), AskError> {
-    let (since_ms, past) = seen.history(url_key)?;
+/// Adds what the page was and is.
+fn add_versions(
+    seen: &Seen<'_>,
+    url_key: &str,
+    asked: &key::AsAsked,
+    body: &mut PageBody,
+) -> Result<(), AskError> {
+    let PageHistory { since_ms, past, now } = history::of_page(seen, url_key, asked)?;
     body.since = Some(civil::iso(since_ms));
     let newest = past.into_iter().rev().take(CAPTURES_MAX);
     body.past_versions = newest
@@ -65,15 +75,51 @@ fn add_history(seen: &Seen<'_>, url_key: &str, body: &mut PageBody) -> Result<()
             collection: past.collection,
         })
         .collect();
+    match now {
+        Now::Current(Some(version)) => add_version(seen, url_key, *version, body),
+        // A URL with captures of errors only has no version.
+        Now::Current(None) => {
+            body.since = None;
+            Ok(())
+        }
+        Now::Open(version) => add_open(seen, url_key, *version, body),
+    }
+}
+
+/// Adds the last version of a page that is not the one of the key's current version. The views have no links of it.
+fn add_open(
+    seen: &Seen<'_>,
+    url_key: &str,
+    version: PastVersion,
+    body: &mut PageBody,
+) -> Result<(), AskError> {
+    let fetch_time = civil::iso(version.fetch_time_ms);
+    let is_of = |row: &&CdxRow| row.fetch_time == fetch_time && row.digest == version.digest;
+    body.current = body.captures.iter().find(is_of).cloned();
+    body.status = body.current.as_ref().map_or(0, |row| row.status);
+    body.is_page = matches!(&*version.mime, "text/html" | "application/xhtml+xml" | "unk");
+    body.is_document = !body.is_page;
+    if let Some(name) = version.text {
+        let text = seen.past_text(url_key, name)?.unwrap_or_default();
+        body.text_preview = text.chars().take(PREVIEW_CHARS).collect();
+    }
+    body.last_seen = Some(fetch_time.clone());
+    body.fetch_time = Some(fetch_time);
+    body.url = version.url;
+    body.mime = version.mime;
+    body.digest = version.digest;
+    body.title = version.title;
+    body.language = version.language;
     Ok(())
 }
 
-/// Adds the current version, if there is one. A URL with captures of errors only has none.
-fn add_version(seen: &Seen<'_>, url_key: &str, body: &mut PageBody) -> Result<(), AskError> {
-    let Some(version) = seen.version(url_key)? else {
-        body.since = None;
-        return Ok(());
-    };
+/// Adds the current version.
+fn add_version(
+    seen: &Seen<'_>,
+    url_key: &str,
+    version: PageRow,
+    body: &mut PageBody,
+) -> Result<(), AskError> {
     body.is_page = version.is_page;
     body.is_document = version.is_document;
     body.fetch_time = Some(civil::iso(version.fetch_time_ms));

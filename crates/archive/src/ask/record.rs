@@ -4,6 +4,7 @@ use extract::CaptureKind;
 use weave::{CaptureRow, Snapshot, SnapshotError, base_name};
 
 use super::basis::Basis;
+use super::key::AsAsked;
 use super::originals::Originals;
 use super::referred::referred;
 use super::seen::Seen;
@@ -52,16 +53,17 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
     Ok(body)
 }
 
-/// The capture of a key nearest to a time, or its current version.
+/// The capture nearest to a time, or the current version, of a URL: of all captures of its key only if none is of this URL.
 pub(super) fn at_time(
     seen: &Seen<'_>,
     url_key: &str,
     url: &str,
     at: Option<&str>,
 ) -> Result<Option<CaptureRow>, AskError> {
+    let asked = AsAsked::of(url);
     match at {
-        Some(at) => nearest(seen, url_key, url, at),
-        None => newest(seen, url_key),
+        Some(at) => nearest(seen, url_key, (url, &asked), at),
+        None => newest(seen, url_key, &asked),
     }
 }
 
@@ -82,11 +84,34 @@ fn captures<'s>(
     seen.captures(url_key).take(LOOKED_AT_MAX)
 }
 
-/// The current version, or the newest capture if there is no current version.
-fn newest(seen: &Seen<'_>, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
-    match current(seen, url_key)? {
-        Some(capture) => Ok(Some(capture)),
-        None => Ok(seen.captures_newest(url_key, 1)?.pop()),
+/// The current version, or the newest capture if there is no current version. A current version of another spelling than the one
+/// asked for counts only if no capture has this one.
+fn newest(seen: &Seen<'_>, url_key: &str, asked: &AsAsked) -> Result<Option<CaptureRow>, AskError> {
+    let current = current(seen, url_key)?;
+    if current.as_ref().is_some_and(|capture| asked.is(&capture.url)) {
+        return Ok(current);
+    }
+    let mut of_key = current;
+    let mut as_asked = None;
+    for capture in seen.captures_reversed(url_key).take(LOOKED_AT_MAX) {
+        let capture = capture?;
+        if !asked.is(&capture.url) {
+            of_key.get_or_insert(capture);
+        } else if has_content(&capture) {
+            return Ok(Some(capture));
+        } else {
+            as_asked.get_or_insert(capture);
+        }
+    }
+    Ok(as_asked.or(of_key))
+}
+
+/// Whether a capture says what its URL was, by its row.
+fn has_content(capture: &CaptureRow) -> bool {
+    match capture.kind {
+        CaptureKind::Revisit => false,
+        CaptureKind::Resource | CaptureKind::Wet => true,
+        _ => (200..300).contains(&capture.status),
     }
 }
 
@@ -166,13 +191,18 @@ fn not_loaded(line: &CaptureRow) -> AskError {
     ))
 }
 
-/// The capture nearest to a time; of two equally near, the earlier. A time with fewer digits means its
+/// The capture nearest to a time of those that are `asked` for, or else of all; of two equally near, the earlier. A time with fewer digits means its
 /// beginning, and a capture whose time begins with these digits is nearer than all others.
 ///
 /// Several captures may be equally near: those of one second, or of one millisecond if the time is that
 /// precise. Of these the current version is taken, else one with status 2xx, else one whose URL is written as
-/// asked for (a key has several spellings), else the latest.
-fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
+/// asked for (a key has several spellings, as with http and https), else the latest.
+fn nearest(
+    seen: &Seen<'_>,
+    url_key: &str,
+    (url, asked): (&str, &AsAsked),
+    at: &str,
+) -> Result<Option<CaptureRow>, AskError> {
     let has_fraction = at.len() > civil::digits(0).len();
     let instant = |ms: i64| if has_fraction { ms } else { ms.div_euclid(1000) };
     let wanted = instant(civil::ms_of_digits(at));
@@ -187,6 +217,7 @@ fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option
         )
     };
     let mut best: Option<(i64, CaptureRow)> = None;
+    let mut best_is_asked = false;
     for capture in captures(seen, url_key) {
         let capture = capture?;
         let now = instant(capture.fetch_time_ms);
@@ -195,6 +226,14 @@ fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option
         } else {
             (now - wanted).abs()
         };
+        let is_asked = asked.is(&capture.url);
+        if best_is_asked && !is_asked {
+            continue;
+        }
+        if is_asked && !best_is_asked {
+            best = None;
+            best_is_asked = true;
+        }
         let is_better = best.as_ref().is_none_or(|(least, best)| {
             let is_together = distance == *least && now == instant(best.fetch_time_ms);
             distance < *least || is_together && preference(&capture) >= preference(best)

@@ -82,7 +82,7 @@ fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
     let version = seen.version_shown(&hit.url_key, hit.version)?;
     Ok(SearchHit {
         since: civil::iso(version.since_ms),
-        until: version.until_ms.map(civil::iso),
+        until: version.ended_ms().map(civil::iso),
         past_versions: u64::from(version.past_versions),
         domain: urlkey::domain_of_key(&hit.url_key).to_string(),
         url_key: hit.url_key,

@@ -164,7 +164,7 @@ impl<'a> Seen<'a> {
         let (since_ms, past) = self.history(url_key)?;
         Ok(Version {
             since_ms,
-            past_versions: u32::try_from(past.len()).unwrap_or(u32::MAX),
+            past_versions: weave::past_count(&past),
             ..version
         })
     }
@@ -257,11 +257,16 @@ impl<'a> Seen<'a> {
         url_key: &str,
         limit: usize,
     ) -> Result<Vec<CaptureRow>, SnapshotError> {
+        self.captures_reversed(url_key).take(limit).collect()
+    }
+
+    /// Captures of a URL key, newest first.
+    pub(super) fn captures_reversed<'s>(
+        &'s self,
+        url_key: &str,
+    ) -> impl Iterator<Item = Result<CaptureRow, SnapshotError>> + use<'s, 'a> {
         let range = KeyRange::Exact(url_key.to_owned());
         let captures = self.snapshot.captures_reversed(range, None);
-        captures
-            .filter(|row| row.as_ref().map_or(true, |capture| self.sees(capture)))
-            .take(limit)
-            .collect()
+        captures.filter(|row| row.as_ref().map_or(true, |capture| self.sees(capture)))
     }
 }

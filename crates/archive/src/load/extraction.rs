@@ -92,8 +92,8 @@ fn add_capture(context: &Context, result: &mut Extract, mut capture: Capture) {
 }
 
 fn note_defects(context: &Context, input: InputId, record: &Record) {
-    for defect in record.defects.iter().chain(&extract::defect_of(record)) {
-        context.job.add_defect(input, record.span.offset, defect);
+    for defect in record.defects.iter().cloned().chain(extract::defects_of(record)) {
+        context.job.add_defect(input, record.span.offset, &defect);
     }
 }
 

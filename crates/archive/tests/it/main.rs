@@ -27,5 +27,6 @@ mod records;
 mod recount;
 mod report;
 mod same_result;
+mod spellings;
 mod text_of_another;
 mod versions;

@@ -1,5 +1,6 @@
 //! Real files: the cases of other projects, and indexes that other projects made of the same files.
 
+mod charsets;
 mod commoncrawl;
 mod data;
 mod edge;

@@ -1,7 +1,7 @@
 //! One URL as it was at a date (`/page?url=...&at=...`), or one of its captures (`&capture=...`): shows the
 //! capture and its neighbours in time.
 //!
-//! Text and links are kept only for the newest version, so they are not shown here.
+//! Links, and differences between versions, are shown with the newest version.
 
 use archive::question::{CdxRow, PageBody};
 use maud::{Markup, html};
@@ -102,7 +102,7 @@ pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Ma
                 p { a.more href=(link::with("/captures", &[("url", Some(&page.url))])) { "All captures" } }
             }
             p.soft {
-                "Text and links are kept of the newest version alone: "
+                "Links, and what changed between versions, are shown with "
                 a href=(link::page(&page.url)) { "the newest version" } "."
             }
         }

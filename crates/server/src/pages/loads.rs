@@ -211,7 +211,7 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
         );
     }
     if job.defects_total > 0 {
-        facts.push(html! { (present::counted(job.defects_total, "defect", "defects")) " in what was used all the same" });
+        facts.push(html! { (present::counted(job.defects_total, "defect", "defects")) " in records that are used all the same" });
     }
     if job.quarantined > 0 {
         facts.push(html! { a href="/quarantine" { (present::count(job.quarantined)) " in quarantine" } });

@@ -223,7 +223,7 @@ fn redirects_failures_and_codings_are_as_they_were() {
         (
             "http://a.example/latin",
             0,
-            "Content-Type: text/html; charset=iso-8859-1\r\n\r\n<p>caf\u{e9}<a href=x>",
+            "Content-Type: text/html; charset=iso-8859-1\r\n\r\n<p>caf&eacute;<a href=x>",
         ),
         // The page moved to https, under the same key: that is no loop.
         (
@@ -504,5 +504,46 @@ fn of_many_answers_of_one_url_that_of_the_same_request_is_shown() {
         );
         // Nobody posted that; the answer nearest in time stands in.
         check(&post("text/plain", "{\"page\": 3}"), 200, &["answer 0"]);
+    }
+}
+
+#[test]
+fn a_page_that_is_plainly_in_another_charset_is_sent_as_what_it_is() {
+    let lie = "Content-Type: text/html; charset=iso-8859-1\r\n\r\n<meta charset=iso-8859-1><title>Smørrebrød</title>";
+    let scene = Scene::of(&[("http://a.example/lie", 0, lie)]);
+    check(
+        &scene.get("/replay/20140126200624mp_/http://a.example/lie", ""),
+        200,
+        &[
+            "content-type: text/html; charset=UTF-8",
+            "<title>Smørrebrød</title>",
+        ],
+    );
+}
+
+#[test]
+fn pages_whose_addresses_differ_in_case_are_shown_each_by_its_own() {
+    let page = |word: &str| format!("{HTML}<title>{word}</title>");
+    let (upper, lower) = (page("upper"), page("lower"));
+    let scene = Scene::of(&[
+        ("http://a.example/a/pCL4f", 0, &upper),
+        ("http://a.example/a/pcL4f", 86_400, &lower),
+        ("http://a.example/a/pCL4f", 2 * 86_400, &upper),
+    ]);
+    for (time, path, word) in [
+        ("20140126200624", "pCL4f", "upper"),
+        ("20140127200624", "pCL4f", "upper"),
+        ("20140126200624", "pcL4f", "lower"),
+        ("2030", "pcL4f", "lower"),
+        // What was never captured is shown as the page that has its key.
+        ("2030", "PCL4F", "upper"),
+    ] {
+        let address = format!("/replay/{time}mp_/http://a.example/a/{path}");
+        let mut answer = scene.get(&address, "");
+        if let Some((_, rest)) = answer.split_once("location: ") {
+            let location = rest.lines().next().unwrap_or_default().to_owned();
+            answer = scene.get(&location, "");
+        }
+        check(&answer, 200, &[&format!("<title>{word}</title>")]);
     }
 }

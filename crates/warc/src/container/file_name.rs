@@ -1,6 +1,6 @@
 //! The names of files of records, and their media types in HTTP.
 
-use super::{COMPRESSED, Container};
+use super::{COMPRESSED, Container, UNREAD};
 use crate::record::Format;
 
 /// Returns the extension of a file with records of this format, without the dot, for example `warc.gz`.
@@ -37,12 +37,14 @@ pub fn record_media_types() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns whether a file of this name should contain only records: `x.warc.gz`, `x.arc`, `x.warc.wat.gz`,
-/// `x.warc.zst.open` and the like, but not `x.warc.gz.md5`.
+/// `x.warc.zst.open` and the like, but not `x.warc.gz.md5`. `x.warc.xz` is one too: a reader says that it is not read.
 pub fn is_record_file_name(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let is_wrapping = |word: &[u8]| {
         // Crawlers add this to the name of a file that they are still writing.
-        word == b"open" || COMPRESSED.iter().any(|row| row.extension.as_bytes() == word)
+        word == b"open"
+            || COMPRESSED.iter().any(|row| row.extension.as_bytes() == word)
+            || UNREAD.iter().any(|unread| unread.extension.as_bytes() == word)
     };
     let mut words = name
         .rsplit(|byte| *byte == b'.')
@@ -64,6 +66,8 @@ mod tests {
             "x.arc.gz.open",
             "x.warc.wat.gz",
             "x.warc.zst",
+            "x.warc.xz",
+            "x.arc.bz2",
         ] {
             assert!(is_record_file_name(name.as_bytes()), "{name}");
         }

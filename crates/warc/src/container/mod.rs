@@ -74,6 +74,40 @@ impl Container {
     }
 }
 
+/// A compression that is recognised but not read. Whole files are compressed with these, not records.
+struct Unread {
+    name: &'static str,
+    /// Of file names.
+    extension: &'static str,
+    /// The program that decompresses it.
+    program: &'static str,
+    begins: fn(&[u8]) -> bool,
+}
+
+static UNREAD: [Unread; 2] = [
+    Unread {
+        name: "xz",
+        extension: "xz",
+        program: "xz -d",
+        begins: |bytes| bytes.starts_with(b"\xfd7zXZ\0"),
+    },
+    Unread {
+        name: "bzip2",
+        extension: "bz2",
+        program: "bzip2 -d",
+        begins: |bytes| {
+            let block = bytes.strip_prefix(b"BZh").and_then(|rest| rest.split_first());
+            block.is_some_and(|(level, rest)| matches!(level, b'1'..=b'9') && rest.starts_with(b"1AY&"))
+        },
+    },
+];
+
+/// Returns the name of the compression that `bytes` begin with if it is not read, and the program that decompresses it.
+pub(crate) fn unread_compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    let unread = UNREAD.iter().find(|unread| (unread.begins)(bytes));
+    unread.map(|unread| (unread.name, unread.program))
+}
+
 /// What begins at a place in a file, between records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begins {

@@ -20,6 +20,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::container::codec::End;
+use crate::container::{MAGIC_BYTES, unread_compression};
 use crate::entry::Entry;
 use crate::error::ReadError;
 use crate::frames::source::{Input, Source};
@@ -83,6 +84,15 @@ impl Reader {
         read_ahead_bytes: u64,
     ) -> Result<Reader, ReadError> {
         let mut frames = Frames::new(Source::new(input, name.to_owned(), read_ahead_bytes)?);
+        if settings.start_offset == 0
+            && let Some((compression, program)) = unread_compression(frames.stored_ahead(MAGIC_BYTES)?)
+        {
+            return Err(ReadError::Compression {
+                path: name.to_owned(),
+                compression,
+                program,
+            });
+        }
         // Even a reader that starts in the middle needs the dictionary at the start of the file.
         frames.load_dictionary()?;
         let start = settings.start_offset.min(frames.size());

@@ -7,7 +7,7 @@
 //! is too large may return bytes of the record after it.
 
 use std::io::{self, Read};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::container::codec::End;
 use crate::error::ReadError;
@@ -20,9 +20,13 @@ use crate::record::head::{BlockLength, Head};
 use crate::record::headers::Headers;
 use crate::record::start::Start;
 use crate::record::{Format, Kind, is_http};
+use crate::span::Defect;
 
 /// Number of bytes read beyond a record, to see that it ends there.
 pub(crate) const BEYOND_BYTES: u64 = 64 << 10;
+
+/// Line ends behind a block.
+const LINE_ENDS_BYTES: usize = 4;
 
 /// A record whose header was read. Its [`Read`] returns the block.
 pub struct OpenRecord {
@@ -31,6 +35,23 @@ pub struct OpenRecord {
     /// The part of the block that is still to be returned.
     left: BlockLength,
     http: bool,
+    damage: BlockDamage,
+}
+
+/// What is wrong with the stored bytes of a block, as far as it was read. It outlives the record, which may be read by decoders
+/// of its payload.
+#[derive(Debug, Clone, Default)]
+pub struct BlockDamage(Arc<OnceLock<Defect>>);
+
+impl BlockDamage {
+    /// The damage; `None` as long as none was found.
+    pub fn get(&self) -> Option<&Defect> {
+        self.0.get()
+    }
+
+    fn set(&self, defect: &Defect) {
+        self.0.get_or_init(|| defect.clone());
+    }
 }
 
 impl OpenRecord {
@@ -76,6 +97,7 @@ impl OpenRecord {
             head,
             left,
             http,
+            damage: BlockDamage::default(),
         })
     }
 
@@ -99,6 +121,11 @@ impl OpenRecord {
         self.http
     }
 
+    /// What is found to be wrong with the stored bytes of the block while it is read: look at it when it was read to its end.
+    pub fn damage(&self) -> BlockDamage {
+        self.damage.clone()
+    }
+
     /// The header as stored, with its empty line.
     pub fn header_bytes(&self) -> &[u8] {
         self.reader.header_bytes()
@@ -109,7 +136,11 @@ impl OpenRecord {
             BlockLength::Declared(left) => {
                 let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
                 let taken = self.take_across(&mut into[..wanted])?;
-                self.left = BlockLength::Declared(if taken == 0 { 0 } else { left - taken as u64 });
+                let missing = left - taken as u64;
+                if taken == 0 || missing == 0 {
+                    self.look_at_end()?;
+                }
+                self.left = BlockLength::Declared(if taken == 0 { 0 } else { missing });
                 Ok(taken)
             }
             BlockLength::UpToNext => {
@@ -124,6 +155,21 @@ impl OpenRecord {
                 Ok(taken)
             }
         }
+    }
+
+    /// Looks how the frame ended in which the block did. Behind the block a frame of its own has no more than line ends.
+    fn look_at_end(&mut self) -> Result<(), ReadError> {
+        let frames = &mut self.reader.frames;
+        if frames.end().is_none() && frames.is_open() && !frames.is_plain() {
+            frames.pass(LINE_ENDS_BYTES, |_| ())?;
+            if frames.window().is_empty() {
+                frames.more(1)?;
+            }
+        }
+        if let Some(defect) = frames.end().and_then(End::defect) {
+            self.damage.set(defect);
+        }
+        Ok(())
     }
 
     /// Fills a part of `into` from this frame, or from the next ones if the block goes on in them.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::tests::support::{Pair, progress};
 use crate::{InputId, InputState, QuarantineEntry, Selector};
 
-const URLS: [&str; 14] = [
+const URLS: [&str; 16] = [
     "http://a.com/",
     "https://www.a.com/",
     "http://A.com/index.html",
@@ -15,6 +15,8 @@ const URLS: [&str; 14] = [
     "http://b.org/",
     "http://b.org/p?x=1&y=2",
     "https://b.org/P?Y=2&x=1",
+    "http://b.org/p?X=1&y=2",
+    "http://www.b.org/%50?x=1&Y=2",
     "http://b-c.org/",
     "http://c.co.uk/",
     "http://co.uk/",

@@ -12,7 +12,7 @@ use crate::views::captures::text_hash;
 use crate::{
     AnchorRow, Batch, CaptureRow, DumpFormat, Epoch, EpochReport, Fingerprints, InputId, InputProgress,
     InputState, LedgerEntry, PageChange, PastVersion, Recount, Selector, Settings, Snapshot, TakeBack,
-    TakeDown, TookDown, View, Weave, When,
+    TakeDown, TookDown, View, Weave, When, past_count,
 };
 
 /// An index in a temporary directory, and the model that has seen the same.
@@ -99,7 +99,7 @@ impl Told {
             self.pages.remove(&url_key);
             self.anchors.remove(&url_key);
             if has_content(snapshot, &url_key) {
-                self.pages.insert(url_key.clone(), (since_ms, past.len() as u32));
+                self.pages.insert(url_key.clone(), (since_ms, past_count(&past)));
                 let now = weights(snapshot.anchors(&url_key).unwrap().1);
                 self.anchors.insert(url_key.clone(), now);
             }
@@ -118,7 +118,7 @@ impl Told {
             assert_eq!(history, model.history(&url_key), "history of {url_key}");
             let expected = model
                 .has_content(&url_key)
-                .then_some((history.0, history.1.len() as u32));
+                .then_some((history.0, past_count(&history.1)));
             assert_eq!(self.pages.get(&url_key).copied(), expected, "told of {url_key}");
             let kept = model.past_texts(&url_key);
             texts += kept.len();

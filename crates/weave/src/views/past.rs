@@ -5,15 +5,21 @@
 //! are one *version*, which began with the first of them and was seen last with the last of them, whose title, URL and text it has.
 //! The version that the current one belongs to is not past; every other that is a page or document is, until the moment after it.
 //!
+//! Addresses whose letters differ in case have one key. Where captures of two such spellings never have a digest in common, they
+//! are different pages: each has moments and versions of its own, and the last version of a spelling that is not the current one's
+//! has no end ([`OPEN`]). Of two versions that began at the same time, the one whose URL is greater is said to begin a millisecond
+//! later: when a version began is its name.
+//!
 //! Where two captures of a moment are alike in source and digest, their content decides and not the names of their inputs: names can
 //! change, and past versions must not change with them.
 //!
 //! Invariant: of the captures of a key that may be current and are pages or documents, `past_texts` has every different text, once. Only the text of
 //! the current version is not in it: that one is in `texts`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use extract::{Capture, Link};
+use urlkey::Spelling;
 
 use crate::cut::Cut;
 use crate::error::SnapshotError;
@@ -28,6 +34,9 @@ use crate::views::texts;
 use crate::views::version_row::VersionRow;
 use crate::write::Write;
 
+/// End of a version that is the last of its spelling.
+pub(crate) const OPEN: i64 = i64::MAX;
+
 /// A version that is not current, as far as it is read from captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Past {
@@ -39,6 +48,8 @@ pub(crate) struct Past {
     pub(crate) language: String,
     /// Its text, and the capture that it is of.
     pub(crate) text: Option<PastText>,
+    /// See [`PastVersion::page`].
+    pub(crate) page: Option<String>,
 }
 
 /// The text of a past version.
@@ -72,6 +83,7 @@ impl Past {
             language: self.language,
             digest: self.capture.digest,
             text: self.text.map(|text| text.hash),
+            page: self.page,
         }
     }
 }
@@ -83,6 +95,14 @@ pub(crate) struct History {
     pub(crate) since_ms: i64,
     /// Oldest first.
     pub(crate) past: Vec<Past>,
+}
+
+impl History {
+    /// How many versions the current one had before it.
+    fn count(&self) -> u32 {
+        let own = self.past.iter().filter(|past| past.page.is_none());
+        u32::try_from(own.count()).unwrap_or(u32::MAX)
+    }
 }
 
 /// What an epoch did to the history of a key.
@@ -131,15 +151,95 @@ pub(crate) fn rows(cut: &Cut, url_key: &str) -> Result<Vec<Stored>, SnapshotErro
 
 /// What a key was. `current_ms` is the time of its current version: what came later could not be read when it was decided.
 pub(crate) fn history(rows: &[&Stored], current_ms: Option<i64>, names: &dyn Collections) -> History {
-    let mut history = History::default();
     let Some(current_ms) = current_ms else {
-        return history;
+        return History::default();
     };
     let eligible: Vec<&Stored> = rows
         .iter()
         .copied()
         .filter(|row| is_eligible_row(row) && row.fetch_time_ms <= current_ms)
         .collect();
+    let Some(pages) = different_pages(&eligible) else {
+        let (past, last) = versions_of(&eligible, names);
+        return History {
+            since_ms: last.map_or(0, |last| last.since_ms),
+            past,
+        };
+    };
+    let newest = eligible
+        .chunk_by(|a, b| a.fetch_time_ms == b.fetch_time_ms)
+        .next_back();
+    let current = newest.and_then(|moment| version_of(moment, names));
+    let mut history = History::default();
+    for (spelling, captures) in pages {
+        let (mut past, last) = versions_of(&captures, names);
+        let is_current = |capture: &Stored| captures.iter().any(|row| row.place() == capture.place());
+        if current
+            .as_ref()
+            .is_some_and(|current| is_current(&current.capture))
+        {
+            history.since_ms = last.map_or(0, |last| last.since_ms);
+        } else {
+            past.extend(last.filter(|last| last.capture.content.is_some()));
+            for past in &mut past {
+                past.page = Some(spelling.clone());
+            }
+        }
+        history.past.append(&mut past);
+    }
+    history
+        .past
+        .sort_by(|a, b| (a.since_ms, &a.capture.url).cmp(&(b.since_ms, &b.capture.url)));
+    for at in 1..history.past.len() {
+        let after = history.past[at - 1].since_ms + 1;
+        let past = &mut history.past[at];
+        past.since_ms = past.since_ms.max(after);
+    }
+    history
+}
+
+/// Captures of spellings that are different pages, by the least spelling of each; `None` where all are of one page.
+fn different_pages<'r>(eligible: &[&'r Stored]) -> Option<BTreeMap<String, Vec<&'r Stored>>> {
+    let first = eligible.first()?.url.as_str();
+    if eligible.iter().all(|row| row.url == first)
+        || !eligible.iter().any(|row| Spelling::may_differ(&row.url))
+    {
+        return None;
+    }
+    let mut spelling_of: BTreeMap<&str, String> = BTreeMap::new();
+    for row in eligible {
+        spelling_of.entry(&row.url).or_insert_with(|| {
+            Spelling::of(&row.url).map_or_else(|_| row.url.clone(), |spelling| spelling.as_str().to_owned())
+        });
+    }
+    // The least spelling of the page that a spelling is of.
+    let mut page_of: BTreeMap<&str, &str> = spelling_of.values().map(|s| (s.as_str(), s.as_str())).collect();
+    let mut first_with: BTreeMap<&str, &str> = BTreeMap::new();
+    for row in eligible.iter().filter(|row| row.content.is_some()) {
+        let own = spelling_of[row.url.as_str()].as_str();
+        let other = *first_with.entry(&row.digest).or_insert(own);
+        let (own, other) = (page_of[own], page_of[other]);
+        if own != other {
+            let least = own.min(other);
+            for page in page_of
+                .values_mut()
+                .filter(|page| **page == own || **page == other)
+            {
+                *page = least;
+            }
+        }
+    }
+    let mut pages: BTreeMap<String, Vec<&Stored>> = BTreeMap::new();
+    for row in eligible {
+        let page = page_of[spelling_of[row.url.as_str()].as_str()];
+        pages.entry(page.to_owned()).or_default().push(row);
+    }
+    (pages.len() > 1).then_some(pages)
+}
+
+/// The versions of one page, oldest first, and the last of them, whether it is a page or not.
+fn versions_of(eligible: &[&Stored], names: &dyn Collections) -> (Vec<Past>, Option<Past>) {
+    let mut ended = Vec::new();
     let mut run: Option<Past> = None;
     for moment in eligible.chunk_by(|a, b| a.fetch_time_ms == b.fetch_time_ms) {
         let Some(now) = version_of(moment, names) else {
@@ -152,15 +252,14 @@ pub(crate) fn history(rows: &[&Stored], current_ms: Option<i64>, names: &dyn Col
                 *run = Past { since_ms, ..now };
             }
             _ => {
-                if let Some(mut ended) = run.replace(now).filter(|run| run.capture.content.is_some()) {
-                    ended.until_ms = begins;
-                    history.past.push(ended);
+                if let Some(mut past) = run.replace(now).filter(|run| run.capture.content.is_some()) {
+                    past.until_ms = begins;
+                    ended.push(past);
                 }
             }
         }
     }
-    history.since_ms = run.map_or(0, |run| run.since_ms);
-    history
+    (ended, run)
 }
 
 fn is_same(a: &Past, b: &Past) -> bool {
@@ -203,7 +302,8 @@ fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
         text_row.and_then(|row| row.content.as_ref().map(|content| content.language.clone()));
     Some(Past {
         since_ms: capture.fetch_time_ms,
-        until_ms: i64::MAX,
+        until_ms: OPEN,
+        page: None,
         capture: Stored::clone(capture),
         title: content.title,
         language: match content.language.is_empty() {
@@ -284,8 +384,8 @@ impl Moved<'_> {
         let put = is.past.iter().filter(|past| !was.past.contains(past));
         Ok(PastChange {
             since_ms: is.since_ms,
-            count: u32::try_from(is.past.len()).unwrap_or(u32::MAX),
-            is_other: (is.since_ms, is.past.len()) != (was.since_ms, was.past.len()),
+            count: is.count(),
+            is_other: (is.since_ms, is.count()) != (was.since_ms, was.count()),
             gone: gone.map(|past| past.since_ms).collect(),
             put: put.cloned().collect(),
         })

@@ -125,6 +125,9 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
             .windows(2)
             .all(|pair| pair[0].1.fetch_time_ms == pair[1].1.fetch_time_ms)
     };
+    // Addresses whose letters differ in case may be different pages.
+    let is_one_url =
+        |group: &[(InputId, Capture)]| group.windows(2).all(|pair| pair[0].1.url == pair[1].1.url);
     let has_text =
         |(_, capture): &&(InputId, Capture)| capture.content().is_some_and(|page| !page.text.is_empty());
     let has_links = |(_, capture): &(InputId, Capture)| {
@@ -134,6 +137,7 @@ fn came(before: Option<&VersionRow>, group: &[(InputId, Capture)]) -> Option<Vec
     // of any other are kept.
     if before.is_none()
         && is_one_moment(group)
+        && is_one_url(group)
         && group.iter().filter(has_text).nth(1).is_none()
         && (group.len() == 1 || !group.iter().any(has_links))
     {

@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         let last = next.is_none() || left == 0;
         printed.rows(&rows, epoch, context)?;
         if last {
-            return printed.end(next.as_deref(), &args.url, context);
+            return printed.end(next.as_deref(), &args, context);
         }
         question.after = next;
     }
@@ -117,16 +117,39 @@ impl Printed {
         Ok(())
     }
 
-    fn end(self, next: Option<&str>, url: &str, context: &mut Context) -> anyhow::Result<Outcome> {
+    fn end(self, next: Option<&str>, args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
         if context.json {
             writeln!(context.out, "],\"next\":{}}}", serde_json::to_string(&next)?)?;
         }
         match self.rows {
             // Programs see this in the answer itself.
             0 if context.json => Ok(Outcome::Losses),
-            0 => Err(NotFound(format!("no capture of {url}")).into()),
+            0 => Err(NotFound(nothing(args)).into()),
             _ => Ok(Outcome::Done),
         }
+    }
+}
+
+/// What is said where no capture was printed.
+fn nothing(args: &Args) -> String {
+    let conditions = [
+        (args.from.is_some(), "--from"),
+        (args.to.is_some(), "--to"),
+        (args.collection.is_some(), "--collection"),
+        (!args.filters.is_empty(), "--filter"),
+    ];
+    let conditions: Vec<&str> = conditions
+        .iter()
+        .filter(|(is_set, _)| *is_set)
+        .map(|(_, name)| *name)
+        .collect();
+    match conditions.as_slice() {
+        [] => format!("no capture of {}", args.url),
+        conditions => format!(
+            "no capture of {} fits {}; without that there may be some",
+            args.url,
+            conditions.join(" and ")
+        ),
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
-use archive::question::{Record, RecordBody};
+use archive::question::{CaptureKind, Record, RecordBody};
 use archive::{Interrupt, RecordError, Sources};
 use warc::{Input as _, OpenRecord, ReadError};
 
@@ -89,13 +89,43 @@ fn write_part(
     if part.stored {
         return write_stored(place, sources, out);
     }
+    let place = match part.payload {
+        true => with_payload(place)?,
+        false => place,
+    };
     let record = open(place, sources)?;
+    let damage = record.damage();
     match (part.headers, part.payload) {
         (true, _) => write_headers(record, out)?,
         (_, true) => write_payload(record, out)?,
         _ => write_whole(record, out)?,
     }
-    Ok(())
+    match damage.get() {
+        None => Ok(()),
+        Some(defect) => bail!(
+            "{} is damaged in the record at offset {} ({}: {}); what could be read of it was written",
+            place.location,
+            place.capture.offset,
+            defect.reason,
+            defect.detail
+        ),
+    }
+}
+
+/// The record that has the payload of a capture: of a revisit, that of the capture that it refers to.
+fn with_payload(place: &RecordBody) -> anyhow::Result<&RecordBody> {
+    let capture = &place.capture;
+    match (&place.original, capture.kind) {
+        (Some(original), CaptureKind::Revisit) => Ok(original),
+        (None, CaptureKind::Revisit) => bail!(
+            "the capture of {} at {} is a revisit: it says that the payload was {}, as captured before, and no capture \
+             with this payload is in the archive",
+            capture.url,
+            capture.fetch_time,
+            capture.digest
+        ),
+        _ => Ok(place),
+    }
 }
 
 /// Opens the record in its input. Its block is read while it is written.

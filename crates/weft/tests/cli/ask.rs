@@ -323,6 +323,21 @@ fn cdx_of_nothing_ends_with_1() {
         2> error: no capture of http://nowhere.example/
     "#]],
     );
+    // What a filter leaves out was captured all the same.
+    check(
+        &[
+            "cdx",
+            "http://www.library.example/",
+            "--from",
+            "2020",
+            "--filter",
+            "status:404",
+        ],
+        &expect![[r#"
+        exit code 1
+        2> error: no capture of http://www.library.example/ fits --from and --filter; without that there may be some
+    "#]],
+    );
     let run = loaded().run(&["cdx", "http://www.library.example/", "--from", "2020", "--json"]);
     assert_eq!(run.code, Some(1));
     assert_eq!(

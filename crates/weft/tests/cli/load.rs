@@ -117,7 +117,7 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
           at 0: junk: neither a record nor a compressed member, 17 bytes
         cut.warc: done, its end is cut off (truncated-record: declared 176 bytes, 80 before the end of the file)
 
-        1 defect in what was used all the same
+        1 defect in records that are used all the same
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
 
         1 input is not complete yet; the same command reads on
@@ -147,7 +147,7 @@ fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
 
         cut.warc: done, its end is cut off (truncated-record: declared 176 bytes, 80 before the end of the file)
 
-        1 defect in what was used all the same
+        1 defect in records that are used all the same
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
     "#]].assert_eq(&place.stable(&without_rates(&run)));
     expect![[r#"

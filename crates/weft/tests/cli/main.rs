@@ -26,6 +26,7 @@ mod install;
 mod load;
 #[cfg(target_os = "linux")]
 mod new_files;
+mod odd_inputs;
 mod package_lists;
 mod packages;
 mod pages;

@@ -191,7 +191,7 @@ fn bare(span: Span, kind: &'static str, outcome: Use, defects: Vec<Defect>) -> R
 
 fn of_record(record: &Record) -> Row {
     let mut defects = record.defects.clone();
-    defects.extend(extract::defect_of(record));
+    defects.extend(extract::defects_of(record));
     let outcome = match extract::extract(record, &settings()) {
         Extracted::Counted => Use::Counted,
         Extracted::Capture(capture) => match archive::refusal(&capture) {

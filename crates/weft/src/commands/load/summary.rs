@@ -215,7 +215,7 @@ fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
         return Ok(());
     }
     let head = format!(
-        "{} in what was used all the same",
+        "{} in records that are used all the same",
         counted(job.defects_total, "defect", "defects")
     );
     writeln!(context.out, "\n{head}")?;
