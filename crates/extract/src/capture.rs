@@ -114,12 +114,8 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
         offset: record.span.offset,
         length: record.span.length,
         kind: CaptureKind::Revisit,
-        page: None,
-        document: None,
-        document_defect: None,
-        redirect: None,
-        redirects_to_itself: false,
         truncated: truncated(&record.headers),
+        ..Capture::default()
     }))
 }
 
@@ -202,6 +198,7 @@ impl Answer<'_> {
             redirect: redirect.link,
             redirects_to_itself: redirect.to_itself,
             truncated: truncated(&self.record.headers),
+            ..Capture::default()
         }))
     }
 

@@ -38,7 +38,7 @@ mod wet;
 pub use charset::document_encoding;
 pub use digest::declared as declared_digest;
 pub use document::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents};
-pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Page, Settings};
+pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Page, Settings, Shortfall};
 pub use header::{HeaderFacts, header_facts, named_url_key, web_target};
 pub use html::{TEXT_BYTES_MAX, title};
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};

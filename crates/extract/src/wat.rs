@@ -82,11 +82,10 @@ fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: Link
         length: record.span.length,
         kind: CaptureKind::Wat,
         page,
-        document: None,
-        document_defect: None,
         redirect: redirect.link,
         redirects_to_itself: redirect.to_itself,
         truncated: envelope.truncated.map(Text::decode).unwrap_or_default().into(),
+        ..Capture::default()
     }
 }
 

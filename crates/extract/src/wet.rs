@@ -22,11 +22,8 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
         length: record.span.length,
         kind: CaptureKind::Wet,
         page: Some(page(record, settings)),
-        document: None,
-        document_defect: None,
-        redirect: None,
-        redirects_to_itself: false,
         truncated: crate::capture::truncated(&record.headers),
+        ..Capture::default()
     }))
 }
 

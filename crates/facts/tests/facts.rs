@@ -46,11 +46,7 @@ fn capture(url: &str, offset: u64, links: &[&str]) -> Capture {
             links: links.iter().map(link).collect(),
             ..Page::default()
         }),
-        document: None,
-        document_defect: None,
-        redirect: None,
-        redirects_to_itself: false,
-        truncated: String::new(),
+        ..Capture::default()
     }
 }
 

@@ -160,9 +160,6 @@ fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
         truncated: rows.text(11)?,
         kind: CaptureKind::named(&kind).ok_or_else(|| unknown("kind", &kind))?,
         redirects_to_itself: rows.boolean(15)?,
-        document: None,
-        document_defect: None,
-        redirect: None,
         page: match is_page {
             false => None,
             true => Some(Page {
@@ -173,6 +170,7 @@ fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
                 ..Page::default()
             }),
         },
+        ..Capture::default()
     })
 }
 

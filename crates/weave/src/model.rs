@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use extract::{Capture, CaptureKind, Link};
+use extract::{Capture, CaptureKind, Link, Shortfall};
 
 use crate::dump::{Cell, Printer, date_time, dump_ledger, dump_quarantine, print_captures};
 use crate::dump::{DumpFormat, View};
@@ -544,6 +544,7 @@ impl Model {
                 url: c.url.clone(),
                 mime: c.mime.clone(),
                 status: c.status,
+                method: c.method.clone(),
                 digest: c.digest.clone(),
                 length: c.length,
                 offset: c.offset,
@@ -619,11 +620,7 @@ impl Model {
 
     fn eligible(&self) -> impl Iterator<Item = (InputId, &Capture)> {
         let all = self.captures.iter().map(|((input, _), c)| (*input, c));
-        all.filter(|(_, c)| match c.kind {
-            CaptureKind::Revisit => false,
-            CaptureKind::Resource | CaptureKind::Wet => true,
-            _ => (200..=399).contains(&c.status) && !c.redirects_to_itself,
-        })
+        all.filter(|(_, c)| may_be_current(c))
     }
 
     /// Current version of every key.
@@ -663,6 +660,21 @@ impl Model {
         }
         uris
     }
+}
+
+/// What docs/views.md says under "Current version".
+fn may_be_current(c: &Capture) -> bool {
+    let is_of_get = c.method.is_empty() || c.method == "GET";
+    let is_whole = c.shortfall == Shortfall::None;
+    let is_content = match c.kind {
+        CaptureKind::Revisit | CaptureKind::Conversion => false,
+        CaptureKind::Resource | CaptureKind::Wet => true,
+        _ => match c.status {
+            204 | 205 | 304 => false,
+            status => (200..=399).contains(&status) && !c.redirects_to_itself,
+        },
+    };
+    is_of_get && is_whole && is_content
 }
 
 fn is_page(c: &Capture) -> bool {

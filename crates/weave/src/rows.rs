@@ -210,6 +210,8 @@ pub struct CaptureRow {
     pub mime: String,
     /// HTTP status, 0 if there is none.
     pub status: u16,
+    /// Method of the request; empty if unknown.
+    pub method: String,
     /// Payload digest.
     pub digest: String,
     /// Bytes of the record as stored.

@@ -89,15 +89,14 @@ fn capture() -> impl Strategy<Value = Capture> {
                 digest: ["3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "", "other"][digest].into(),
                 offset: 0,
                 length: 100,
-                truncated: String::new(),
                 kind,
                 document: page
                     .as_ref()
                     .filter(|_| is_document && kind != CaptureKind::Revisit)
                     .map(|page| Box::new(as_document(page))),
-                document_defect: None,
                 page: page.filter(|_| !is_document && kind != CaptureKind::Revisit),
                 redirect: (302..400).contains(&status).then_some(redirect),
+                ..Capture::default()
             },
         )
 }

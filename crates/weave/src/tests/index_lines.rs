@@ -28,12 +28,7 @@ fn capture(key: u8, second: i64, digest: u8, offset: u64) -> Capture {
         offset,
         length: 50,
         kind: CaptureKind::Response,
-        page: None,
-        document: None,
-        document_defect: None,
-        redirect: None,
-        redirects_to_itself: false,
-        truncated: String::new(),
+        ..Capture::default()
     }
 }
 

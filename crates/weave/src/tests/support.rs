@@ -515,11 +515,7 @@ pub(crate) fn page(url: &str, time: i64, links: &[(&str, &str)]) -> Capture {
             links: links.iter().map(link).collect(),
             ..Page::default()
         }),
-        redirect: None,
-        redirects_to_itself: false,
-        truncated: String::new(),
-        document: None,
-        document_defect: None,
+        ..Capture::default()
     }
 }
 

@@ -166,7 +166,7 @@ impl Leave<'_> {
             {
                 break;
             }
-            if !order::may_be_eligible(stored.kind, stored.status) {
+            if !order::is_eligible(&stored) {
                 continue;
             }
             let row = self.snapshot.capture_row(stored)?;
@@ -213,7 +213,9 @@ fn widened(times: Option<(i64, i64)>, time: i64) -> Option<(i64, i64)> {
 
 /// The capture of a row, if it is still what was woven.
 fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, String> {
-    let capture = reread(row)?;
+    let mut capture = reread(row)?;
+    // The record itself does not tell it: it came with the record of the request.
+    capture.method.clone_from(&row.method);
     let is_same = (&capture.url_key, capture.fetch_time_ms) == (&row.url_key, row.fetch_time_ms);
     match is_same && capture.offset == row.offset {
         true => Ok(capture),
