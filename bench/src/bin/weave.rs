@@ -133,6 +133,7 @@ impl Run {
             let progress = InputProgress {
                 input: self.input,
                 bytes_done: self.offset,
+                exchange_from: 0,
                 records: per_epoch,
                 captures_recounted: 0,
                 quarantined: Vec::new(),
@@ -294,12 +295,8 @@ impl Web {
                 links,
                 ..Page::default()
             }),
-            document: None,
-            document_defect: None,
-            redirect: None,
-            redirects_to_itself: false,
-            truncated: String::new(),
             url,
+            ..Capture::default()
         }
     }
 }

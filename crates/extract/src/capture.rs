@@ -6,7 +6,7 @@ use crate::http::{self, Head, chunked, coding};
 use crate::page::{self, PageSource};
 use crate::target::{self, Target, defect};
 use crate::{
-    Capture, CaptureKind, Extracted, Settings, charset, digest, document, mime, reason, redirect, segment,
+    Capture, CaptureKind, Extracted, Settings, Shortfall, charset, digest, document, mime, reason, redirect, segment,
 };
 use std::borrow::Cow;
 
@@ -116,12 +116,8 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
         offset: record.span.offset,
         length: record.span.length,
         kind: CaptureKind::Revisit,
-        page: None,
-        document: None,
-        document_defect: None,
-        redirect: None,
-        redirects_to_itself: false,
         truncated: truncated(record),
+        ..Capture::default()
     }))
 }
 
@@ -178,6 +174,7 @@ impl Answer<'_> {
         };
         let digest = digest_of(self.record);
         let mime = mime::normalize(self.content_type());
+        let payload_shortfall = self.payload_shortfall(&payload);
         let is_page_status = matches!(self.head.status, 200..=299) || self.kind == CaptureKind::Resource;
         let content = if is_page_status {
             self.content(payload, &mime, settings)
@@ -191,12 +188,17 @@ impl Answer<'_> {
             &self.facts.url_key,
             settings.links,
         );
+        let shortfall = match payload_shortfall {
+            Shortfall::None => redirect.shortfall(self.head.status),
+            shortfall => shortfall,
+        };
         Extracted::Capture(Box::new(Capture {
             url_key: self.facts.url_key,
             url: self.facts.url,
             fetch_time_ms: self.facts.fetch_time_ms,
             mime,
             status: self.head.status,
+            shortfall,
             digest,
             offset: self.record.span.offset,
             length: self.record.span.length,
@@ -207,7 +209,26 @@ impl Answer<'_> {
             redirect: redirect.link,
             redirects_to_itself: redirect.to_itself,
             truncated: truncated(self.record),
+            ..Capture::default()
         }))
+    }
+
+    /// What the payload of an answer that should have one lacks. A payload that the crawler cut, or that ends with its file, is
+    /// what there is of the page.
+    fn payload_shortfall(&self, payload: &[u8]) -> Shortfall {
+        if !matches!(self.head.status, 200..=299) && self.kind != CaptureKind::Resource {
+            return Shortfall::None;
+        }
+        let codings = self.head.all_codings();
+        let is_empty = payload.is_empty()
+            || coding::decode(Cow::Borrowed(payload), &codings, 1)
+                .bytes
+                .is_empty();
+        match self.head.status {
+            _ if is_empty => Shortfall::Empty,
+            206 if !http::is_whole_range(self.head.content_range.as_deref()) => Shortfall::Part,
+            _ => Shortfall::None,
+        }
     }
 
     /// Returns the type in the HTTP header. For a payload without HTTP head, and for ARC, it is the type in

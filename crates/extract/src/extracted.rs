@@ -56,7 +56,7 @@ pub enum Extracted {
 }
 
 /// One archived response for a URL at a time (docs/views.md).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Capture {
     /// SURT form of `url`.
     pub url_key: String,
@@ -69,6 +69,12 @@ pub struct Capture {
     pub mime: String,
     /// HTTP status; 0 if there is none.
     pub status: u16,
+    /// Method of the request, as its request record says; empty if unknown.
+    #[serde(default)]
+    pub method: String,
+    /// What the answer lacks to be a version of its page, whatever its status.
+    #[serde(default)]
+    pub shortfall: Shortfall,
     /// Payload digest without label: the declared one, or else the SHA-1 in Base32.
     pub digest: String,
     /// Offset of the record in its input, in stored bytes.
@@ -122,11 +128,55 @@ impl Capture {
     }
 }
 
+/// What an answer lacks to be a version of its page (docs/views.md).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shortfall {
+    /// Nothing that is known.
+    #[default]
+    None,
+    /// Its payload has no bytes.
+    Empty,
+    /// It is part of a payload: 206 without a range that covers the whole.
+    Part,
+    /// It is a 3xx without an http or https address to go to.
+    NoTarget,
+}
+
+impl Shortfall {
+    /// All of them.
+    const ALL: [Shortfall; 4] = [
+        Shortfall::None,
+        Shortfall::Empty,
+        Shortfall::Part,
+        Shortfall::NoTarget,
+    ];
+
+    /// The shortfall that this is the word for.
+    pub fn named(name: &str) -> Option<Shortfall> {
+        Shortfall::ALL
+            .into_iter()
+            .find(|shortfall| shortfall.name() == name)
+    }
+
+    /// Returns the word for it in facts; empty for none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shortfall::None => "",
+            Shortfall::Empty => "empty",
+            Shortfall::Part => "part",
+            Shortfall::NoTarget => "no_target",
+        }
+    }
+}
+
 /// The kind of record that a capture was made from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CaptureKind {
+    /// A `conversion` to something else than plain text: never current, and without text.
+    Conversion,
     /// A WET `conversion`: only the text.
     Wet,
     /// A WAT `metadata` record, which describes a response.
@@ -144,7 +194,8 @@ pub enum CaptureKind {
 
 impl CaptureKind {
     /// All of them.
-    const ALL: [CaptureKind; 6] = [
+    const ALL: [CaptureKind; 7] = [
+        CaptureKind::Conversion,
         CaptureKind::Wet,
         CaptureKind::Wat,
         CaptureKind::Revisit,
@@ -161,6 +212,7 @@ impl CaptureKind {
     /// Returns the word for it in responses and dumps.
     pub fn name(self) -> &'static str {
         match self {
+            CaptureKind::Conversion => "conversion",
             CaptureKind::Wet => "wet",
             CaptureKind::Wat => "wat",
             CaptureKind::Revisit => "revisit",

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use extract::{Capture, CaptureKind, Link};
+use extract::{Capture, CaptureKind, Link, Shortfall};
 
 use crate::dump::{Cell, Printer, date_time, dump_ledger, dump_quarantine, print_captures};
 use crate::dump::{DumpFormat, View};
@@ -48,7 +48,11 @@ impl Model {
         let is_same = |e: &LedgerEntry| e.is_digested() && e.digest == entry.digest;
         let known = self.ledger.iter().position(is_same);
         match (known, continues) {
-            (Some(index), _) => InputId(index as u32 + 1),
+            (Some(index), _) => {
+                let old = &mut self.ledger[index];
+                old.input = entry.input.min(std::mem::take(&mut old.input));
+                InputId(index as u32 + 1)
+            }
             (None, Some(id)) => {
                 let old = &mut self.ledger[id.0 as usize - 1];
                 old.input = entry.input;
@@ -363,14 +367,14 @@ impl Model {
         pages.map(|(key, c)| (key.to_owned(), title(c))).collect()
     }
 
-    /// Greatest fetch time of the version, of later revisits and of later redirects to the key itself.
+    /// Greatest fetch time of the version, and of later captures that say it was there, and are no versions themselves.
     pub fn last_seen_ms(&self, url_key: &str) -> Option<i64> {
         let version = *self.versions().get(url_key)?;
         let revisits = self
             .captures
             .values()
             .filter(|c| c.url_key == url_key)
-            .filter(|c| c.kind == CaptureKind::Revisit || c.redirects_to_itself);
+            .filter(|c| confirms(c));
         revisits
             .map(|c| c.fetch_time_ms)
             .chain([version.fetch_time_ms])
@@ -580,6 +584,7 @@ impl Model {
                 url: c.url.clone(),
                 mime: c.mime.clone(),
                 status: c.status,
+                method: c.method.clone(),
                 digest: c.digest.clone(),
                 length: c.length,
                 offset: c.offset,
@@ -655,11 +660,7 @@ impl Model {
 
     fn eligible(&self) -> impl Iterator<Item = (InputId, &Capture)> {
         let all = self.captures.iter().map(|((input, _), c)| (*input, c));
-        all.filter(|(_, c)| match c.kind {
-            CaptureKind::Revisit => false,
-            CaptureKind::Resource | CaptureKind::Wet => true,
-            _ => (200..=399).contains(&c.status) && !c.redirects_to_itself,
-        })
+        all.filter(|(_, c)| may_be_current(c))
     }
 
     /// Current version of every key.
@@ -699,6 +700,31 @@ impl Model {
         }
         uris
     }
+}
+
+/// What docs/views.md says under "Current version".
+fn may_be_current(c: &Capture) -> bool {
+    let is_of_get = c.method.is_empty() || c.method == "GET";
+    let is_whole = c.shortfall == Shortfall::None;
+    let is_content = match c.kind {
+        CaptureKind::Revisit | CaptureKind::Conversion => false,
+        CaptureKind::Resource | CaptureKind::Wet => true,
+        _ => match c.status {
+            204 | 205 | 304 => false,
+            status => (200..=399).contains(&status) && !c.redirects_to_itself,
+        },
+    };
+    is_of_get && is_whole && is_content
+}
+
+/// Whether it was answered with success and is no version.
+fn confirms(c: &Capture) -> bool {
+    let is_success = match c.kind {
+        CaptureKind::Conversion => false,
+        CaptureKind::Revisit | CaptureKind::Resource | CaptureKind::Wet => true,
+        _ => (200..=399).contains(&c.status),
+    };
+    is_success && !may_be_current(c)
 }
 
 fn is_page(c: &Capture) -> bool {

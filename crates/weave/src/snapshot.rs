@@ -160,7 +160,7 @@ impl Snapshot {
         Ok(Some(page))
     }
 
-    /// Greatest fetch time of the version, of revisits since and of redirects to the key itself since.
+    /// Greatest fetch time of the version and of captures since that say it was still there.
     fn last_seen(
         &self,
         url_key: &str,
@@ -459,6 +459,7 @@ impl Snapshot {
             url: stored.url,
             mime: stored.mime,
             status: stored.status,
+            method: stored.method,
             digest: stored.digest,
             length: stored.length,
             offset: stored.offset,
@@ -481,6 +482,8 @@ impl Snapshot {
             url: line.url,
             mime: line.mime,
             status: line.status,
+            // Indexes are not asked for it.
+            method: String::new(),
             digest: line.digest,
             length: line.record_length,
             offset: line.record_offset,

@@ -59,11 +59,7 @@ fn page(random: &mut Random, time: u64) -> Capture {
             links,
             ..Page::default()
         }),
-        redirect: None,
-        redirects_to_itself: false,
-        truncated: String::new(),
-        document: None,
-        document_defect: None,
+        ..Capture::default()
     }
 }
 

@@ -28,12 +28,7 @@ fn capture(key: u8, second: i64, digest: u8, offset: u64) -> Capture {
         offset,
         length: 50,
         kind: CaptureKind::Response,
-        page: None,
-        document: None,
-        document_defect: None,
-        redirect: None,
-        redirects_to_itself: false,
-        truncated: String::new(),
+        ..Capture::default()
     }
 }
 
@@ -206,6 +201,7 @@ fn run(steps: Vec<Step>) {
             Step::TakeBack { input } => {
                 let to = TakeBack {
                     bytes_done: 0,
+                    exchange_from: 0,
                     records: 0,
                     state: InputState::Loading,
                 };

@@ -224,6 +224,17 @@ impl Pair {
         assert_eq!(self.model.register_input(entry(name), Some(input)), id);
     }
 
+    /// Finds the content of an input under another name.
+    pub(crate) fn find_again(&mut self, input: InputId, name: &str) {
+        let epoch = self.snapshot().epoch();
+        let known = self.snapshot().input(input).unwrap();
+        let found = LedgerEntry::pending(name, "", &known.digest, known.size, "");
+        let (id, _) = self.weave().register_input(found.clone(), None).unwrap();
+        let snapshot = self.snapshot();
+        self.told.read(&snapshot, epoch);
+        assert_eq!((id, self.model.register_input(found, None)), (input, input));
+    }
+
     pub(crate) fn apply(&mut self, captures: Vec<(InputId, Capture)>) -> EpochReport {
         self.apply_batch(captures, Vec::new())
     }
@@ -248,6 +259,7 @@ impl Pair {
     pub(crate) fn take_back(&mut self, input: InputId, bytes_done: u64) -> EpochReport {
         let to = TakeBack {
             bytes_done,
+            exchange_from: 0,
             records: 0,
             state: InputState::Loading,
         };
@@ -471,6 +483,7 @@ pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> In
     InputProgress {
         input,
         bytes_done,
+        exchange_from: 0,
         records: 1,
         captures_recounted: 0,
         quarantined: Vec::new(),
@@ -515,11 +528,7 @@ pub(crate) fn page(url: &str, time: i64, links: &[(&str, &str)]) -> Capture {
             links: links.iter().map(link).collect(),
             ..Page::default()
         }),
-        redirect: None,
-        redirects_to_itself: false,
-        truncated: String::new(),
-        document: None,
-        document_defect: None,
+        ..Capture::default()
     }
 }
 

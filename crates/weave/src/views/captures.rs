@@ -4,7 +4,7 @@
 //! offset; so captures of a key stand together in time order, and a known one is found by its own key.
 
 use data_encoding::BASE32;
-use extract::{Capture, CaptureKind};
+use extract::{Capture, CaptureKind, Shortfall};
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
@@ -13,20 +13,25 @@ use crate::ids::InputId;
 use crate::tables::Table;
 use crate::url_code;
 use crate::views::links::{self, LinksName};
-use crate::views::order::{content_of, page_of};
+use crate::views::order::{self, content_of, page_of};
 use crate::write::Write;
 
 /// Longest URL key that is woven, in bytes: the engine's keys end at 65,535, and rows add theirs.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 
-/// Written; version 1 has no flags, version 2 nothing of pages, version 3 nothing of documents, version 4 no names of links.
-const ROW_VERSION: u8 = 5;
+/// Written; version 1 has no flags, version 2 nothing of pages, version 3 nothing of documents, version 4 no names of links,
+/// version 5 no more flags.
+const ROW_VERSION: u8 = 6;
 
 const REDIRECTS_TO_ITSELF: u8 = 1;
 const IS_PAGE: u8 = 2;
 const HAS_TEXT: u8 = 4;
 const IS_DOCUMENT: u8 = 8;
 const HAS_LINKS: u8 = 16;
+
+/// Of the second flags: the code of the shortfall, and whether the method is known.
+const SHORTFALL: u8 = 1 | 2;
+const HAS_METHOD: u8 = 4;
 
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
@@ -57,6 +62,10 @@ pub(crate) struct Stored {
     pub(crate) url: String,
     pub(crate) mime: String,
     pub(crate) status: u16,
+    /// Method of the request; empty if unknown, as of all rows before version 6.
+    pub(crate) method: String,
+    /// None of all rows before version 6.
+    pub(crate) shortfall: Shortfall,
     pub(crate) digest: String,
     pub(crate) length: u64,
     pub(crate) kind: CaptureKind,
@@ -111,6 +120,8 @@ impl Stored {
             url: capture.url.clone(),
             mime: capture.mime.clone(),
             status: capture.status,
+            method: capture.method.clone(),
+            shortfall: capture.shortfall,
             digest: capture.digest.clone(),
             length: capture.length,
             kind: capture.kind,
@@ -130,7 +141,7 @@ impl Stored {
 
     /// Whether it says that the current version was still there, without being a version itself.
     pub(crate) fn confirms(&self) -> bool {
-        self.kind == CaptureKind::Revisit || self.redirects_to_itself
+        order::confirms(self)
     }
 }
 
@@ -239,11 +250,16 @@ fn encode(capture: &Capture) -> Vec<u8> {
         flags |= if is_set { flag } else { 0 };
     }
     out.push(flags);
+    let has_method = if capture.method.is_empty() { 0 } else { HAS_METHOD };
+    out.push(shortfall_code(capture.shortfall) | has_method);
     codec::put_varint(&mut out, u64::from(capture.status));
     codec::put_varint(&mut out, capture.length);
     url_code::put(&mut out, &capture.url_key, &capture.url, 0);
     put_digest(&mut out, &capture.digest);
     codec::put_bytes(&mut out, capture.mime.as_bytes());
+    if !capture.method.is_empty() {
+        codec::put_bytes(&mut out, capture.method.as_bytes());
+    }
     if let Some(content) = content {
         codec::put_bytes(&mut out, content.title.as_bytes());
         codec::put_bytes(&mut out, content.language.as_bytes());
@@ -289,11 +305,13 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     }
     let kind = kind_of_code(r.u8()?)?;
     let flags = if version > 1 { r.u8()? } else { 0 };
+    let more = if version > 5 { r.u8()? } else { 0 };
     let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?;
     let length = r.varint()?;
     let (url, _) = url_code::get(&mut r, &url_key)?;
     let digest = get_digest(&mut r)?;
     let mime = r.str()?.to_owned();
+    let method = if more & HAS_METHOD != 0 { r.str()? } else { "" }.to_owned();
     let content = match flags & (IS_PAGE | IS_DOCUMENT) != 0 {
         true => Some(StoredContent {
             title: r.str()?.to_owned(),
@@ -312,6 +330,8 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         url,
         mime,
         status,
+        method,
+        shortfall: shortfall_of_code(more & SHORTFALL),
         digest,
         length,
         kind,
@@ -349,6 +369,24 @@ pub(crate) fn get_digest(r: &mut Reader<'_>) -> Result<String, Corrupt> {
     }
 }
 
+fn shortfall_code(shortfall: Shortfall) -> u8 {
+    match shortfall {
+        Shortfall::None => 0,
+        Shortfall::Empty => 1,
+        Shortfall::Part => 2,
+        Shortfall::NoTarget => 3,
+    }
+}
+
+fn shortfall_of_code(code: u8) -> Shortfall {
+    match code {
+        1 => Shortfall::Empty,
+        2 => Shortfall::Part,
+        3 => Shortfall::NoTarget,
+        _ => Shortfall::None,
+    }
+}
+
 pub(crate) fn kind_code(kind: CaptureKind) -> u8 {
     match kind {
         CaptureKind::Wet => 0,
@@ -357,6 +395,7 @@ pub(crate) fn kind_code(kind: CaptureKind) -> u8 {
         CaptureKind::Arc => 3,
         CaptureKind::Resource => 4,
         CaptureKind::Response => 5,
+        CaptureKind::Conversion => 6,
     }
 }
 
@@ -368,6 +407,7 @@ pub(crate) fn kind_of_code(code: u8) -> Result<CaptureKind, Corrupt> {
         3 => CaptureKind::Arc,
         4 => CaptureKind::Resource,
         5 => CaptureKind::Response,
+        6 => CaptureKind::Conversion,
         _ => return Err(Corrupt("unknown kind of capture")),
     })
 }
@@ -384,16 +424,14 @@ mod tests {
             fetch_time_ms,
             mime: "text/html".into(),
             status: 200,
+            method: "POST".into(),
+            shortfall: Shortfall::Part,
             digest: digest.into(),
             offset: 1 << 40,
             length: 77,
             kind: CaptureKind::Arc,
-            page: None,
-            document: None,
-            document_defect: None,
-            redirect: None,
             redirects_to_itself,
-            truncated: String::new(),
+            ..Capture::default()
         };
         let key = row_key(&capture.url_key, fetch_time_ms, InputId(3), capture.offset);
         assert!(key.starts_with(&key_prefix(&capture.url_key)));
@@ -408,6 +446,8 @@ mod tests {
                 url: url.into(),
                 mime: "text/html".into(),
                 status: 200,
+                method: "POST".into(),
+                shortfall: Shortfall::Part,
                 digest: digest.into(),
                 length: 77,
                 kind: CaptureKind::Arc,

@@ -1,6 +1,6 @@
 //! The order of a key's captures, and which of them may be current.
 
-use extract::{Capture, CaptureKind, Page};
+use extract::{Capture, CaptureKind, Page, Shortfall};
 
 use crate::views::captures::Stored;
 
@@ -36,28 +36,88 @@ pub(crate) fn source_rank(kind: CaptureKind) -> u8 {
     }
 }
 
-/// Whether a capture can be current.
-pub(crate) fn is_eligible(capture: &Capture) -> bool {
-    match capture.kind {
-        CaptureKind::Revisit => false,
-        CaptureKind::Resource | CaptureKind::Wet => true,
-        _ => (200..400).contains(&capture.status) && !capture.redirects_to_itself,
+/// What is asked of a capture, and of its row alike, before it may be current.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Criteria<'a> {
+    kind: CaptureKind,
+    status: u16,
+    method: &'a str,
+    redirects_to_itself: bool,
+    shortfall: Shortfall,
+}
+
+impl<'a> From<&'a Capture> for Criteria<'a> {
+    fn from(capture: &'a Capture) -> Criteria<'a> {
+        Criteria {
+            kind: capture.kind,
+            status: capture.status,
+            method: &capture.method,
+            redirects_to_itself: capture.redirects_to_itself,
+            shortfall: capture.shortfall,
+        }
     }
 }
 
-/// Whether a capture of such a row could be current: what [`is_eligible`] says of its kind and status.
-pub(crate) fn may_be_eligible(kind: CaptureKind, status: u16) -> bool {
-    match kind {
-        CaptureKind::Revisit => false,
-        CaptureKind::Resource | CaptureKind::Wet => true,
-        _ => (200..400).contains(&status),
+impl<'a> From<&'a Stored> for Criteria<'a> {
+    fn from(row: &'a Stored) -> Criteria<'a> {
+        Criteria {
+            kind: row.kind,
+            status: row.status,
+            method: &row.method,
+            redirects_to_itself: row.redirects_to_itself,
+            shortfall: row.shortfall,
+        }
     }
 }
 
-/// The same of a capture as it is stored.
+impl Criteria<'_> {
+    /// The one place that says which captures may be current. `views/*.sql` and the model say the same.
+    fn is_eligible(self) -> bool {
+        let is_of_get = matches!(self.method, "" | "GET");
+        is_of_get && self.shortfall == Shortfall::None && self.answers_with_content()
+    }
+
+    /// Whether the kind of record and the status promise a payload, or an address elsewhere.
+    fn answers_with_content(self) -> bool {
+        match self.kind {
+            CaptureKind::Revisit | CaptureKind::Conversion => false,
+            CaptureKind::Resource | CaptureKind::Wet => true,
+            CaptureKind::Response | CaptureKind::Arc | CaptureKind::Wat => {
+                let has_none = matches!(self.status, 204 | 205 | 304);
+                self.is_success() && !has_none && !self.redirects_to_itself
+            }
+        }
+    }
+
+    /// Whether it says that the page was still there, without being a version of it.
+    fn confirms(self) -> bool {
+        let is_success = match self.kind {
+            CaptureKind::Revisit => true,
+            CaptureKind::Conversion => false,
+            CaptureKind::Resource | CaptureKind::Wet => true,
+            CaptureKind::Response | CaptureKind::Arc | CaptureKind::Wat => self.is_success(),
+        };
+        is_success && !self.is_eligible()
+    }
+
+    fn is_success(self) -> bool {
+        (200..400).contains(&self.status)
+    }
+}
+
+/// Whether a capture, or its row, can be current.
+pub(crate) fn is_eligible<'a>(of: impl Into<Criteria<'a>>) -> bool {
+    of.into().is_eligible()
+}
+
+/// Whether a capture, or its row, says that the current version was still there, without being a version itself.
+pub(crate) fn confirms<'a>(of: impl Into<Criteria<'a>>) -> bool {
+    of.into().confirms()
+}
+
+/// The same as [`is_eligible`] of a row.
 pub(crate) fn is_eligible_row(row: &Stored) -> bool {
-    let may_redirect = !matches!(row.kind, CaptureKind::Resource | CaptureKind::Wet);
-    may_be_eligible(row.kind, row.status) && !(may_redirect && row.redirects_to_itself)
+    is_eligible(row)
 }
 
 /// What makes the capture a page, if it is one.

@@ -128,13 +128,8 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         length: 0,
         kind: row.kind,
         redirect: if is_redirect { links.pop() } else { None },
-        // It is current, so it is none of those.
-        redirects_to_itself: false,
-        // Nor these: no view shows them.
-        truncated: String::new(),
-        page: None,
-        document: None,
-        document_defect: None,
+        // It is current, so it lacks nothing; and no view shows the rest.
+        ..Capture::default()
     };
     let content = Page {
         title: row.title.clone(),

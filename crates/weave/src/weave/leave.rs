@@ -44,6 +44,8 @@ pub(super) struct Gone {
     pub(super) rows: Vec<Vec<u8>>,
     /// Input, offset and length of each, in the same order.
     pub(super) places: Vec<(InputId, u64, u64)>,
+    /// Methods of the requests of these, one each.
+    pub(super) methods: Vec<String>,
     pub(super) anew: Vec<(Anew, Vec<Place>)>,
     /// Keys of lines of indexes, and input, offset and length of each, in the same order.
     pub(super) lines: Vec<Vec<u8>>,
@@ -72,6 +74,7 @@ impl Leave<'_> {
             let stored = cut.decode(Table::Captures, &key, stored)?;
             times = widened(times, stored.fetch_time_ms);
             gone.places.push((stored.input, stored.offset, stored.length));
+            gone.methods.push(stored.method);
             gone.rows.push(key.to_vec());
             keys.entry(stored.url_key).or_default().push(place);
         }
@@ -166,7 +169,7 @@ impl Leave<'_> {
             {
                 break;
             }
-            if !order::may_be_eligible(stored.kind, stored.status) {
+            if !order::is_eligible(&stored) {
                 continue;
             }
             let row = self.snapshot.capture_row(stored)?;
@@ -213,7 +216,9 @@ fn widened(times: Option<(i64, i64)>, time: i64) -> Option<(i64, i64)> {
 
 /// The capture of a row, if it is still what was woven.
 fn reread_as(row: &CaptureRow, reread: &mut Reread<'_>) -> Result<Capture, String> {
-    let capture = reread(row)?;
+    let mut capture = reread(row)?;
+    // The record itself does not tell it: it came with the record of the request.
+    capture.method.clone_from(&row.method);
     let is_same = (&capture.url_key, capture.fetch_time_ms) == (&row.url_key, row.fetch_time_ms);
     match is_same && capture.offset == row.offset {
         true => Ok(capture),

@@ -141,7 +141,7 @@ fn what_is_wrong_in_a_package_is_told_and_the_rest_loaded() {
     for expected in [
         "package-digest".to_owned(),
         format!("found {}, expected {}", sha256(&warc), sha256(b"other")),
-        "2 defects in what was used all the same".to_owned(),
+        "2 defects in records that are used all the same".to_owned(),
         "x.wacz#archive/gone.warc: failed(datapackage.json lists it".to_owned(),
         format!(
             "x.wacz#datapackage-digest.json at 0: package-digest: datapackage.json is {}",
@@ -601,7 +601,7 @@ fn a_stale_digest_of_whole_records_is_a_warning() {
         let file = format!("{archive}.wacz");
         place.write_old(&file, &zipped(&members, CompressionMethod::Stored));
         let told = place.good(&["load", &file, "--archive", archive]);
-        assert!(told.contains("1 defect in what was used all the same"), "{told}");
+        assert!(told.contains("1 defect in records that are used all the same"), "{told}");
         assert!(told.contains(&format!("expected {stale}")), "{told}");
         assert!(!told.contains("loss") && !told.contains("again"), "{told}");
         check_loaded(&place, archive, &format!("{file}#archive/"));
