@@ -102,6 +102,8 @@ pub struct PageRow {
     pub text_truncated: Option<bool>,
     /// The capture that the text is of, where it is another one.
     pub text_capture: Option<TextCapture>,
+    /// The capture that its content is of, if it is a revisit of another URL: who may not see that one sees nothing of this version.
+    pub original: Option<OriginalCapture>,
     /// Input of its record.
     pub input: InputId,
     /// Collection of that input.
@@ -113,6 +115,21 @@ pub struct PageRow {
 /// The capture that the text of a version is of, if it is another than the version's: of the same URL key and time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextCapture {
+    /// Payload digest.
+    pub digest: String,
+    /// Collection of its input.
+    pub collection: String,
+    /// Declared type.
+    pub mime: String,
+}
+
+/// The capture whose content a revisit of another URL has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OriginalCapture {
+    /// Its URL key.
+    pub url_key: String,
+    /// Its fetch time, in milliseconds since 1970.
+    pub fetch_time_ms: i64,
     /// Payload digest.
     pub digest: String,
     /// Collection of its input.

@@ -23,7 +23,7 @@ impl Snapshot {
     ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
         let mut seen = Vec::new();
         for row in past::rows(self.cut(), url_key)? {
-            if sees(&self.capture_row(row.clone())?) {
+            if self.sees_whole(&row, sees)? {
                 seen.push(row);
             }
         }

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use extract::{Capture, Link};
+use extract::{Capture, CaptureKind, Link};
 
 use crate::cut::Cut;
 use crate::error::SnapshotError;
@@ -54,8 +54,9 @@ impl Past {
     /// As it is shown.
     pub(crate) fn shown(self, names: &dyn Collections) -> PastVersion {
         let own = &self.capture;
+        let own_mime = own.shown_mime().to_owned();
         let is_other =
-            |text: &&PastText| (text.input, &text.digest, &text.mime) != (own.input, &own.digest, &own.mime);
+            |text: &&PastText| (text.input, &text.digest, &text.mime) != (own.input, &own.digest, &own_mime);
         PastVersion {
             text_capture: self.text.as_ref().filter(is_other).map(|text| TextCapture {
                 digest: text.digest.clone(),
@@ -68,7 +69,7 @@ impl Past {
             collection: names.collection_of(self.capture.input).to_owned(),
             url: self.capture.url,
             title: self.title,
-            mime: self.capture.mime,
+            mime: own_mime,
             language: self.language,
             digest: self.capture.digest,
             text: self.text.map(|text| text.hash),
@@ -174,7 +175,7 @@ pub(crate) fn content_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> 
     let content = (
         collection,
         row.url.as_str(),
-        row.mime.as_str(),
+        row.shown_mime(),
         row.content.as_ref(),
         row.links,
     );
@@ -196,7 +197,7 @@ fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
             hash: row.content.as_ref()?.text?,
             input: row.input,
             digest: row.digest.clone(),
-            mime: row.mime.clone(),
+            mime: row.shown_mime().to_owned(),
         })
     });
     let other_language =
@@ -293,6 +294,12 @@ impl Moved<'_> {
 
     fn rows_after<'r>(&'r self, before: &[&'r Stored]) -> Vec<&'r Stored> {
         let mut rows = before.to_vec();
+        // A revisit can have come with the content of another capture, which its row did not have before.
+        let turned = |row: &&Stored| {
+            let is_it = |came: &Stored| came.kind == CaptureKind::Revisit && came.place() == row.place();
+            self.came.iter().any(is_it)
+        };
+        rows.retain(|row| row.kind != CaptureKind::Revisit || !turned(row));
         rows.extend(&self.came);
         rows.sort_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
         // What was read again is there already, with all that it had.

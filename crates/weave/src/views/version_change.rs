@@ -86,12 +86,15 @@ pub(crate) struct ContentNow {
     pub(crate) text_mime: String,
 }
 
-/// A key that captures have left, so that its version is decided without regard to what it was, or at least its past.
+/// A key that captures have left, or whose revisits have another original, so that its version is decided without regard to what it was, or at least its past.
 #[derive(Debug)]
 pub(crate) struct Anew {
     pub(crate) url_key: String,
-    /// All that may be current or give the text: the eligible ones of the latest time. `None` where the version stays.
+    /// All that may be current or give the text: the eligible ones of the latest time; and captures that came or have other content now.
+    /// `None` where the version stays.
     pub(crate) captures: Option<Vec<(InputId, Capture)>>,
     /// Whether any capture of the key is left, current or not.
     pub(crate) captured: bool,
+    /// Captures come, and none leave.
+    pub(crate) arrives: bool,
 }

@@ -28,7 +28,7 @@ use crate::write::Write;
 /// Links of the capture, should it become current, sorted by target key; and how many were dropped.
 pub(crate) fn take_links(capture: &mut Capture) -> (Vec<Link>, u32) {
     let is_page = page_of(capture).is_some();
-    let is_redirect = (300..400).contains(&capture.status);
+    let is_redirect = (300..400).contains(&capture.shown_status());
     let (mut links, mut dropped) = match &mut capture.page {
         Some(page) if is_page => (std::mem::take(&mut page.links), page.links_dropped),
         _ if is_redirect => (capture.redirect.take().into_iter().collect(), 0),
@@ -180,7 +180,7 @@ impl Step<'_, '_> {
             past: PastChange::default(),
             url_key,
         };
-        let Some(best) = self.best(group, is_eligible) else {
+        let Some(best) = self.best(group, |capture| is_eligible(capture)) else {
             return Ok(change);
         };
         let (input, capture) = &mut group[best];
@@ -228,6 +228,7 @@ impl Step<'_, '_> {
             url_key,
             captures: group,
             captured,
+            arrives,
         } = anew;
         let before = read(self.cut, &url_key)?;
         let Some(mut group) = group else {
@@ -237,7 +238,11 @@ impl Step<'_, '_> {
         let had_content = before.as_ref().is_some_and(VersionRow::has_content);
         // A key without a version can have captures that leave now: those that could not be read again when it lost its version.
         let came = Some(stored(&group));
-        let has_ties = ties::keep_anew(self.cut, self.write, &url_key, &group)?;
+        let best = self.best(&group, |capture| is_eligible(capture));
+        let time_ms = best.map(|best| group[best].1.fetch_time_ms);
+        let of_version = |(_, c): &&(InputId, Capture)| Some(c.fetch_time_ms) == time_ms && is_eligible(c);
+        let of_version: Vec<_> = group.iter().filter(of_version).collect();
+        let has_ties = ties::keep_anew(self.cut, self.write, &url_key, &of_version)?;
         let mut change = VersionChange {
             links: Some(Vec::new()),
             links_before: before.as_ref().map_or(0, |row| row.links),
@@ -246,13 +251,13 @@ impl Step<'_, '_> {
             had_content,
             has_content: false,
             content_changed: had_content,
-            maybe_first_capture: false,
+            maybe_first_capture: arrives && before.is_none(),
             is_uncaptured: !captured,
             content: None,
             past: PastChange::default(),
             url_key,
         };
-        let Some(best) = self.best(&group, is_eligible) else {
+        let Some(best) = best else {
             let (key, links) = (&change.url_key, change.links.as_deref());
             let past = self.past(key, (before.as_ref(), None), (&group, came), links, leaving)?;
             change.follows(past, None);
@@ -331,7 +336,7 @@ impl Step<'_, '_> {
                 (*input, capture.offset) == (text.input, text.offset)
             };
             content.text_mime = match group.iter().find(is_origin) {
-                Some((_, capture)) => capture.mime.clone(),
+                Some((_, capture)) => capture.shown_mime().to_owned(),
                 None => text_mime(self.cut, &change.url_key, &content.row, text)?,
             };
         }
