@@ -8,7 +8,8 @@ SELECT
     content_digest AS digest,
     warc_record_length AS length,
     warc_record_offset AS offset,
-    warc_filename AS input
+    warc_filename AS input,
+    coalesce(method, '') AS method
 FROM captures
 -- By all columns, in their order.
-ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10

@@ -16,8 +16,18 @@ WITH current_version AS (
             ) AS place
         FROM captures
         WHERE
-            kind IN ('resource', 'wet')
-            OR (kind <> 'revisit' AND fetch_status BETWEEN 200 AND 399 AND NOT redirects_to_itself)
+            -- Of a GET, or of an unknown method; whole, not empty, and no 3xx without a target.
+            coalesce(method, 'GET') = 'GET'
+            AND shortfall IS NULL
+            AND (
+                kind IN ('resource', 'wet')
+                OR (
+                    kind IN ('response', 'arc', 'wat')
+                    AND fetch_status BETWEEN 200 AND 399
+                    AND fetch_status NOT IN (204, 205, 304)
+                    AND NOT redirects_to_itself
+                )
+            )
     ) AS eligible
     WHERE place = 1
 ),

@@ -133,6 +133,7 @@ impl Run {
             let progress = InputProgress {
                 input: self.input,
                 bytes_done: self.offset,
+                exchange_from: 0,
                 records: per_epoch,
                 captures_recounted: 0,
                 quarantined: Vec::new(),

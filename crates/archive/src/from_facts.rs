@@ -218,6 +218,7 @@ impl<'a> Weaving<'a> {
         self.batch.progress.push(InputProgress {
             input: id,
             bytes_done: entry.bytes_done,
+            exchange_from: 0,
             records: 0,
             captures_recounted: 0,
             quarantined: Vec::new(),

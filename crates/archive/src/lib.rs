@@ -23,6 +23,7 @@ mod crash;
 mod csv_text;
 mod cut;
 mod error;
+mod exchanges;
 mod export;
 mod facts_place;
 mod feed;

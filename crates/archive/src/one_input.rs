@@ -15,6 +15,7 @@ use std::sync::Arc;
 use extract::{Capture, Documents, LinkScope};
 use warc::{Defect, Entry, Input, ReadError, Reader, ReaderSettings, Span};
 
+use crate::exchanges::Exchanges;
 use crate::inputs::{self, FileVersion, FromStart, Sources};
 use crate::record_outcome::RecordOutcome;
 
@@ -112,6 +113,7 @@ impl OneInput {
         let input = Box::new(self.input.clone());
         Ok(Parts {
             reader: Reader::from_input(input, &self.location, ReaderSettings::default())?,
+            exchanges: Exchanges::default(),
             settings: extract::Settings {
                 links,
                 text: true,
@@ -136,6 +138,7 @@ pub struct Counts {
 /// The parts of an input, one after another.
 pub struct Parts {
     reader: Reader,
+    exchanges: Exchanges,
     settings: extract::Settings,
     counts: Counts,
 }
@@ -150,12 +153,12 @@ impl Parts {
         reason = "an iterator would go on after an error"
     )]
     pub fn next(&mut self) -> Result<Option<Part>, ReadError> {
-        while let Some(entry) = self.reader.next_entry()? {
+        while let Some((entry, method)) = self.next_entry()? {
             let part = match entry {
                 Entry::Record(record) => {
                     self.counts.records += 1;
                     let span = record.span;
-                    let outcome = RecordOutcome::of(&record, &self.settings);
+                    let outcome = RecordOutcome::of(&record, method, &self.settings);
                     self.reader.recycle(record);
                     match outcome {
                         RecordOutcome::Counted => None,
@@ -174,6 +177,19 @@ impl Parts {
             return Ok(part);
         }
         Ok(None)
+    }
+
+    /// The next entry, with the method of its request.
+    fn next_entry(&mut self) -> Result<Option<(Entry, String)>, ReadError> {
+        loop {
+            if let Some(entry) = self.exchanges.pop() {
+                return Ok(Some(entry));
+            }
+            match self.reader.next_entry()? {
+                Some(entry) => self.exchanges.push(entry),
+                None => return Ok(self.exchanges.pop_at_end()),
+            }
+        }
     }
 
     /// What was read so far.

@@ -275,6 +275,7 @@ fn bring_up(
     let mut progress = InputProgress {
         input: id,
         bytes_done: size,
+        exchange_from: 0,
         records: 0,
         captures_recounted: 0,
         quarantined: Vec::new(),

@@ -15,12 +15,16 @@ pub(crate) enum RecordOutcome {
 }
 
 impl RecordOutcome {
-    pub(crate) fn of(record: &Record, settings: &extract::Settings) -> RecordOutcome {
+    /// Of a record whose request has this method; empty if it is unknown.
+    pub(crate) fn of(record: &Record, method: String, settings: &extract::Settings) -> RecordOutcome {
         match extract_guarded(settings, record) {
             Extracted::Counted => RecordOutcome::Counted,
             // The index would refuse it too. Refusing it here lets it be counted as a loss.
-            Extracted::Capture(capture) => match weave::refusal(&capture) {
-                None => RecordOutcome::Capture(capture),
+            Extracted::Capture(mut capture) => match weave::refusal(&capture) {
+                None => {
+                    capture.method = method;
+                    RecordOutcome::Capture(capture)
+                }
                 Some((reason, detail)) => RecordOutcome::Quarantined(Defect::new(reason, detail)),
             },
             Extracted::Unusable(defect) => RecordOutcome::Quarantined(defect),

@@ -6,7 +6,8 @@ use crate::http::{self, Head, chunked, coding};
 use crate::page::{self, PageSource};
 use crate::target::{self, Target, defect};
 use crate::{
-    Capture, CaptureKind, Extracted, RefersTo, Settings, charset, digest, document, mime, reason, redirect,
+    Capture, CaptureKind, Extracted, RefersTo, Settings, Shortfall, charset, digest, document, mime, reason,
+    redirect,
 };
 use std::borrow::Cow;
 
@@ -192,6 +193,7 @@ impl Answer<'_> {
         };
         let digest = digest_of(self.record);
         let mime = mime::normalize(self.content_type());
+        let payload_shortfall = self.payload_shortfall(&payload);
         let is_page_status = matches!(self.head.status, 200..=299) || self.kind == CaptureKind::Resource;
         let content = if is_page_status {
             self.content(payload, &mime, settings)
@@ -205,12 +207,17 @@ impl Answer<'_> {
             &self.facts.url_key,
             settings.links,
         );
+        let shortfall = match payload_shortfall {
+            Shortfall::None => redirect.shortfall(self.head.status),
+            shortfall => shortfall,
+        };
         Extracted::Capture(Box::new(Capture {
             url_key: self.facts.url_key,
             url: self.facts.url,
             fetch_time_ms: self.facts.fetch_time_ms,
             mime,
             status: self.head.status,
+            shortfall,
             digest,
             offset: self.record.span.offset,
             length: self.record.span.length,
@@ -223,6 +230,24 @@ impl Answer<'_> {
             truncated: truncated(&self.record.headers),
             ..Capture::default()
         }))
+    }
+
+    /// What the payload of an answer that should have one lacks. A payload that the crawler cut, or that ends with its file, is
+    /// what there is of the page.
+    fn payload_shortfall(&self, payload: &[u8]) -> Shortfall {
+        if !matches!(self.head.status, 200..=299) && self.kind != CaptureKind::Resource {
+            return Shortfall::None;
+        }
+        let codings = self.head.all_codings();
+        let is_empty = payload.is_empty()
+            || coding::decode(Cow::Borrowed(payload), &codings, 1)
+                .bytes
+                .is_empty();
+        match self.head.status {
+            _ if is_empty => Shortfall::Empty,
+            206 if !http::is_whole_range(self.head.content_range.as_deref()) => Shortfall::Part,
+            _ => Shortfall::None,
+        }
     }
 
     /// Returns the type in the HTTP header. For a payload without HTTP head, and for ARC, it is the type in

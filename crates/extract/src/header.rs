@@ -4,6 +4,7 @@
 use crate::CaptureKind;
 use crate::capture::{declared_digest, facts_of_headers};
 use crate::target::{self, Target};
+use crate::{mime, wet};
 
 /// What the header of a record says about its capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub fn header_facts(format: warc::Format, kind: warc::Kind, headers: &warc::Head
         warc::Kind::Response => CaptureKind::Response,
         warc::Kind::Resource => CaptureKind::Resource,
         warc::Kind::Revisit => CaptureKind::Revisit,
-        warc::Kind::Conversion => CaptureKind::Wet,
+        warc::Kind::Conversion => wet::kind(&mime::normalize(headers.get("Content-Type"))),
         warc::Kind::Metadata => {
             return Some(HeaderFacts {
                 kind: CaptureKind::Wat,

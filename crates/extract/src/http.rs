@@ -27,6 +27,8 @@ pub(crate) struct Head {
     pub(crate) content_language: Option<String>,
     /// The first Location.
     pub(crate) location: Option<String>,
+    /// The first Content-Range.
+    pub(crate) content_range: Option<String>,
     /// The first Content-Encodings in the order they were applied, lower case.
     pub(crate) codings: Vec<String>,
     /// Whether Transfer-Encoding names `chunked`.
@@ -133,6 +135,7 @@ impl Head {
             12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
             16 if name.eq_ignore_ascii_case(b"content-language") => &mut self.content_language,
             8 if name.eq_ignore_ascii_case(b"location") => &mut self.location,
+            13 if name.eq_ignore_ascii_case(b"content-range") => &mut self.content_range,
             16 if name.eq_ignore_ascii_case(b"content-encoding") => {
                 let room = CODINGS_MAX.saturating_sub(self.codings.len());
                 self.codings.extend(words(value).take(room));
@@ -218,6 +221,21 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
+/// Whether a `Content-Range` is that of the whole (RFC 9110, 14.4): from the first byte to the last of a length that it names.
+pub(crate) fn is_whole_range(content_range: Option<&str>) -> bool {
+    let whole = |range: &str| -> Option<bool> {
+        let (unit, range) = range
+            .trim()
+            .split_once(|c: char| c.is_ascii_whitespace() || c == '=')?;
+        let (span, length) = range.split_once('/')?;
+        let (first, last) = span.split_once('-')?;
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let reaches_end = number(last)?.checked_add(1)? == number(length)?;
+        Some(unit.eq_ignore_ascii_case("bytes") && number(first)? == 0 && reaches_end)
+    };
+    content_range.and_then(whole).unwrap_or(false)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +262,25 @@ mod tests {
         assert!(head.chunked);
         assert_eq!(head.transfer_codings, ["gzip"]);
         assert_eq!(head.all_codings(), ["br", "gzip", "gzip"]);
+    }
+
+    #[test]
+    fn ranges_of_the_whole() {
+        for (range, is_whole) in [
+            ("bytes 0-999/1000", true),
+            ("Bytes 0-0/1 ", true),
+            ("bytes=0-999/1000", true),
+            ("bytes 0-998/1000", false),
+            ("bytes 1-999/1000", false),
+            ("bytes 0-999/*", false),
+            ("bytes */1000", false),
+            ("items 0-9/10", false),
+            ("bytes 0-18446744073709551615/0", false),
+            ("", false),
+        ] {
+            assert_eq!(is_whole_range(Some(range)), is_whole, "{range:?}");
+        }
+        assert!(!is_whole_range(None));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod capture;
 mod charset;
 mod digest;
 mod document;
+mod exchange;
 mod extracted;
 mod header;
 mod html;
@@ -38,6 +39,7 @@ mod wet;
 pub use charset::document_encoding;
 pub use digest::declared as declared_digest;
 pub use document::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents};
+pub use exchange::{Belonging, ExchangeNames, RequestFacts, answer_names, is_answer};
 pub use extracted::{
     Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Original, Page, RefersTo, Settings, Shortfall,
 };

@@ -4,7 +4,7 @@
 //! here; the index counts it.
 
 use crate::resolve::Resolver;
-use crate::{Link, LinkKind, LinkScope};
+use crate::{Link, LinkKind, LinkScope, Shortfall};
 
 /// The meaning of a `Location`.
 #[derive(Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub(crate) struct Redirect {
     pub(crate) link: Option<Link>,
     /// Whether it leads to the capture's own URL key.
     pub(crate) to_itself: bool,
+    /// Whether it leads to an http or https address of another key, within the scope or not.
+    pub(crate) leads_elsewhere: bool,
 }
 
 /// Resolves the `Location` of a capture with `status`. The result is empty unless the status is 3xx.
@@ -39,10 +41,14 @@ fn target(location: &str, url: &str, url_key: &str, scope: LinkScope) -> Option<
         return Some(Redirect {
             link: None,
             to_itself: true,
+            leads_elsewhere: false,
         });
     }
     if scope == LinkScope::External && urlkey::same_domain(&target_key, url_key) {
-        return None;
+        return Some(Redirect {
+            leads_elsewhere: true,
+            ..Redirect::default()
+        });
     }
     let link = Link {
         url_key: target_key,
@@ -54,7 +60,18 @@ fn target(location: &str, url: &str, url_key: &str, scope: LinkScope) -> Option<
     Some(Redirect {
         link: Some(link),
         to_itself: false,
+        leads_elsewhere: true,
     })
+}
+
+impl Redirect {
+    /// What a capture with this status lacks if this is its redirect.
+    pub(crate) fn shortfall(&self, status: u16) -> Shortfall {
+        match status {
+            300..=399 if !self.to_itself && !self.leads_elsewhere => Shortfall::NoTarget,
+            _ => Shortfall::None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -78,6 +95,9 @@ mod tests {
             check("http://a.org/x/", "http://a.org:80/x", scope, None, true);
             check("http://a.org/", "//b.org/", scope, Some("http://b.org/"), false);
             check("http://a.org/", "mailto:a@a.org", scope, None, false);
+            let leads = |location| of(301, location, "http://a.org/", "org,a)/", scope).leads_elsewhere;
+            assert!(leads(Some("/y")) && leads(Some("//b.org/")));
+            assert!(!leads(Some("https://www.a.org/")) && !leads(Some("mailto:a@a.org")) && !leads(None));
         }
         check(
             "http://a.org/",

@@ -9,12 +9,13 @@ mod envelope;
 mod json;
 
 use crate::capture::{Facts, facts_of};
+use crate::exchange::{ExchangeNames, checked_method};
 use crate::links::LinkSet;
 use crate::resolve::Resolver;
 use crate::text::Collapser;
 use crate::{
-    Capture, CaptureKind, Extracted, LinkKind, LinkScope, Page, Settings, digest, html, language, mime, page,
-    reason, redirect,
+    Capture, CaptureKind, Extracted, LinkKind, LinkScope, Page, Settings, Shortfall, digest, html, http,
+    language, mime, page, reason, redirect,
 };
 use entities::References;
 use envelope::{Envelope, LinkEntry};
@@ -49,8 +50,50 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     }
 }
 
+/// What only the WAT of a request has.
+const REQUEST: &[u8] = b"\"HTTP-Request-Metadata\"";
+
+/// The method and the names of the request whose WAT this is; `None` if it is another record.
+pub(crate) fn request(record: &warc::Record) -> Option<(String, ExchangeNames)> {
+    if !begins_like_wat(&record.body) || memchr::memmem::find(&record.body, REQUEST).is_none() {
+        return None;
+    }
+    let envelope = Envelope::parse(&record.body).ok()?;
+    let method = envelope.method.filter(|_| envelope.is_request())?;
+    Some((checked_method(&method.decode())?, names(record, &envelope)))
+}
+
+/// The names of the response whose WAT this is; `None` if it is another record.
+pub(crate) fn response_names(record: &warc::Record) -> Option<ExchangeNames> {
+    let envelope = Envelope::parse(&record.body).ok()?;
+    envelope.is_response().then(|| names(record, &envelope))
+}
+
+/// The names that the described record has. The record of the WAT refers to it, also where the envelope has no id.
+fn names(record: &warc::Record, envelope: &Envelope) -> ExchangeNames {
+    let text = |text: Option<Text>| text.map(|text| text.decode().trim().to_owned());
+    let referred = record.headers.get("WARC-Refers-To").unwrap_or_default();
+    let date = text(envelope.date);
+    ExchangeNames {
+        id: text(envelope.id).unwrap_or_else(|| referred.trim().to_owned()),
+        concurrent: text(envelope.concurrent).into_iter().collect(),
+        url: text(envelope.target_uri).unwrap_or_default(),
+        time_ms: date.and_then(|date| warc::parse_date(&date)).map(|date| date.ms),
+    }
+}
+
+/// What WAT says that the response lacks. It says nothing of a payload that it was not told the length of.
+fn shortfall(envelope: &Envelope, status: u16, redirect: &redirect::Redirect) -> Shortfall {
+    let content_range = envelope.content_range.map(Text::decode);
+    match status {
+        200..=299 if envelope.is_empty() => Shortfall::Empty,
+        206 if !http::is_whole_range(content_range.as_deref()) => Shortfall::Part,
+        _ => redirect.shortfall(status),
+    }
+}
+
 /// Returns whether a block begins like the JSON of WAT: other metadata records contain `name: value` lines.
-fn begins_like_wat(block: &[u8]) -> bool {
+pub(crate) fn begins_like_wat(block: &[u8]) -> bool {
     let start = block.trim_ascii_start();
     let Some(name) = start.strip_prefix(b"{") else {
         return false;
@@ -77,6 +120,7 @@ fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: Link
         fetch_time_ms: facts.fetch_time_ms,
         mime,
         status,
+        shortfall: shortfall(envelope, status, &redirect),
         digest: digest.unwrap_or_else(|| digest::UNKNOWN.to_owned()),
         offset: record.span.offset,
         length: record.span.length,

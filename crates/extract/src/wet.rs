@@ -1,9 +1,9 @@
-//! Reads WET, the extracted text of a page.
+//! Reads `conversion` records: WET, the extracted text of a page, and others, of which nothing is read.
 
 use crate::capture::{digest_of, facts_of_headers};
 use crate::html::{TEXT_BYTES_MAX, TITLE_CHARS_MAX};
 use crate::text::Collapser;
-use crate::{Capture, CaptureKind, Extracted, Page, Settings, language, mime};
+use crate::{Capture, CaptureKind, Extracted, Page, Settings, Shortfall, language, mime};
 
 /// Extracts the capture of a `conversion` record.
 pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
@@ -11,20 +11,35 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
         Ok(facts) => facts,
         Err(outcome) => return outcome,
     };
+    let mime = mime::normalize(record.headers.get("Content-Type"));
+    let kind = kind(&mime);
+    let is_text = kind == CaptureKind::Wet;
     Extracted::Capture(Box::new(Capture {
         url_key: facts.url_key,
         url: facts.url,
         fetch_time_ms: facts.fetch_time_ms,
-        mime: mime::normalize(record.headers.get("Content-Type")),
+        mime,
         status: 0,
+        shortfall: match record.body.is_empty() {
+            true => Shortfall::Empty,
+            false => Shortfall::None,
+        },
         digest: digest_of(record),
         offset: record.span.offset,
         length: record.span.length,
-        kind: CaptureKind::Wet,
-        page: Some(page(record, settings)),
+        kind,
+        page: is_text.then(|| page(record, settings)),
         truncated: crate::capture::truncated(&record.headers),
         ..Capture::default()
     }))
+}
+
+/// A conversion is text only if it says so: to PDF, PNG or WARC is converted as well.
+pub(crate) fn kind(mime: &str) -> CaptureKind {
+    match mime {
+        "text/plain" => CaptureKind::Wet,
+        _ => CaptureKind::Conversion,
+    }
 }
 
 fn page(record: &warc::Record, settings: &Settings) -> Page {

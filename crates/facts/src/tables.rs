@@ -19,7 +19,9 @@ pub enum Table {
 }
 
 /// Names of the first columns follow Common Crawl's `cc-index-table`, so that questions written for it can be asked here.
-static CAPTURES: [Field; 30] = [
+///
+/// Columns are only ever added, at the end and nullable: tables that were begun before get them, and older rows have no value.
+static CAPTURES: [Field; 32] = [
     Field::new("url_surtkey", Kind::Text)
         .sorted()
         .looked_up()
@@ -53,6 +55,8 @@ static CAPTURES: [Field; 30] = [
     Field::new("input_id", Kind::Long).bounds(),
     Field::new("input_digest", Kind::Text),
     Field::new("epoch", Kind::Long).bounds(),
+    Field::new("method", Kind::Text).nullable(),
+    Field::new("shortfall", Kind::Text).nullable(),
 ];
 
 static LINKS: [Field; 16] = [
@@ -200,6 +204,8 @@ impl Fact<'_> {
         row.long(self.source.id)
             .text(self.source.digest)
             .long(epoch as i64)
+            .text_if_any(&capture.method)
+            .text_if_any(capture.shortfall.name())
             .end();
     }
 

@@ -12,7 +12,7 @@ use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use deltalake_core::DeltaTable;
-use extract::{Capture, CaptureKind, Link, LinkKind, LinkScope, Page};
+use extract::{Capture, CaptureKind, Link, LinkKind, LinkScope, Page, Shortfall};
 use futures_util::StreamExt as _;
 
 use crate::memory::{Sharing, runtime};
@@ -25,7 +25,7 @@ const LINKS_PROPERTY: &str = "weft.links";
 const CAPTURES: &str = "\
 SELECT input_id, warc_record_offset, warc_record_length, url_surtkey, url, fetch_time, fetch_status, content_digest,
     content_mime_type, content_charset, content_languages, content_truncated, collection, kind, is_page, redirects_to_itself,
-    title, links_dropped
+    title, links_dropped, method, shortfall
 FROM captures
 ORDER BY input_id, warc_record_offset";
 
@@ -54,7 +54,7 @@ pub async fn export(
 ) -> Result<(), SqlError> {
     let tables = Tables::open(Place::new(base, &settings.remote())?, settings).await?;
     let (mut inputs, inputs_failed) = tables.ledger().await?;
-    let mut captures = tables.rows(CAPTURES).await?;
+    let mut captures = tables.rows(&tables.statement_of_captures().await?).await?;
     let mut links = tables.rows(LINKS).await?;
     let mut texts = match tables.has_texts {
         true => Some(tables.rows(TEXTS).await?),
@@ -148,6 +148,7 @@ async fn begun(mut input: FactInput, id: i64, quarantine: &mut Rows) -> Result<F
 fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
     let is_page = rows.boolean(14)?;
     let kind = rows.text(13)?;
+    let shortfall = rows.text(19)?;
     Ok(Capture {
         offset: rows.number(1)?,
         length: rows.number(2)?,
@@ -160,6 +161,8 @@ fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
         truncated: rows.text(11)?,
         kind: CaptureKind::named(&kind).ok_or_else(|| unknown("kind", &kind))?,
         redirects_to_itself: rows.boolean(15)?,
+        method: rows.text(18)?,
+        shortfall: Shortfall::named(&shortfall).ok_or_else(|| unknown("shortfall", &shortfall))?,
         page: match is_page {
             false => None,
             true => Some(Page {
@@ -268,6 +271,18 @@ impl Tables {
                 self.place.address()
             ))),
         }
+    }
+
+    /// Tables that an older program wrote have no columns for what is not known of their captures.
+    async fn statement_of_captures(&self) -> Result<String, SqlError> {
+        let table = self.context.table_provider("captures").await?;
+        Ok(match table.schema().column_with_name("method") {
+            Some(_) => CAPTURES.to_owned(),
+            None => CAPTURES.replace(
+                "method, shortfall",
+                "CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR)",
+            ),
+        })
     }
 
     async fn rows(&self, statement: &str) -> Result<Rows, SqlError> {

@@ -31,6 +31,11 @@ pub(crate) trait Arrival {
 
     /// Bytes in its input.
     fn length(&self) -> u64;
+
+    /// Method of its request; empty if unknown.
+    fn method(&self) -> &str {
+        ""
+    }
 }
 
 impl Arrival for Capture {
@@ -48,6 +53,10 @@ impl Arrival for Capture {
 
     fn length(&self) -> u64 {
         self.length
+    }
+
+    fn method(&self) -> &str {
+        &self.method
     }
 }
 

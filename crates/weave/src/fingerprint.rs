@@ -88,6 +88,11 @@ impl RowHasher {
         self
     }
 
+    /// GET counts as unknown: it decides the same, and older indexes do not know it.
+    fn method(&mut self, method: &str) -> &mut RowHasher {
+        self.text(if method == "GET" { "" } else { method })
+    }
+
     /// Nothing is not the same as an empty text.
     fn maybe(&mut self, text: Option<&str>) -> &mut RowHasher {
         self.number(u64::from(text.is_some()))
@@ -110,6 +115,8 @@ impl RowHasher {
             .number(row.offset)
             .number(row.kind as u64)
             .number(u64::from(row.redirects_to_itself))
+            .method(&row.method)
+            .number(row.shortfall as u64)
             .text(input)
             .text(collection)
             .hash(Kind::Capture)
@@ -127,6 +134,8 @@ impl RowHasher {
             .number(capture.offset)
             .number(capture.kind as u64)
             .number(u64::from(capture.redirects_to_itself))
+            .method(&capture.method)
+            .number(capture.shortfall as u64)
             .text(input)
             .text(collection)
             .hash(Kind::Capture)

@@ -98,6 +98,8 @@ pub struct LedgerEntry {
     pub index_lines: u64,
     /// Every byte before this offset is accounted for and woven.
     pub bytes_done: u64,
+    /// At most `bytes_done`: a reader that begins here meets the requests of all captures from `bytes_done` on. 0 is always right.
+    pub exchange_from: u64,
     /// How its end is cut off, empty if it is whole; what there is of its last record was used.
     pub cut: String,
     /// Why there was nothing to read when it was last asked for, empty if there was. What was loaded before stays.
@@ -126,6 +128,7 @@ impl LedgerEntry {
             taken_down: 0,
             index_lines: 0,
             bytes_done: 0,
+            exchange_from: 0,
             cut: String::new(),
             missing: String::new(),
             digesting: String::new(),
@@ -188,6 +191,8 @@ pub struct InputProgress {
     pub input: InputId,
     /// New position: every byte before it is accounted for in this batch or an earlier one.
     pub bytes_done: u64,
+    /// As [`LedgerEntry::exchange_from`].
+    pub exchange_from: u64,
     /// Records read since the last progress.
     pub records: u64,
     /// Captures since the last progress that are counted here and not woven (see [`crate::Recount`]).
@@ -239,9 +244,8 @@ impl<'a> Names<'a> {
 }
 
 /// Version 1 ends before `cut`, version 2 before `digesting`, version 3 before `taken_down`, version 4 before
-/// `index_lines`. The oldest version that says it
-/// all is written.
-const ENTRY_VERSION: u8 = 5;
+/// `index_lines`, version 5 before `exchange_from`. The oldest version that says it all is written.
+const ENTRY_VERSION: u8 = 6;
 
 /// Key of an input's row.
 pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
@@ -250,10 +254,11 @@ pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
 
 pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     let version = match (entry.digesting.is_empty(), entry.taken_down, entry.index_lines) {
+        _ if entry.exchange_from > 0 => ENTRY_VERSION,
         (true, 0, 0) => 2,
         (false, 0, 0) => 3,
         (_, _, 0) => 4,
-        _ => ENTRY_VERSION,
+        _ => 5,
     };
     let mut out = vec![version];
     for name in [&entry.input, &entry.location] {
@@ -293,6 +298,9 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     if version > 4 {
         codec::put_varint(&mut out, entry.index_lines);
     }
+    if version > 5 {
+        codec::put_varint(&mut out, entry.exchange_from);
+    }
     out
 }
 
@@ -325,6 +333,7 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
         captures: r.varint()?,
         quarantined: r.varint()?,
         bytes_done: r.varint()?,
+        exchange_from: 0,
         taken_down: 0,
         index_lines: 0,
         cut: String::new(),
@@ -343,6 +352,9 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
     }
     if version > 4 {
         entry.index_lines = r.varint()?;
+    }
+    if version > 5 {
+        entry.exchange_from = r.varint()?;
     }
     Ok(entry)
 }
@@ -481,15 +493,20 @@ mod tests {
             taken_down: 0,
             index_lines: 0,
             bytes_done: 17,
+            exchange_from: 0,
             cut: "truncated-member: at 17".into(),
             missing: "no such file".into(),
             digesting: String::new(),
         };
-        for (version, digesting, taken_down, index_lines) in
-            [(2, "", 0, 0), (3, "words", 0, 0), (4, "", 7, 0), (5, "", 0, 9)]
-        {
+        for (version, digesting, taken_down, index_lines, exchange_from) in [
+            (2, "", 0, 0, 0),
+            (3, "words", 0, 0, 0),
+            (4, "", 7, 0, 0),
+            (5, "", 0, 9, 0),
+            (6, "", 0, 0, 11),
+        ] {
             (entry.digesting, entry.taken_down) = (digesting.into(), taken_down);
-            entry.index_lines = index_lines;
+            (entry.index_lines, entry.exchange_from) = (index_lines, exchange_from);
             let row = encode_entry(&entry);
             assert_eq!((row[0], decode_entry(&row)), (version, Ok(entry.clone())));
         }

@@ -50,7 +50,11 @@ impl Model {
         let is_same = |e: &LedgerEntry| e.is_digested() && e.digest == entry.digest;
         let known = self.ledger.iter().position(is_same);
         match (known, continues) {
-            (Some(index), _) => InputId(index as u32 + 1),
+            (Some(index), _) => {
+                let old = &mut self.ledger[index];
+                old.input = entry.input.min(std::mem::take(&mut old.input));
+                InputId(index as u32 + 1)
+            }
             (None, Some(id)) => {
                 let old = &mut self.ledger[id.0 as usize - 1];
                 old.input = entry.input;

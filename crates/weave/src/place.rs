@@ -29,7 +29,11 @@ use crate::write::Write;
 /// which an older program would let in again. Since 6, captures say what the page was, so that past versions can be found.
 /// Since 7, rows of URIs have what their in-links say. Since 8, captures and versions may be documents, which an older program would
 /// weave as nothing. Since 9, links of versions that are not current are kept, which an older program would leave behind.
-const FORMAT: u64 = 9;
+/// Since 10, captures say their method and what they lack.
+const FORMAT: u64 = 10;
+
+/// Older rows do not say which captures are answers to other methods than GET, parts, or empty.
+const FORMAT_WITH_METHODS: u64 = 10;
 
 /// Older rows do not say which links the page had.
 const FORMAT_WITH_PAST_LINKS: u64 = 9;
@@ -100,6 +104,13 @@ pub(crate) fn open(
             dir = %dir.display(),
             "loaded in part by an older version: links of past versions of these pages are not known until their inputs are \
              loaded into a new archive"
+        );
+    }
+    if format.oldest < FORMAT_WITH_METHODS {
+        tracing::warn!(
+            dir = %dir.display(),
+            "loaded in part by an older version: an answer to a POST, a part or an answer without content may stand in the place \
+             of a page until its inputs are loaded into a new archive"
         );
     }
     let stored = format.links;

@@ -160,6 +160,7 @@ impl<'l> LedgerMoves<'l> {
             // In the same batch as the captures before this position: neither is ever durable without the
             // other.
             entry.bytes_done = step.bytes_done;
+            entry.exchange_from = step.exchange_from.min(step.bytes_done);
             entry.records += step.records;
             entry.captures += step.captures_recounted;
             entry.state = step.state;

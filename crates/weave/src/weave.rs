@@ -133,6 +133,9 @@ impl Weave {
                     now.digest = entry.digest;
                     now.size = entry.size;
                     now.digesting = entry.digesting;
+                } else if entry.input < now.input {
+                    // One input under two names has the least of them, in whichever order they come.
+                    now.input = entry.input;
                 }
                 if now == *old {
                     return Ok((id, now));

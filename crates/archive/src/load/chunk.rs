@@ -64,10 +64,31 @@ pub(super) struct Registered {
 
 impl Item for Registered {}
 
+/// How far an input is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Position {
+    /// As [`LedgerEntry::bytes_done`].
+    pub(super) bytes_done: u64,
+    /// As [`LedgerEntry::exchange_from`].
+    pub(super) exchange_from: u64,
+}
+
+impl Position {
+    pub(super) fn of(entry: &LedgerEntry) -> Position {
+        Position {
+            bytes_done: entry.bytes_done,
+            exchange_from: entry.exchange_from,
+        }
+    }
+}
+
 /// Consecutive entries of one input.
 pub(super) struct Chunk {
     pub(super) input: InputId,
-    pub(super) entries: Vec<warc::Entry>,
+    /// Each with the method of its request; empty if it has none, or none is known.
+    pub(super) entries: Vec<(warc::Entry, String)>,
+    /// Where the first entry begins.
+    pub(super) begin: Position,
     /// Of an index, what its lines tell of; it has no entries.
     pub(super) lines: Vec<IndexLine>,
     /// Lines that cannot be used.
@@ -76,6 +97,8 @@ pub(super) struct Chunk {
     pub(super) lines_read: u64,
     /// Where the last entry ends.
     pub(super) bytes_done: u64,
+    /// As [`LedgerEntry::exchange_from`], for whoever goes on behind this chunk.
+    pub(super) exchange_from: u64,
     /// State of the input after this chunk.
     pub(super) state: InputState,
     /// In an input's last chunk: how its end is cut off, if it is.
@@ -91,14 +114,16 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    pub(super) fn new(input: InputId, bytes_done: u64) -> Chunk {
+    pub(super) fn new(input: InputId, begin: Position) -> Chunk {
         Chunk {
             input,
             entries: Vec::new(),
+            begin,
             lines: Vec::new(),
             bad_lines: Vec::new(),
             lines_read: 0,
-            bytes_done,
+            bytes_done: begin.bytes_done,
+            exchange_from: begin.exchange_from,
             state: InputState::Loading,
             cut: None,
             taken_back: None,
@@ -108,7 +133,14 @@ impl Chunk {
         }
     }
 
-    pub(super) fn push(&mut self, entry: warc::Entry) {
+    pub(super) fn position(&self) -> Position {
+        Position {
+            bytes_done: self.bytes_done,
+            exchange_from: self.exchange_from,
+        }
+    }
+
+    pub(super) fn push(&mut self, entry: warc::Entry, method: String) {
         let span = entry.span();
         debug_assert_eq!(
             span.offset, self.bytes_done,
@@ -122,7 +154,7 @@ impl Chunk {
             } else {
                 0
             };
-        self.entries.push(entry);
+        self.entries.push((entry, method));
     }
 }
 

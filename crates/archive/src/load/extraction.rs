@@ -14,6 +14,7 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
         progress: InputProgress {
             input: chunk.input,
             bytes_done: chunk.bytes_done,
+            exchange_from: chunk.exchange_from,
             records: chunk.lines_read,
             captures_recounted: 0,
             quarantined: chunk.bad_lines,
@@ -27,10 +28,10 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
         taken_back: chunk.taken_back,
     };
     let mut records = Vec::with_capacity(chunk.entries.len());
-    for entry in chunk.entries {
+    for (entry, method) in chunk.entries {
         match entry {
             Entry::Record(record) => {
-                add_record(context, &mut result, &record);
+                add_record(context, &mut result, &record, method);
                 records.push(record);
             }
             Entry::Quarantined(span, defect) => result.progress.quarantined.push(quarantine(span, defect)),
@@ -56,10 +57,10 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
     out.send(result)
 }
 
-fn add_record(context: &Context, result: &mut Extract, record: &Record) {
+fn add_record(context: &Context, result: &mut Extract, record: &Record, method: String) {
     result.progress.records += 1;
     note_defects(context, result.progress.input, record);
-    match RecordOutcome::of(record, &context.extract) {
+    match RecordOutcome::of(record, method, &context.extract) {
         RecordOutcome::Counted => {}
         RecordOutcome::Capture(capture) => add_capture(context, result, *capture),
         RecordOutcome::Quarantined(defect) => {

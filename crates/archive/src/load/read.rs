@@ -4,6 +4,8 @@
 //!  - the chunks of an input follow one another without gap from the ledger's `bytes_done`;
 //!  - only the last chunk of an input carries a state other than `loading`, and an entry that reaches the end of
 //!    the file is in that chunk;
+//! - an entry is in a chunk once the method of its capture is known, or the input has ended: captures that still wait for their
+//!   request are read again by whoever goes on, with the requests before them ([`Exchanges`]);
 //! - a file of which only the beginning is digested is digested while it is read; a chunk says how far, which is at
 //!   least where it ends;
 //! - what is woven of a file is the content that was digested. When reading ends, a file that was written to,
@@ -22,10 +24,11 @@ use flow::{Out, StageResult};
 use warc::{Defect, Entry, Input, Reader, ReaderSettings, reason};
 use weave::{InputState, LedgerEntry};
 
-use super::chunk::{Chunk, Growing, OVERHEAD_BYTES, Registered};
+use super::chunk::{Chunk, Growing, OVERHEAD_BYTES, Position, Registered};
 use super::context::Context;
 use super::while_reading::WhileReading;
 use super::{digest, quiet};
+use crate::exchanges::Exchanges;
 use crate::inputs::{self, Declared, FileVersion, Found, FromStart, Place};
 
 /// The content is not what the package declares that it is in.
@@ -77,6 +80,10 @@ struct Reading<'a> {
     while_reading: Option<Arc<WhileReading>>,
     /// Entries that are not sent yet.
     chunk: Chunk,
+    /// Entries that are not in a chunk yet.
+    exchanges: Exchanges,
+    /// Where the entries end that were read.
+    read_to: u64,
     /// Whether no record was found so far.
     useless: bool,
     /// How the last entry is cut off, if it is and reaches the end of the file.
@@ -101,7 +108,9 @@ impl<'a> Reading<'a> {
     fn of(context: &'a Context, registered: Registered) -> Reading<'a> {
         Reading {
             context,
-            chunk: Chunk::new(registered.id, registered.entry.bytes_done),
+            chunk: Chunk::new(registered.id, Position::of(&registered.entry)),
+            exchanges: Exchanges::default(),
+            read_to: registered.entry.bytes_done,
             useless: registered.entry.records == 0,
             registered,
             file: None,
@@ -122,11 +131,18 @@ impl<'a> Reading<'a> {
                 Ok(Some(entry)) => self.push(entry, size),
                 Ok(None) => {
                     let changed = reader.size() != size;
-                    let cut = changed || self.chunk.bytes_done < size;
+                    let cut = changed || self.read_to < size;
                     let end = if cut { End::Cut { changed } } else { End::Whole };
+                    if !cut && self.registered.growing != Growing::Open {
+                        self.take_rest();
+                    }
                     return Ok(self.digest_to(size).err().unwrap_or(end));
                 }
-                Err(error) => return Ok(End::Failed(error.to_string())),
+                Err(error) => {
+                    // What can be read of it is used.
+                    self.take_rest();
+                    return Ok(End::Failed(error.to_string()));
+                }
             }
             // An epoch consists of whole chunks, so a load that asks for small epochs needs small chunks.
             let bytes_max = CHUNK_BYTES.min(self.context.epoch_bytes);
@@ -134,7 +150,7 @@ impl<'a> Reading<'a> {
                 self.chunk.entries.len() >= self.context.chunk_entries_max || self.chunk.bytes >= bytes_max;
             // The last entry may be cut off. Killed between its epoch and that of the state, the input would look as if
             // it could be read on from the middle of a record.
-            if is_full && self.chunk.bytes_done < size {
+            if is_full && self.read_to < size {
                 if let Err(end) = self.digest_to(self.chunk.bytes_done) {
                     return Ok(end);
                 }
@@ -149,9 +165,11 @@ impl<'a> Reading<'a> {
     fn open(&mut self) -> Result<Reader, String> {
         let mut settings = ReaderSettings::default();
         settings.verify_digests = self.context.verify;
-        settings.start_offset = self.chunk.bytes_done;
+        settings.start_offset = self.chunk.exchange_from;
         settings.growing = self.registered.growing != Growing::No;
         let location = self.registered.found.place.location();
+        self.exchanges = Exchanges::from(self.chunk.bytes_done);
+        self.read_to = self.chunk.bytes_done;
         let input = self.open_input()?;
         Reader::from_input(Box::new(input), &location, settings).map_err(|error| error.to_string())
     }
@@ -195,20 +213,34 @@ impl<'a> Reading<'a> {
     fn push(&mut self, entry: Entry, size: u64) {
         self.useless &= !matches!(entry, Entry::Record(_));
         self.cut = (entry.span().end() >= size).then(|| cut_of(&entry)).flatten();
-        self.chunk.push(entry);
+        self.read_to = self.read_to.max(entry.span().end());
+        self.exchanges.push(entry);
+        while let Some((entry, method)) = self.exchanges.pop() {
+            self.take(entry, method);
+        }
+    }
+
+    fn take(&mut self, entry: Entry, method: String) {
+        self.chunk.push(entry, method);
+        self.chunk.exchange_from = self.exchanges.context_from(self.chunk.bytes_done);
+    }
+
+    /// Takes the entries that wait, although nothing comes behind them.
+    fn take_rest(&mut self) {
+        while let Some((entry, method)) = self.exchanges.pop_at_end() {
+            self.take(entry, method);
+        }
     }
 
     fn send(&mut self, out: &mut Out<'_, Chunk>) -> StageResult {
-        let rest = Chunk::new(self.registered.id, self.chunk.bytes_done);
+        let rest = Chunk::new(self.registered.id, self.chunk.position());
         self.chunk.digested = self.digested();
         out.send(std::mem::replace(&mut self.chunk, rest))
     }
 
     /// Drops the entries that are not sent yet, as if they had not been read.
     fn drop_unsent(&mut self) {
-        let first = self.chunk.entries.first();
-        let begin = first.map_or(self.chunk.bytes_done, |entry| entry.span().offset);
-        self.chunk = Chunk::new(self.registered.id, begin);
+        self.chunk = Chunk::new(self.registered.id, self.chunk.begin);
     }
 
     /// Digests an input that is digested while it is read at least as far as `bytes`.

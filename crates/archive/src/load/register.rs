@@ -1,8 +1,8 @@
 //! Stage `register`: gives inputs their row in the ledger, which says where reading begins.
 //!
 //! Invariants:
-//!  - inputs are registered one at a time, in the order of the arguments: of two with the same content the
-//!    first gives the name, whatever the number of threads;
+//!  - inputs are registered one at a time, in the order of the arguments; of two with the same content the least name
+//!    counts, whichever comes first;
 //! - an input has one row: it gets no new row if its content is known or continues known content, or if it
 //!   was loaded before and is missing now;
 //! - if an input continues one that was taken for complete, reading begins where that one was complete;
@@ -93,9 +93,9 @@ pub(super) fn register(
     }
     let weave = &context.open.weave;
     let (id, entry) = match &context.open.facts {
-        // Only who continues an earlier input can give it another name.
-        Some(facts) if continues.is_some() => facts.register(weave, asked, continues)?,
-        _ => weave.register_input(asked, continues)?,
+        // It may get another name, which the facts get with it.
+        Some(facts) => facts.register(weave, asked, continues)?,
+        None => weave.register_input(asked, continues)?,
     };
     context.job.touch(id, entry.bytes_done);
     let is_first = claimed.insert(id);

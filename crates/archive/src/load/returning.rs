@@ -47,13 +47,20 @@ pub(super) fn take_in(
     }
     let mut batch = Batch::default();
     let mut bytes = 0;
-    for KeptOut { offset, length, .. } in returning {
+    for KeptOut {
+        offset,
+        length,
+        method,
+        ..
+    } in returning
+    {
         // What is not done now is done by the next load.
         if context.job.is_stopped() {
             break;
         }
         let capture = reread_at(&context.extract, &entry.location, (offset, length), input());
-        let capture = capture.map_err(|why| Failure::Record { offset, why })?;
+        let mut capture = capture.map_err(|why| Failure::Record { offset, why })?;
+        capture.method = method;
         bytes += capture_bytes(&capture);
         batch.captures.push((id, capture));
         if bytes >= context.epoch_bytes {

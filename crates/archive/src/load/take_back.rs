@@ -17,9 +17,13 @@ use warc::{Entry, Input, Reader, ReaderSettings};
 use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError, TakeDown, TookDown};
 
 use super::context::Context;
+use crate::exchanges::Exchanges;
 use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
 use crate::record_outcome::extract_guarded;
+
+/// Enough of a block to know what request it is, also of WAT.
+const REQUEST_BYTES: u64 = 1 << 16;
 
 /// Why an input cannot be taken back.
 #[derive(Debug, thiserror::Error)]
@@ -47,11 +51,12 @@ pub(super) fn to_last_whole_record(
     (id, entry): (InputId, &LedgerEntry),
     input: &Arc<dyn Input>,
 ) -> Result<(), Failure> {
-    let (bytes_done, records) =
-        whole_part(context, input, entry.size).map_err(|error| Failure::Input(error.to_string()))?;
+    let whole = whole_part(context, input, entry.size).map_err(|error| Failure::Input(error.to_string()))?;
+    let (bytes_done, records) = (whole.bytes_done, whole.records);
     let to = TakeBack {
         // A failed input may not have been read to its end.
         bytes_done: bytes_done.min(entry.bytes_done),
+        exchange_from: whole.exchange_from.min(entry.exchange_from),
         records: records.min(entry.records),
         state: InputState::Loading,
     };
@@ -99,6 +104,7 @@ pub(super) fn to_the_beginning(
 ) -> Result<(), Failure> {
     let to = TakeBack {
         bytes_done: 0,
+        exchange_from: 0,
         records: 0,
         state,
     };
@@ -151,19 +157,31 @@ pub(super) fn reread_at(
     }
 }
 
-/// How many of the first `size` bytes are complete records, and how many records they are.
-fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<(u64, u64), warc::ReadError> {
+/// The part of an input that stays as it is when more comes behind it.
+struct WholePart {
+    bytes_done: u64,
+    exchange_from: u64,
+    records: u64,
+}
+
+/// The complete records among the first `size` bytes, up to the first whose request may still come.
+fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<WholePart, warc::ReadError> {
     let part = Beginning {
         input: input.clone(),
         size,
     };
     let mut settings = ReaderSettings::default();
-    // With `growing` the reader stops before an incomplete last record. Only positions matter here, so no
-    // body is kept.
+    // With `growing` the reader stops before an incomplete last record. Only positions and requests matter here, so that little
+    // is kept of bodies.
     settings.growing = true;
-    settings.body_bytes_max = 0;
+    settings.body_bytes_max = REQUEST_BYTES;
     let mut reader = Reader::from_input(Box::new(part), "its earlier part", settings)?;
-    let mut records = 0;
+    let mut whole = WholePart {
+        bytes_done: 0,
+        exchange_from: 0,
+        records: 0,
+    };
+    let mut exchanges = Exchanges::default();
     while let Some(entry) = reader.next_entry()? {
         if context.job.is_stopped() {
             return Err(warc::ReadError::Io {
@@ -172,12 +190,17 @@ fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<(u
                 source: io::Error::other("the load was stopped"),
             });
         }
-        if let Entry::Record(record) = entry {
-            records += 1;
-            reader.recycle(record);
+        exchanges.push(entry);
+        while let Some((entry, _)) = exchanges.pop() {
+            whole.bytes_done = entry.span().end();
+            whole.exchange_from = exchanges.context_from(whole.bytes_done);
+            if let Entry::Record(record) = entry {
+                whole.records += 1;
+                reader.recycle(record);
+            }
         }
     }
-    Ok((reader.position(), records))
+    Ok(whole)
 }
 
 /// The first `size` bytes of an input, as if it ended there.

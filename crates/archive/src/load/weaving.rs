@@ -82,6 +82,7 @@ fn append(whole: &mut InputProgress, next: InputProgress) {
         next.bytes_done
     );
     whole.bytes_done = next.bytes_done;
+    whole.exchange_from = next.exchange_from;
     whole.records += next.records;
     whole.captures_recounted += next.captures_recounted;
     whole.quarantined.extend(next.quarantined);

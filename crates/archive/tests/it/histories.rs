@@ -79,6 +79,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
         batch.progress.push(InputProgress {
             input,
             bytes_done: size,
+            exchange_from: 0,
             records,
             captures_recounted: 0,
             quarantined: Vec::new(),

@@ -11,9 +11,16 @@ pub(super) struct Envelope<'a> {
     pub(super) target_uri: Option<Text<'a>>,
     pub(super) date: Option<Text<'a>>,
     pub(super) truncated: Option<Text<'a>>,
+    pub(super) id: Option<Text<'a>>,
+    pub(super) concurrent: Option<Text<'a>>,
     pub(super) payload_digest: Option<Text<'a>>,
     pub(super) entity_digest: Option<Text<'a>>,
+    /// Method of a request.
+    pub(super) method: Option<Text<'a>>,
     status: Option<Text<'a>>,
+    /// Bytes of the payload, as the writer of WAT counted them.
+    entity_length: Option<Text<'a>>,
+    pub(super) content_range: Option<Text<'a>>,
     pub(super) content_type: Option<Text<'a>>,
     pub(super) content_language: Option<Text<'a>>,
     pub(super) location: Option<Text<'a>>,
@@ -70,6 +77,17 @@ impl<'a> Envelope<'a> {
             .is_some_and(|word| word.raw.eq_ignore_ascii_case(b"response"))
     }
 
+    pub(super) fn is_request(&self) -> bool {
+        self.warc_type
+            .is_some_and(|word| word.raw.eq_ignore_ascii_case(b"request"))
+    }
+
+    /// Whether the payload has no bytes, as far as WAT says.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entity_length
+            .is_some_and(|length| length.decode().trim() == "0")
+    }
+
     /// Returns the HTTP status, or 0 if there is none.
     pub(super) fn status(&self) -> u16 {
         let status = self
@@ -84,6 +102,7 @@ impl<'a> Envelope<'a> {
             b"WARC-Header-Metadata" => self.read_warc_header(json),
             b"Payload-Metadata" => json.object(|json, name| match name {
                 b"HTTP-Response-Metadata" => self.read_http(json),
+                b"HTTP-Request-Metadata" => self.read_request(json),
                 _ => json.skip(),
             }),
             _ => json.skip(),
@@ -97,11 +116,23 @@ impl<'a> Envelope<'a> {
                 b"WARC-Target-URI" => &mut self.target_uri,
                 b"WARC-Date" => &mut self.date,
                 b"WARC-Truncated" => &mut self.truncated,
+                b"WARC-Record-ID" => &mut self.id,
+                b"WARC-Concurrent-To" => &mut self.concurrent,
                 b"WARC-Payload-Digest" => &mut self.payload_digest,
                 _ => return json.skip(),
             };
             *slot = json.scalar()?;
             Ok(())
+        })
+    }
+
+    fn read_request(&mut self, json: &mut Json<'a>) -> Result<()> {
+        json.object(|json, name| match name {
+            b"Request-Message" => json.object(|json, name| match name {
+                b"Method" => json.scalar().map(|method| self.method = method),
+                _ => json.skip(),
+            }),
+            _ => json.skip(),
         })
     }
 
@@ -112,6 +143,7 @@ impl<'a> Envelope<'a> {
                 _ => json.skip(),
             }),
             b"Headers" => self.read_http_headers(json),
+            b"Entity-Length" => json.scalar().map(|length| self.entity_length = length),
             b"Entity-Digest" => json.scalar().map(|digest| self.entity_digest = digest),
             b"HTML-Metadata" => {
                 self.has_html = true;
@@ -127,6 +159,7 @@ impl<'a> Envelope<'a> {
                 12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
                 16 if name.eq_ignore_ascii_case(b"content-language") => &mut self.content_language,
                 8 if name.eq_ignore_ascii_case(b"location") => &mut self.location,
+                13 if name.eq_ignore_ascii_case(b"content-range") => &mut self.content_range,
                 _ => return json.skip(),
             };
             let value = json.scalar()?;

@@ -110,6 +110,7 @@ impl Log {
             log.begin(fields, archive)?;
         }
         log.check_metadata(fields, archive)?;
+        log.add_columns(fields)?;
         Ok(log)
     }
 
@@ -348,17 +349,52 @@ impl Log {
         }
         // Engines may write the same schema in other words: names decide.
         let names = column_names(&metadata.schema_string).unwrap_or_default();
-        if !names
+        let (begun, later) = fields.split_at(names.len().min(fields.len()));
+        let is_alike = names
             .iter()
             .map(String::as_str)
-            .eq(fields.iter().map(|field| field.name))
-        {
+            .eq(begun.iter().map(|field| field.name));
+        if names.is_empty() || !is_alike || !later.iter().all(|field| field.is_nullable) {
             return Err(FactsError::Columns {
                 table: table(),
                 found: names.join(", "),
             });
         }
         Ok(())
+    }
+
+    /// Gives a table that an older program began the columns that were added since: its rows have no value in them.
+    fn add_columns(&mut self, fields: &[Field]) -> Result<(), FactsError> {
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(metadata) = self.metadata.clone() else {
+                return Ok(());
+            };
+            let names = column_names(&metadata.schema_string).unwrap_or_default();
+            if names.len() >= fields.len() {
+                return Ok(());
+            }
+            let added = fields[names.len()..].iter().map(|field| field.name);
+            let actions = [
+                Action::CommitInfo(json!({
+                    "timestamp": super::now_ms(),
+                    "operation": "ADD COLUMNS",
+                    "operationParameters": {"columns": added.collect::<Vec<_>>().join(",")},
+                    "engineInfo": concat!("weft/", env!("CARGO_PKG_VERSION")),
+                })),
+                Action::MetaData(MetaData {
+                    schema_string: delta_schema(fields),
+                    ..metadata
+                }),
+            ];
+            if self.put(&actions)? {
+                return Ok(());
+            }
+            self.read_on()?;
+        }
+        Err(FactsError::Contended {
+            table: self.path(""),
+            attempts: ATTEMPTS_MAX,
+        })
     }
 
     fn read_checkpoint(&mut self, names: &[String]) -> Result<(), FactsError> {

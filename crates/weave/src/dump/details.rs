@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::str::FromStr;
 
+use extract::Shortfall;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Cell, Printer, date_time};
@@ -66,20 +67,20 @@ impl Snapshot {
 
     fn dump_kinds(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
         // Captures of one key and time are stored by input number, which depends on the order of loading.
-        let mut equal: Vec<(CaptureRow, bool)> = Vec::new();
+        let mut equal: Vec<(CaptureRow, bool, Shortfall)> = Vec::new();
         for row in self.cut().iter(Table::Captures) {
             let (key, value) = row?;
             let stored = captures::decode(&key, &value);
             let stored = self.cut().decode(Table::Captures, &key, stored)?;
-            let redirects_to_itself = stored.redirects_to_itself;
+            let (redirects_to_itself, shortfall) = (stored.redirects_to_itself, stored.shortfall);
             let row = self.capture_row(stored)?;
-            let is_equal = |(first, _): &(CaptureRow, bool)| {
+            let is_equal = |(first, ..): &(CaptureRow, bool, Shortfall)| {
                 (first.fetch_time_ms, &first.url_key) == (row.fetch_time_ms, &row.url_key)
             };
             if !equal.first().is_none_or(is_equal) {
                 print_kinds(printer, &mut equal)?;
             }
-            equal.push((row, redirects_to_itself));
+            equal.push((row, redirects_to_itself, shortfall));
         }
         print_kinds(printer, &mut equal)
     }
@@ -182,9 +183,12 @@ fn print_index_lines(
 }
 
 /// Prints captures of one key and time, by input and offset.
-fn print_kinds(printer: &mut Printer<'_>, equal: &mut Vec<(CaptureRow, bool)>) -> Result<(), DumpError> {
-    equal.sort_by(|(a, _), (b, _)| (&a.input_name, a.offset).cmp(&(&b.input_name, b.offset)));
-    for (row, redirects_to_itself) in equal.drain(..) {
+fn print_kinds(
+    printer: &mut Printer<'_>,
+    equal: &mut Vec<(CaptureRow, bool, Shortfall)>,
+) -> Result<(), DumpError> {
+    equal.sort_by(|(a, ..), (b, ..)| (&a.input_name, a.offset).cmp(&(&b.input_name, b.offset)));
+    for (row, redirects_to_itself, shortfall) in equal.drain(..) {
         printer.row(&[
             ("url_key", Cell::Text(&row.url_key)),
             ("fetch_time", Cell::Text(&date_time(row.fetch_time_ms))),
@@ -193,6 +197,7 @@ fn print_kinds(printer: &mut Printer<'_>, equal: &mut Vec<(CaptureRow, bool)>) -
                 "redirects_to_itself",
                 Cell::Number(u64::from(redirects_to_itself)),
             ),
+            ("shortfall", Cell::Text(shortfall.name())),
             ("collection", Cell::Text(&row.collection)),
             ("offset", Cell::Number(row.offset)),
             ("input", Cell::Text(&row.input_name)),

@@ -314,7 +314,7 @@ pub(crate) fn print_captures(
 ) -> Result<(), DumpError> {
     let columns = |c: &CaptureRow| {
         let texts = (c.url.clone(), c.mime.clone(), c.status, c.digest.clone());
-        (texts, c.length, c.offset, c.input_name.clone())
+        (texts, c.length, c.offset, c.input_name.clone(), c.method.clone())
     };
     if equal.len() > 1 {
         equal.sort_by_cached_key(columns);
@@ -330,6 +330,7 @@ pub(crate) fn print_captures(
             ("length", Cell::Number(row.length)),
             ("offset", Cell::Number(row.offset)),
             ("input", Cell::Text(&row.input_name)),
+            ("method", Cell::Text(&row.method)),
         ])?;
     }
     Ok(())

@@ -151,7 +151,11 @@ impl Register {
                 Some(id) => {
                     sifted.kept_out += u64::from(is_first);
                     if is_first && known != Some(id) {
-                        write.put(Table::TakenDown, key, encode_kept_out(id, arrival.length()));
+                        write.put(
+                            Table::TakenDown,
+                            key,
+                            encode_kept_out(id, arrival.length(), arrival.method()),
+                        );
                         *sifted.moved.entry(input).or_default() += i64::from(known.is_none());
                     }
                 }

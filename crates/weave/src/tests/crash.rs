@@ -73,6 +73,7 @@ fn come_and_go(weave: &Weave) {
     }
     let to = TakeBack {
         bytes_done: 0,
+        exchange_from: 0,
         records: 0,
         state: InputState::Done,
     };

@@ -201,6 +201,7 @@ fn run(steps: Vec<Step>) {
             Step::TakeBack { input } => {
                 let to = TakeBack {
                     bytes_done: 0,
+                    exchange_from: 0,
                     records: 0,
                     state: InputState::Loading,
                 };

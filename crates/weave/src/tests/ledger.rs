@@ -85,6 +85,7 @@ fn what_cannot_be_read_again_leaves_all_as_it_was() {
     pair.load(input, [page(A, 5, &[])]);
     let to = TakeBack {
         bytes_done: 0,
+        exchange_from: 0,
         records: 0,
         state: InputState::Loading,
     };
@@ -107,6 +108,7 @@ fn a_forgotten_input_has_no_row_and_its_number_is_not_used_again() {
     pair.load(failed, [page(A, 1, &[])]);
     let to = TakeBack {
         bytes_done: 0,
+        exchange_from: 0,
         records: 0,
         state: InputState::Forgotten,
     };

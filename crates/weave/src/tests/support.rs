@@ -248,6 +248,7 @@ impl Pair {
     pub(crate) fn take_back(&mut self, input: InputId, bytes_done: u64) -> EpochReport {
         let to = TakeBack {
             bytes_done,
+            exchange_from: 0,
             records: 0,
             state: InputState::Loading,
         };
@@ -471,6 +472,7 @@ pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> In
     InputProgress {
         input,
         bytes_done,
+        exchange_from: 0,
         records: 1,
         captures_recounted: 0,
         quarantined: Vec::new(),

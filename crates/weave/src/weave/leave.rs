@@ -46,6 +46,8 @@ pub(super) struct Gone {
     pub(super) rows: Vec<Vec<u8>>,
     /// Input, offset and length of each, in the same order.
     pub(super) places: Vec<(InputId, u64, u64)>,
+    /// Methods of the requests of these, one each.
+    pub(super) methods: Vec<String>,
     pub(super) anew: Vec<(Anew, Vec<Place>)>,
     /// Rows of revisits that stay and have another original, or none.
     pub(super) turned: Vec<(Vec<u8>, Vec<u8>)>,
@@ -79,6 +81,7 @@ impl Leave<'_> {
             let stored = cut.decode(Table::Captures, &key, stored)?;
             times = widened(times, stored.fetch_time_ms);
             gone.places.push((stored.input, stored.offset, stored.length));
+            gone.methods.push(stored.method);
             gone.rows.push(key.to_vec());
             keys.entry(stored.url_key.clone()).or_default().push(place);
             leaving.push(stored);

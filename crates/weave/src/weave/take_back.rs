@@ -24,6 +24,8 @@ use crate::takedown::{kept_out_key, kept_out_of};
 pub struct TakeBack {
     /// What begins here or later leaves; the position from now on.
     pub bytes_done: u64,
+    /// As [`LedgerEntry::exchange_from`].
+    pub exchange_from: u64,
     /// Records before that position.
     pub records: u64,
     /// State from now on; with [`InputState::Forgotten`], and position 0, the ledger has no entry of it any more.
@@ -171,6 +173,7 @@ fn entry_after(
     );
     let mut now = entry.clone();
     now.bytes_done = to.bytes_done;
+    now.exchange_from = to.exchange_from.min(to.bytes_done);
     now.records = to.records;
     now.captures -= gone.rows.len() as u64;
     now.index_lines -= gone.lines.len() as u64;

@@ -371,23 +371,24 @@ fn leaving(
     let cut = snapshot.cut();
     let mut entries: BTreeMap<InputId, LedgerEntry> = BTreeMap::new();
     let mut kept_out = Vec::new();
-    let captures = gone.places.iter().map(|place| (place, true));
-    let lines = gone.line_places.iter().map(|place| (place, false));
-    for ((input, offset, length), is_capture) in captures.chain(lines) {
+    let captures = gone.places.iter().zip(&gone.methods);
+    let captures = captures.map(|(place, method)| (place, Some(method.as_str())));
+    let lines = gone.line_places.iter().map(|place| (place, None));
+    for ((input, offset, length), method_of_capture) in captures.chain(lines) {
         if !entries.contains_key(input) {
             entries.insert(*input, writer.entry(*input)?.clone());
         }
         if let Some(entry) = entries.get_mut(input) {
-            let count = match is_capture {
-                true => &mut entry.captures,
-                false => &mut entry.index_lines,
+            let count = match method_of_capture {
+                Some(_) => &mut entry.captures,
+                None => &mut entry.index_lines,
             };
             *count = count.saturating_sub(1);
             entry.taken_down += 1;
         }
         kept_out.push((
             kept_out_key(*input, *offset),
-            encode_kept_out(takedown.id, *length),
+            encode_kept_out(takedown.id, *length, method_of_capture.unwrap_or_default()),
         ));
     }
     takedown.captures = gone.places.len() as u64 + gone.lines_shown;

@@ -1,0 +1,215 @@
+//! Puts requests and answers of one input together, so that each capture knows its method.
+//!
+//! The request of an answer is looked for among the [`RECORDS`] records before it and behind it, in at most [`BYTES`] of the
+//! input between the two. One that either names (`WARC-Concurrent-To`) goes before one of the same URL and time, and what is
+//! nearer before what is farther away.
+//!
+//! Invariants:
+//! - the method of an answer depends on the records around it alone, never on where reading began or paused: an answer is
+//!   given on once no record behind it could still tell its request;
+//! - a reader that goes on begins at [`Exchanges::context_from`], and the records before its position are only looked at;
+//! - memory is bounded by that many records.
+
+use std::collections::VecDeque;
+
+use extract::{Belonging, ExchangeNames, RequestFacts};
+use warc::{Entry, Record};
+
+/// Most records between a request and its answer. Writers put one next to the other; some have a few of other exchanges between.
+const RECORDS: u64 = 16;
+
+/// Most bytes of the input between a request and its answer.
+const BYTES: u64 = 4 << 20;
+
+/// Entries of an input, in order, that wait until the methods of their captures are known.
+#[derive(Default)]
+pub(crate) struct Exchanges {
+    /// Entries before this offset were given on before; their requests may belong to later answers.
+    begin: u64,
+    /// Number of the last record.
+    number: u64,
+    waiting: VecDeque<Waiting>,
+    /// The last requests.
+    requests: VecDeque<Request>,
+    /// Offsets and ends of the last records that were given on.
+    given: VecDeque<(u64, u64)>,
+}
+
+struct Waiting {
+    entry: Entry,
+    /// Of an answer.
+    answer: Option<Answer>,
+}
+
+struct Answer {
+    number: u64,
+    /// Read with the first request nearby: of WAT this parses the record.
+    names: Option<ExchangeNames>,
+    found: Option<Found>,
+}
+
+/// The best request so far.
+struct Found {
+    method: String,
+    belonging: Belonging,
+    /// In records.
+    distance: u64,
+}
+
+struct Request {
+    number: u64,
+    end: u64,
+    facts: RequestFacts,
+}
+
+impl Answer {
+    /// Takes a request, if it is better than what was found. A named one is never replaced: the answer may have been given on.
+    fn meet(&mut self, record: &Record, facts: &RequestFacts, distance: u64) {
+        if self.is_settled() {
+            return;
+        }
+        let names = self.names.get_or_insert_with(|| extract::answer_names(record));
+        let Some(belonging) = facts.belongs(names) else {
+            return;
+        };
+        let is_better = belonging == Belonging::Named
+            || self.found.as_ref().is_none_or(|found| distance < found.distance);
+        if is_better {
+            self.found = Some(Found {
+                method: facts.method.clone(),
+                belonging,
+                distance,
+            });
+        }
+    }
+
+    /// Whether its request is known for sure.
+    fn is_settled(&self) -> bool {
+        self.found
+            .as_ref()
+            .is_some_and(|found| found.belonging == Belonging::Named)
+    }
+}
+
+impl Exchanges {
+    /// Goes on at `begin`: entries before it are only looked at.
+    pub(crate) fn from(begin: u64) -> Exchanges {
+        Exchanges {
+            begin,
+            ..Exchanges::default()
+        }
+    }
+
+    /// Takes the next entry.
+    pub(crate) fn push(&mut self, entry: Entry) {
+        let span = entry.span();
+        let mut answer = None;
+        if let Entry::Record(record) = &entry {
+            self.number += 1;
+            if let Some(facts) = RequestFacts::of(record) {
+                self.meet(&facts, span.offset);
+                self.requests.push_back(Request {
+                    number: self.number,
+                    end: span.end(),
+                    facts,
+                });
+            } else if extract::is_answer(record) {
+                answer = Some(self.answer(record));
+            }
+        }
+        while self
+            .requests
+            .front()
+            .is_some_and(|request| self.number - request.number >= RECORDS)
+        {
+            self.requests.pop_front();
+        }
+        match span.offset < self.begin {
+            true => self.give(&entry),
+            false => self.waiting.push_back(Waiting { entry, answer }),
+        }
+    }
+
+    /// The next entry that is known to the end, with the method of its request; empty if it has none, or none was found.
+    pub(crate) fn pop(&mut self) -> Option<(Entry, String)> {
+        let first = self.waiting.front()?;
+        let is_settled = first.answer.as_ref().is_none_or(|answer| {
+            answer.is_settled()
+                || self.number - answer.number >= RECORDS
+                || self.is_far(first.entry.span().end())
+        });
+        is_settled.then(|| self.take_first()).flatten()
+    }
+
+    /// The next entry at the end of the input, where nothing comes any more.
+    pub(crate) fn pop_at_end(&mut self) -> Option<(Entry, String)> {
+        self.take_first()
+    }
+
+    /// Where a reader must begin that goes on behind what was given on: at the first record that may be the request of a later
+    /// answer. `position` is where it goes on.
+    pub(crate) fn context_from(&self, position: u64) -> u64 {
+        self.given.front().map_or(position, |(offset, _)| *offset)
+    }
+
+    /// Whether an answer that ends here is so far from the last entry that no later one is near enough.
+    fn is_far(&self, end: u64) -> bool {
+        let last = self
+            .waiting
+            .back()
+            .map_or(0, |waiting| waiting.entry.span().end());
+        last.saturating_sub(end) > BYTES
+    }
+
+    fn take_first(&mut self) -> Option<(Entry, String)> {
+        let Waiting { entry, answer } = self.waiting.pop_front()?;
+        self.give(&entry);
+        let found = answer.and_then(|answer| answer.found);
+        Some((entry, found.map(|found| found.method).unwrap_or_default()))
+    }
+
+    fn give(&mut self, entry: &Entry) {
+        let span = entry.span();
+        if matches!(entry, Entry::Record(_)) {
+            self.given.push_back((span.offset, span.end()));
+        }
+        let is_of_no_use = |(_, end): &(u64, u64)| span.end().saturating_sub(*end) > BYTES;
+        while self.given.len() as u64 > RECORDS || self.given.front().is_some_and(is_of_no_use) {
+            self.given.pop_front();
+        }
+    }
+
+    /// Tells a request to the answers that wait.
+    fn meet(&mut self, facts: &RequestFacts, offset: u64) {
+        for waiting in self.waiting.iter_mut().rev() {
+            let end = waiting.entry.span().end();
+            let (Entry::Record(record), Some(answer)) = (&waiting.entry, &mut waiting.answer) else {
+                continue;
+            };
+            let distance = self.number - answer.number;
+            if distance > RECORDS || offset.saturating_sub(end) > BYTES {
+                break;
+            }
+            answer.meet(record, facts, distance);
+        }
+    }
+
+    /// An answer, with what the requests before it say.
+    fn answer(&self, record: &Record) -> Answer {
+        let mut answer = Answer {
+            number: self.number,
+            names: None,
+            found: None,
+        };
+        for request in self.requests.iter().rev() {
+            if record.span.offset.saturating_sub(request.end) > BYTES {
+                break;
+            }
+            answer.meet(record, &request.facts, self.number - request.number);
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests;

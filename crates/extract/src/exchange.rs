@@ -1,0 +1,197 @@
+//! What records of an exchange say of each other: the request that an answer was given to, and its method.
+//!
+//! A request belongs to an answer if either names the other as concurrent (`WARC-Concurrent-To`). A request that names none
+//! may belong to an answer of its URL and time. Of WAT, requests with another method than GET alone are known: those of GET
+//! would have to be parsed, and say nothing that changes an answer.
+
+use warc::{Format, Kind, Record};
+
+use crate::wat;
+
+/// Longest method, in bytes; the longest registered one has 17.
+const METHOD_BYTES_MAX: usize = 32;
+
+/// Most ids kept that a record names. Writers name one or two.
+const NAMES_MAX: usize = 16;
+
+/// The method of GET.
+pub(crate) const GET: &str = "GET";
+
+/// How a record of an exchange is known to the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExchangeNames {
+    /// Its own id; empty if it has none.
+    pub(crate) id: String,
+    /// Ids that it names as concurrent.
+    pub(crate) concurrent: Vec<String>,
+    pub(crate) url: String,
+    /// Milliseconds since 1970.
+    pub(crate) time_ms: Option<i64>,
+}
+
+impl ExchangeNames {
+    fn of(record: &Record) -> ExchangeNames {
+        let concurrent = record
+            .headers
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("WARC-Concurrent-To"));
+        ExchangeNames {
+            id: record
+                .headers
+                .get("WARC-Record-ID")
+                .unwrap_or_default()
+                .trim()
+                .to_owned(),
+            concurrent: concurrent
+                .take(NAMES_MAX)
+                .map(|(_, value)| value.trim().to_owned())
+                .collect(),
+            url: record.target().unwrap_or_default().to_owned(),
+            time_ms: record
+                .headers
+                .get("WARC-Date")
+                .and_then(warc::parse_date)
+                .map(|date| date.ms),
+        }
+    }
+
+    /// Whether either names the other.
+    fn is_linked(&self, other: &ExchangeNames) -> bool {
+        let names =
+            |of: &ExchangeNames, id: &str| !id.is_empty() && of.concurrent.iter().any(|named| named == id);
+        names(self, &other.id) || names(other, &self.id)
+    }
+
+    fn is_alike(&self, other: &ExchangeNames) -> bool {
+        !self.url.is_empty()
+            && self.url == other.url
+            && self.time_ms.is_some()
+            && self.time_ms == other.time_ms
+    }
+}
+
+/// How surely a request belongs to an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Belonging {
+    /// One names the other.
+    Named,
+    /// The request names nobody, and both have the same URL and time.
+    Alike,
+}
+
+/// A request that a record tells of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestFacts {
+    /// Its method, in upper case.
+    pub method: String,
+    names: ExchangeNames,
+}
+
+impl RequestFacts {
+    /// The request of a `request` record, or of the WAT of one; `None` of other records, and where there is no method.
+    pub fn of(record: &Record) -> Option<RequestFacts> {
+        match record.kind {
+            Kind::Request => Some(RequestFacts {
+                method: method_of(&record.body)?,
+                names: ExchangeNames::of(record),
+            }),
+            Kind::Metadata => {
+                let (method, names) = wat::request(record)?;
+                (method != GET).then_some(RequestFacts { method, names })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is the request of an answer; `None` if nothing says so.
+    pub fn belongs(&self, answer: &ExchangeNames) -> Option<Belonging> {
+        if self.names.is_linked(answer) {
+            return Some(Belonging::Named);
+        }
+        (self.names.concurrent.is_empty() && self.names.is_alike(answer)).then_some(Belonging::Alike)
+    }
+}
+
+/// Whether a record is an answer, so that there may be a request of it.
+pub fn is_answer(record: &Record) -> bool {
+    match record.kind {
+        Kind::Response | Kind::Revisit => !matches!(record.format, Format::Arc(_)),
+        Kind::Metadata => wat::begins_like_wat(&record.body),
+        _ => false,
+    }
+}
+
+/// The names of an answer, by which its request is found.
+pub fn answer_names(record: &Record) -> ExchangeNames {
+    match record.kind {
+        Kind::Metadata => wat::response_names(record).unwrap_or_default(),
+        _ => ExchangeNames::of(record),
+    }
+}
+
+/// The method of an HTTP request, in upper case: the first word of its block, if it is one.
+fn method_of(block: &[u8]) -> Option<String> {
+    let line = &block[..block.len().min(METHOD_BYTES_MAX + 1)];
+    let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t'))?;
+    checked_method(std::str::from_utf8(&line[..end]).ok()?)
+}
+
+/// A word as a method, in upper case; `None` of what is no token (RFC 9110, 9.1), or too long.
+pub(crate) fn checked_method(word: &str) -> Option<String> {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let is_method = !word.is_empty() && word.len() <= METHOD_BYTES_MAX && word.bytes().all(is_token);
+    is_method.then(|| word.to_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_the_first_word() {
+        for (block, method) in [
+            ("GET / HTTP/1.1\r\n\r\n", Some("GET")),
+            ("post /x HTTP/1.1\r\n", Some("POST")),
+            ("VERSION-CONTROL / HTTP/1.1", Some("VERSION-CONTROL")),
+            ("", None),
+            ("GET", None),
+            (" / HTTP/1.1", None),
+            ("<html> x", None),
+            ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA / HTTP/1.1", None),
+        ] {
+            assert_eq!(method_of(block.as_bytes()).as_deref(), method, "{block:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_belongs_by_name_or_by_url_and_time() {
+        let names = |id: &str, concurrent: &[&str], time_ms| ExchangeNames {
+            id: id.into(),
+            concurrent: concurrent.iter().map(|&id| id.to_owned()).collect(),
+            url: "http://a.org/".into(),
+            time_ms: Some(time_ms),
+        };
+        let request = |names| RequestFacts {
+            method: "POST".into(),
+            names,
+        };
+        let answer = names("<a>", &[], 5);
+        assert_eq!(
+            request(names("<r>", &["<a>"], 9)).belongs(&answer),
+            Some(Belonging::Named)
+        );
+        assert_eq!(request(names("<r>", &["<b>"], 5)).belongs(&answer), None);
+        assert_eq!(
+            request(names("<r>", &[], 5)).belongs(&answer),
+            Some(Belonging::Alike)
+        );
+        assert_eq!(request(names("<r>", &[], 6)).belongs(&answer), None);
+        let naming = names("<a>", &["<r>"], 5);
+        assert_eq!(
+            request(names("<r>", &[], 9)).belongs(&naming),
+            Some(Belonging::Named)
+        );
+        // Records without ids name nobody.
+        assert_eq!(request(names("", &[""], 9)).belongs(&names("", &[""], 5)), None);
+    }
+}
