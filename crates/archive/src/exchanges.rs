@@ -48,9 +48,18 @@ struct Answer {
     found: Option<Found>,
 }
 
+/// The request of an entry that was given on.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct SentBy {
+    /// Its method; empty if none was found.
+    pub(crate) method: String,
+    /// Where its record begins.
+    pub(crate) offset: u64,
+}
+
 /// The best request so far.
 struct Found {
-    method: String,
+    sent_by: SentBy,
     belonging: Belonging,
     /// In records.
     distance: u64,
@@ -58,13 +67,14 @@ struct Found {
 
 struct Request {
     number: u64,
+    offset: u64,
     end: u64,
     facts: RequestFacts,
 }
 
 impl Answer {
     /// Takes a request, if it is better than what was found. A named one is never replaced: the answer may have been given on.
-    fn meet(&mut self, record: &Record, facts: &RequestFacts, distance: u64) {
+    fn meet(&mut self, record: &Record, (facts, offset): (&RequestFacts, u64), distance: u64) {
         if self.is_settled() {
             return;
         }
@@ -76,7 +86,10 @@ impl Answer {
             || self.found.as_ref().is_none_or(|found| distance < found.distance);
         if is_better {
             self.found = Some(Found {
-                method: facts.method.clone(),
+                sent_by: SentBy {
+                    method: facts.method.clone(),
+                    offset,
+                },
                 belonging,
                 distance,
             });
@@ -110,6 +123,7 @@ impl Exchanges {
                 self.meet(&facts, span.offset);
                 self.requests.push_back(Request {
                     number: self.number,
+                    offset: span.offset,
                     end: span.end(),
                     facts,
                 });
@@ -130,8 +144,8 @@ impl Exchanges {
         }
     }
 
-    /// The next entry that is known to the end, with the method of its request; empty if it has none, or none was found.
-    pub(crate) fn pop(&mut self) -> Option<(Entry, String)> {
+    /// The next entry that is known to the end, with its request if it has one.
+    pub(crate) fn pop(&mut self) -> Option<(Entry, SentBy)> {
         let first = self.waiting.front()?;
         let is_settled = first.answer.as_ref().is_none_or(|answer| {
             answer.is_settled()
@@ -142,7 +156,7 @@ impl Exchanges {
     }
 
     /// The next entry at the end of the input, where nothing comes any more.
-    pub(crate) fn pop_at_end(&mut self) -> Option<(Entry, String)> {
+    pub(crate) fn pop_at_end(&mut self) -> Option<(Entry, SentBy)> {
         self.take_first()
     }
 
@@ -161,11 +175,11 @@ impl Exchanges {
         last.saturating_sub(end) > BYTES
     }
 
-    fn take_first(&mut self) -> Option<(Entry, String)> {
+    fn take_first(&mut self) -> Option<(Entry, SentBy)> {
         let Waiting { entry, answer } = self.waiting.pop_front()?;
         self.give(&entry);
         let found = answer.and_then(|answer| answer.found);
-        Some((entry, found.map(|found| found.method).unwrap_or_default()))
+        Some((entry, found.map(|found| found.sent_by).unwrap_or_default()))
     }
 
     fn give(&mut self, entry: &Entry) {
@@ -190,7 +204,7 @@ impl Exchanges {
             if distance > RECORDS || offset.saturating_sub(end) > BYTES {
                 break;
             }
-            answer.meet(record, facts, distance);
+            answer.meet(record, (facts, offset), distance);
         }
     }
 
@@ -205,7 +219,11 @@ impl Exchanges {
             if record.span.offset.saturating_sub(request.end) > BYTES {
                 break;
             }
-            answer.meet(record, &request.facts, self.number - request.number);
+            answer.meet(
+                record,
+                (&request.facts, request.offset),
+                self.number - request.number,
+            );
         }
         answer
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use extract::{Capture, Documents, LinkScope};
 use warc::{Defect, Entry, Input, ReadError, Reader, ReaderSettings, Span};
 
-use crate::exchanges::Exchanges;
+use crate::exchanges::{Exchanges, SentBy};
 use crate::inputs::{self, FileVersion, FromStart, Sources};
 use crate::record_outcome::RecordOutcome;
 
@@ -153,12 +153,12 @@ impl Parts {
         reason = "an iterator would go on after an error"
     )]
     pub fn next(&mut self) -> Result<Option<Part>, ReadError> {
-        while let Some((entry, method)) = self.next_entry()? {
+        while let Some((entry, sent_by)) = self.next_entry()? {
             let part = match entry {
                 Entry::Record(record) => {
                     self.counts.records += 1;
                     let span = record.span;
-                    let outcome = RecordOutcome::of(&record, method, &self.settings);
+                    let outcome = RecordOutcome::of(&record, sent_by.method, &self.settings);
                     self.reader.recycle(record);
                     match outcome {
                         RecordOutcome::Counted => None,
@@ -179,8 +179,8 @@ impl Parts {
         Ok(None)
     }
 
-    /// The next entry, with the method of its request.
-    fn next_entry(&mut self) -> Result<Option<(Entry, String)>, ReadError> {
+    /// The next entry, with its request.
+    fn next_entry(&mut self) -> Result<Option<(Entry, SentBy)>, ReadError> {
         loop {
             if let Some(entry) = self.exchanges.pop() {
                 return Ok(Some(entry));

@@ -399,14 +399,14 @@ impl Model {
         pages.map(|(key, c)| (key.to_owned(), title(c))).collect()
     }
 
-    /// Greatest fetch time of the version, of later revisits and of later redirects to the key itself.
+    /// Greatest fetch time of the version, and of later captures that say it was there, and are no versions themselves.
     pub fn last_seen_ms(&self, url_key: &str) -> Option<i64> {
         let version = *self.versions().get(url_key)?;
         let revisits = self
             .captures
             .values()
             .filter(|c| c.url_key == url_key)
-            .filter(|c| c.kind == CaptureKind::Revisit || c.redirects_to_itself);
+            .filter(|c| confirms(c));
         revisits
             .map(|c| c.fetch_time_ms)
             .chain([version.fetch_time_ms])
@@ -782,6 +782,16 @@ fn with_content(revisit: &Capture, input: InputId, original: &Capture) -> Option
         now.redirect = redirect.filter(|link| link.url_key != original.url_key || revisit.redirect.is_some());
     }
     Some(now)
+}
+
+/// Whether it was answered with success and is no version.
+fn confirms(c: &Capture) -> bool {
+    let is_success = match c.kind {
+        CaptureKind::Conversion => false,
+        CaptureKind::Revisit | CaptureKind::Resource | CaptureKind::Wet => true,
+        _ => (200..=399).contains(&c.status),
+    };
+    is_success && !may_be_current(c)
 }
 
 fn is_page(c: &Capture) -> bool {

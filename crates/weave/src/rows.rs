@@ -71,8 +71,8 @@ pub struct PageRow {
     pub url: String,
     /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
-    /// Greatest fetch time of this version and of all revisits and redirects to its own key since, milliseconds
-    /// since 1970.
+    /// Greatest fetch time of this version and of all captures since that say it was still there and are no versions
+    /// themselves (docs/views.md), milliseconds since 1970.
     pub last_seen_ms: i64,
     /// Kind of its record.
     pub kind: CaptureKind,

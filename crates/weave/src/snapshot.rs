@@ -226,7 +226,7 @@ impl Snapshot {
         Ok(Some(page))
     }
 
-    /// Greatest fetch time of the version, of revisits since and of redirects to the key itself since.
+    /// Greatest fetch time of the version and of captures since that say it was still there.
     fn last_seen(
         &self,
         url_key: &str,

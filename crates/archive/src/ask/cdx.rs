@@ -312,6 +312,7 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
         url: capture.url,
         mime: capture.mime,
         status: capture.status,
+        method: capture.method,
         digest: capture.digest,
         length: capture.length,
         offset: capture.offset,

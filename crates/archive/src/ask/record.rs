@@ -172,6 +172,8 @@ fn not_loaded(line: &CaptureRow) -> AskError {
 /// Several captures may be equally near: those of one second, or of one millisecond if the time is that
 /// precise. Of these the current version is taken, else one with status 2xx, else one whose URL is written as
 /// asked for (a key has several spellings), else the latest.
+///
+/// An answer to another method than GET, or a 304, is what was at that time only where nothing else was captured.
 fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
     let has_fraction = at.len() > civil::digits(0).len();
     let instant = |ms: i64| if has_fraction { ms } else { ms.div_euclid(1000) };
@@ -186,6 +188,8 @@ fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option
             capture.url == url,
         )
     };
+    let is_of_page =
+        |capture: &CaptureRow| matches!(capture.method.as_str(), "" | "GET") && capture.status != 304;
     let mut best: Option<(i64, CaptureRow)> = None;
     for capture in captures(seen, url_key) {
         let capture = capture?;
@@ -197,7 +201,11 @@ fn nearest(seen: &Seen<'_>, url_key: &str, url: &str, at: &str) -> Result<Option
         };
         let is_better = best.as_ref().is_none_or(|(least, best)| {
             let is_together = distance == *least && now == instant(best.fetch_time_ms);
-            distance < *least || is_together && preference(&capture) >= preference(best)
+            match (is_of_page(&capture), is_of_page(best)) {
+                (true, false) => true,
+                (false, true) => false,
+                _ => distance < *least || is_together && preference(&capture) >= preference(best),
+            }
         });
         if is_better {
             best = Some((distance, capture));

@@ -17,6 +17,8 @@ pub enum Field {
     Url,
     Mime,
     Status,
+    /// Of requests with another method than GET, as pywb has it.
+    Method,
     Digest,
     /// Never known here; CDX lines of 11 fields have its place.
     Redirect,
@@ -82,6 +84,7 @@ impl Field {
             "url" | "original" => Field::Url,
             "mime" | "mimetype" => Field::Mime,
             "status" | "statuscode" => Field::Status,
+            "method" => Field::Method,
             "digest" => Field::Digest,
             "redirect" | "redirecturl" => Field::Redirect,
             "robotflags" => Field::RobotFlags,
@@ -161,6 +164,7 @@ impl Field {
             Field::Url => "url",
             Field::Mime => "mime",
             Field::Status => "status",
+            Field::Method => "method",
             Field::Digest => "digest",
             Field::Redirect => "redirect",
             Field::RobotFlags => "robotflags",
@@ -197,6 +201,10 @@ impl Field {
             Field::Mime => Cow::Borrowed(row.mime.as_str()),
             Field::Status if row.status == 0 || is_unresolved => return None,
             Field::Status => Cow::Owned(row.status.to_string()),
+            Field::Method => match row.method.as_str() {
+                "" | "GET" => return None,
+                method => Cow::Borrowed(method),
+            },
             Field::Digest => text(&row.digest)?,
             Field::Redirect | Field::RobotFlags => return None,
             Field::Length => number(row.length),

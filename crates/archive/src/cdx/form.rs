@@ -241,7 +241,7 @@ impl Writer {
 }
 
 /// Fields of a line of pywb's, and of the object of a CDXJ line without the first two.
-const IN_LINES: [Field; 9] = [
+const IN_LINES: [Field; 10] = [
     Field::UrlKey,
     Field::Timestamp,
     Field::Url,
@@ -251,6 +251,7 @@ const IN_LINES: [Field; 9] = [
     Field::Length,
     Field::Offset,
     Field::Filename,
+    Field::Method,
 ];
 
 /// `urlkey timestamp {json}` and a line end: numbers as strings and no `status` where there is none, nor for

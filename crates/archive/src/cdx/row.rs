@@ -26,6 +26,10 @@ pub struct CdxRow {
     pub mime: String,
     /// HTTP status, 0 if the capture has none.
     pub status: u16,
+    /// Method of the request, as its record says; empty if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(example = &"GET")]
+    pub method: String,
     /// Payload digest that the record declares; if it declares none, the payload's SHA-1 in Base32.
     #[schemars(example = &"OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB")]
     pub digest: String,

@@ -215,8 +215,8 @@ impl<'a> Reading<'a> {
         self.cut = (entry.span().end() >= size).then(|| cut_of(&entry)).flatten();
         self.read_to = self.read_to.max(entry.span().end());
         self.exchanges.push(entry);
-        while let Some((entry, method)) = self.exchanges.pop() {
-            self.take(entry, method);
+        while let Some((entry, sent_by)) = self.exchanges.pop() {
+            self.take(entry, sent_by.method);
         }
     }
 
@@ -227,8 +227,8 @@ impl<'a> Reading<'a> {
 
     /// Takes the entries that wait, although nothing comes behind them.
     fn take_rest(&mut self) {
-        while let Some((entry, method)) = self.exchanges.pop_at_end() {
-            self.take(entry, method);
+        while let Some((entry, sent_by)) = self.exchanges.pop_at_end() {
+            self.take(entry, sent_by.method);
         }
     }
 

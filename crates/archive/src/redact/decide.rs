@@ -45,7 +45,7 @@ pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
     };
     // The file's own description, which no takedown selects.
     let stays = record.kind == Kind::Warcinfo;
-    let capture = match RecordOutcome::of(record, &settings) {
+    let capture = match RecordOutcome::of(record, String::new(), &settings) {
         RecordOutcome::Capture(capture) if !stays => Some((capture.url_key, capture.fetch_time_ms)),
         _ => None,
     };

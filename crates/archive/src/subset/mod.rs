@@ -9,6 +9,7 @@ mod hashed;
 mod index;
 mod pages;
 mod related;
+mod requests;
 mod sorted_lines;
 mod sorted_rows;
 mod wacz;

@@ -28,6 +28,8 @@ pub(super) struct Copied {
     locations: Vec<String>,
     numbers: HashMap<String, u32>,
     places: SortedRows,
+    /// Requests that were copied with their captures, by input and offset.
+    there: HashSet<(String, u64)>,
 }
 
 /// What the records that belong to captures came to.
@@ -53,6 +55,11 @@ impl Copied {
         self.places.push(row(number, offset))
     }
 
+    /// Takes note of a request that is copied already.
+    pub(super) fn has(&mut self, location: &str, offset: u64) {
+        self.there.insert((location.to_owned(), offset));
+    }
+
     /// Copies the records that belong to them. `goes_on` is asked between records.
     pub(super) fn write(
         self,
@@ -68,6 +75,7 @@ impl Copied {
                 location,
                 number,
                 places: &mut places,
+                there: &self.there,
                 window: Window::default(),
                 related: &mut related,
             };
@@ -96,6 +104,7 @@ struct OfInput<'a> {
     location: &'a str,
     number: u32,
     places: &'a mut Rows,
+    there: &'a HashSet<(String, u64)>,
     window: Window,
     related: &'a mut Related,
 }
@@ -130,6 +139,9 @@ impl OfInput<'_> {
             };
             let is_capture = self.take_place(record.span.offset)?;
             for offset in self.window.take(&record, is_capture) {
+                if self.there.contains(&(self.location.to_owned(), offset)) {
+                    continue;
+                }
                 let copied = match warc::raw_from(input.clone(), self.location, offset) {
                     Ok(raw) => copy_raw(raw, out)?,
                     Err(error) => Err(error.to_string()),

@@ -1,5 +1,6 @@
-//! Captures as records of one gzipped WARC file: each record as it is stored, byte for byte, and what a revisit repeats; if asked for,
-//! the records of requests and metadata that belong to them, behind all captures.
+//! Captures as records of one gzipped WARC file: each record as it is stored, byte for byte, what a revisit repeats, and the request
+//! of an answer to another method than GET; if asked for, the other records of requests and metadata that belong to them, behind all
+//! captures.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -7,8 +8,9 @@ use std::io::Write;
 use super::Subset;
 use super::hashed::Hashed;
 use super::related::Copied;
+use super::requests::Requests;
 use crate::cdx::CdxRow;
-use crate::export::{AskBy, ExportError, Exported, LeftOut, begin_warc, copy_record};
+use crate::export::{AskBy, ExportError, Exported, LeftOut, begin_warc, copy_raw, copy_record};
 use crate::question::{Record, RecordBody};
 use crate::{Archive, Sources};
 
@@ -23,6 +25,8 @@ pub(super) struct WarcFile<'a, W> {
     brought: HashSet<String>,
     /// Where the captures were, if the records that belong to them are to come along.
     copied: Option<Copied>,
+    /// Where the requests of captures are that answer another method than GET.
+    requests: Requests,
     pub(super) exported: Exported,
 }
 
@@ -54,6 +58,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
             key: String::new(),
             brought: HashSet::new(),
             copied: with_requests.then(Copied::default),
+            requests: Requests::default(),
             exported: Exported::default(),
         })
     }
@@ -108,6 +113,37 @@ impl<'a, W: Write> WarcFile<'a, W> {
                         ..record.capture.clone()
                     },
                 });
+                self.put_request(record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the request behind an answer to another method than GET. Without it, whoever loads the file would take the answer
+    /// for the page.
+    fn put_request(&mut self, record: &RecordBody) -> Result<(), ExportError> {
+        if matches!(record.capture.method.as_str(), "" | "GET") {
+            return Ok(());
+        }
+        let (location, offset) = (&record.location, record.capture.offset);
+        let found = self.requests.of(self.sources, location, offset);
+        let copied = match found.and_then(|request| self.requests.open(self.sources, location, request)) {
+            Ok((raw, request)) => copy_raw(raw, &mut self.out)?.map(|()| request),
+            Err(why) => Err(why),
+        };
+        match copied {
+            Ok(request) => {
+                self.exported.related += 1;
+                if let Some(copied) = &mut self.copied {
+                    copied.has(location, request);
+                }
+            }
+            Err(why) => {
+                let what = format!(
+                    "{location}: the {} request of the capture at offset {offset} is not copied: {why}",
+                    record.capture.method
+                );
+                self.exported.problems.push(what);
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ mod calendar;
 mod cdx;
 mod changed;
 mod data;
+mod displaced;
 mod export;
 mod from_facts;
 mod full_disk;

@@ -13,7 +13,10 @@ const NEAR_MAX: usize = 50;
 
 /// Whether a capture has content to show by itself; text and metadata made of others have not.
 pub(crate) fn can_replay(kind: CaptureKind) -> bool {
-    !matches!(kind, CaptureKind::Wat | CaptureKind::Wet)
+    !matches!(
+        kind,
+        CaptureKind::Wat | CaptureKind::Wet | CaptureKind::Conversion
+    )
 }
 
 /// The capture of `url` nearest to `time`, or the newest one.

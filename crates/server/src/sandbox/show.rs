@@ -48,7 +48,9 @@ pub(super) fn can_show(mime: &str, kind: CaptureKind) -> bool {
         CaptureKind::Wat => false,
         // A revisit is shown with the content that it refers to. Its own media type says nothing about that.
         CaptureKind::Wet | CaptureKind::Revisit => true,
-        CaptureKind::Arc | CaptureKind::Resource | CaptureKind::Response => show_as(mime).is_some(),
+        CaptureKind::Arc | CaptureKind::Resource | CaptureKind::Response | CaptureKind::Conversion => {
+            show_as(mime).is_some()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Random histories: whatever is loaded in whatever order and epochs, the views are the model's.
 
-use extract::{Capture, CaptureKind, Link, Page, RefersTo};
+use extract::{Capture, CaptureKind, Link, Page, RefersTo, Shortfall};
 use proptest::prelude::*;
 
 use crate::tests::support::{Pair, progress};
@@ -76,8 +76,21 @@ fn capture() -> impl Strategy<Value = Capture> {
         2 => Just(CaptureKind::Wat),
         2 => Just(CaptureKind::Wet),
         5 => Just(CaptureKind::Revisit),
+        1 => Just(CaptureKind::Conversion),
     ];
-    let status = prop_oneof![6 => Just(200u16), 1 => Just(0), 1 => Just(301), 1 => Just(302), 1 => Just(404), 1 => Just(503)];
+    let method = prop_oneof![4 => Just(""), 4 => Just("GET"), 1 => Just("POST"), 1 => Just("HEAD")];
+    let shortfall = prop_oneof![
+        9 => Just(Shortfall::None),
+        1 => Just(Shortfall::Empty),
+        1 => Just(Shortfall::Part),
+        1 => Just(Shortfall::NoTarget),
+    ];
+    let status = prop_oneof![
+        8 => Just(200u16),
+        1 => prop::sample::select(vec![0, 404, 503]),
+        1 => prop::sample::select(vec![301, 302]),
+        1 => prop::sample::select(vec![204, 205, 206, 304]),
+    ];
     (
         0..URLS.len(),
         0..4i64,
@@ -87,13 +100,25 @@ fn capture() -> impl Strategy<Value = Capture> {
         prop::option::weighted(0.9, page()),
         prop::bool::weighted(0.2),
         link(),
-        refers_to(),
+        (method, shortfall, refers_to()),
     )
         .prop_map(
-            |(url, time, kind, status, digest, page, is_document, redirect, refers_to)| Capture {
+            |(
+                url,
+                time,
+                kind,
+                status,
+                digest,
+                page,
+                is_document,
+                redirect,
+                (method, shortfall, refers_to),
+            )| Capture {
                 refers_to: refers_to.filter(|_| kind == CaptureKind::Revisit),
                 url_key: urlkey::url_key(URLS[url]).unwrap(),
                 redirects_to_itself: status == 301,
+                method: method.into(),
+                shortfall,
                 url: URLS[url].into(),
                 fetch_time_ms: time * 1000,
                 mime: if kind == CaptureKind::Revisit {
@@ -136,6 +161,8 @@ struct Step {
     reopen: bool,
     /// An input gets another name.
     rename: Option<usize>,
+    /// The content of an input is found under another name too.
+    found_again: Option<usize>,
     /// An input is taken back to an offset.
     take_back: Option<(usize, u64)>,
     /// Captures are taken down.
@@ -164,17 +191,18 @@ fn step() -> impl Strategy<Value = Step> {
         captures,
         any::<bool>(),
         prop::bool::weighted(0.15),
-        rename,
+        (rename, prop::option::weighted(0.3, 0..3usize)),
         take_back,
         take_down,
         undo,
     )
         .prop_map(
-            |(captures, quarantined, reopen, rename, take_back, take_down, undo)| Step {
+            |(captures, quarantined, reopen, (rename, found_again), take_back, take_down, undo)| Step {
                 captures,
                 quarantined,
                 reopen,
                 rename,
+                found_again,
                 take_back,
                 take_down,
                 undo,
@@ -215,6 +243,10 @@ proptest! {
                 let input = inputs[renamed];
                 let name = format!("{}{number}.warc.gz", ["a", "d", "b"][(renamed + number as usize) % 3]);
                 pair.rename(input, &name);
+            }
+            if let Some(found) = step.found_again {
+                let name = format!("{}{number}.warc.gz", ["c", "a", "e"][(found + number as usize) % 3]);
+                pair.find_again(inputs[found], &name);
             }
             if step.reopen {
                 pair.reopen();

@@ -150,7 +150,7 @@ impl Tally {
             CaptureKind::Revisit => false,
             CaptureKind::Response | CaptureKind::Resource | CaptureKind::Arc => true,
             // They describe a capture that may itself be here.
-            CaptureKind::Wat | CaptureKind::Wet => return Ok(()),
+            CaptureKind::Wat | CaptureKind::Wet | CaptureKind::Conversion => return Ok(()),
         };
         self.digests.add(&capture.digest, holds, time_ms, bytes)
     }
