@@ -14,7 +14,9 @@ use crate::epoch::Batch;
 use crate::error::DumpError;
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, QuarantineEntry};
-use crate::rows::{AnchorRow, CaptureRow, LinkRow, PastVersion, TextCapture, TopRow, VersionLink};
+use crate::rows::{
+    AnchorRow, CaptureRow, LinkRow, OriginalCapture, PastVersion, TextCapture, TopRow, VersionLink,
+};
 use crate::takedown::Selector;
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key, text_hash};
 use crate::views::links::name_of;
@@ -353,6 +355,10 @@ impl Model {
             digest: c.digest.clone(),
             collection: label(input),
             text: source.map(|(_, s)| text_hash(&text(s))),
+            original: c
+                .original
+                .as_ref()
+                .map(|original| OriginalCapture::of(original, label(InputId(original.input)))),
             text_capture: source
                 .filter(|(i, s)| (*i, &s.digest, s.shown_mime()) != (input, &c.digest, c.shown_mime()))
                 .map(|(i, s)| TextCapture {

@@ -138,6 +138,18 @@ pub struct OriginalCapture {
     pub mime: String,
 }
 
+impl OriginalCapture {
+    pub(crate) fn of(original: &extract::Original, collection: String) -> OriginalCapture {
+        OriginalCapture {
+            url_key: original.url_key.clone(),
+            fetch_time_ms: original.fetch_time_ms,
+            digest: original.digest.clone(),
+            collection,
+            mime: original.mime.clone(),
+        }
+    }
+}
+
 /// What a page was before its current version: captures of one digest that follow each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PastVersion {
@@ -163,6 +175,8 @@ pub struct PastVersion {
     pub text: Option<[u8; 16]>,
     /// The capture that its text is of, where it is another one.
     pub text_capture: Option<TextCapture>,
+    /// The capture that its content is of, if it is a revisit of another URL.
+    pub original: Option<OriginalCapture>,
 }
 
 /// A URL key that is captured or linked to.

@@ -8,7 +8,7 @@ mod past_links;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use extract::CaptureKind;
+use extract::{CaptureKind, Original};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -160,13 +160,38 @@ impl Snapshot {
         let Some(original) = &stored.original else {
             return Ok(None);
         };
-        Ok(Some(OriginalCapture {
-            url_key: original.url_key.clone(),
+        let collection = self.input(InputId(original.input))?.collection.clone();
+        Ok(Some(OriginalCapture::of(original, collection)))
+    }
+
+    /// The capture whose content a revisit of another URL has; `None` of other captures.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn original(&self, capture: &CaptureRow) -> Result<Option<CaptureRow>, SnapshotError> {
+        if capture.kind != CaptureKind::Revisit {
+            return Ok(None);
+        }
+        let place = captures::Place {
+            fetch_time_ms: capture.fetch_time_ms,
+            input: capture.input,
+            offset: capture.offset,
+        };
+        let stored = captures::at(self.cut(), &capture.url_key, &place)?;
+        match stored.and_then(|stored| stored.original) {
+            Some(original) => self.capture_of(&original),
+            None => Ok(None),
+        }
+    }
+
+    fn capture_of(&self, original: &Original) -> Result<Option<CaptureRow>, SnapshotError> {
+        let place = captures::Place {
             fetch_time_ms: original.fetch_time_ms,
-            digest: original.digest.clone(),
-            collection: self.input(InputId(original.input))?.collection.clone(),
-            mime: original.mime.clone(),
-        }))
+            input: InputId(original.input),
+            offset: original.offset,
+        };
+        let stored = captures::at(self.cut(), &original.url_key, &place)?;
+        stored.map(|stored| self.capture_row(stored)).transpose()
     }
 
     /// Whether somebody sees a capture and, if it has the content of another, that one.
@@ -181,15 +206,7 @@ impl Snapshot {
         let Some(original) = &stored.original else {
             return Ok(true);
         };
-        let place = captures::Place {
-            fetch_time_ms: original.fetch_time_ms,
-            input: InputId(original.input),
-            offset: original.offset,
-        };
-        match captures::at(self.cut(), &original.url_key, &place)? {
-            Some(original) => Ok(sees(&self.capture_row(original)?)),
-            None => Ok(false),
-        }
+        Ok(self.capture_of(original)?.is_some_and(|original| sees(&original)))
     }
 
     /// What the last epoch with a note kept beside it ([`crate::Weave::apply_with`]).

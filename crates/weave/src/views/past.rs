@@ -19,7 +19,7 @@ use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::ledger::Names;
-use crate::rows::{PastVersion, TextCapture};
+use crate::rows::{OriginalCapture, PastVersion, TextCapture};
 use crate::tables::Table;
 use crate::views::captures::{self, Place, Stored, TextHash};
 use crate::views::order::{is_eligible_row, source_rank};
@@ -62,6 +62,10 @@ impl Past {
                 digest: text.digest.clone(),
                 collection: names.collection_of(text.input).to_owned(),
                 mime: text.mime.clone(),
+            }),
+            original: self.capture.original.as_ref().map(|original| {
+                let collection = names.collection_of(InputId(original.input));
+                OriginalCapture::of(original, collection.to_owned())
             }),
             since_ms: self.since_ms,
             until_ms: self.until_ms,

@@ -8,7 +8,7 @@
 //! The row keeps the order of the capture the text came from, so that a better text can be told from a worse
 //! one whatever the order of loading; when the version moves on in time, the text goes with it.
 
-use extract::{Capture, Link};
+use extract::{Capture, CaptureKind, Link};
 
 use crate::codec::Corrupt;
 use crate::cut::Cut;
@@ -22,7 +22,7 @@ use crate::views::past::{Moved, PastChange};
 use crate::views::past_links::LazyPacker;
 use crate::views::version_change::{Anew, VersionChange};
 use crate::views::version_row::{self, TextOrigin, VersionRow};
-use crate::views::{captures, texts, ties};
+use crate::views::{captures, past_links, texts, ties};
 use crate::write::Write;
 
 /// Links of the capture, should it become current, sorted by target key; and how many were dropped.
@@ -329,6 +329,18 @@ impl Step<'_, '_> {
         mut change: VersionChange,
         group: &[(InputId, Capture)],
     ) -> Result<VersionChange, SnapshotError> {
+        if let Some(content) = &mut change.content
+            && content.row.kind == CaptureKind::Revisit
+        {
+            let place = past_links::place_of(&content.row);
+            let is_it = |(input, capture): &&(InputId, Capture)| {
+                (*input, capture.offset) == (place.input, place.offset)
+            };
+            content.original = match group.iter().find(is_it) {
+                Some((_, capture)) => capture.original.clone(),
+                None => captures::at(self.cut, &change.url_key, &place)?.and_then(|stored| stored.original),
+            };
+        }
         if let Some(content) = &mut change.content
             && let Some(text) = content.row.text_of_another()
         {

@@ -81,7 +81,7 @@ impl Leave<'_> {
             let stored = cut.decode(Table::Captures, &key, stored)?;
             times = widened(times, stored.fetch_time_ms);
             gone.places.push((stored.input, stored.offset, stored.length));
-            gone.methods.push(stored.method);
+            gone.methods.push(stored.method.clone());
             gone.rows.push(key.to_vec());
             keys.entry(stored.url_key.clone()).or_default().push(place);
             leaving.push(stored);
