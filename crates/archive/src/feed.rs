@@ -14,7 +14,7 @@ mod tests;
 pub(crate) use fed::Fed;
 pub(crate) use progress::SearchProgress;
 
-use search::{Anchor, Change, Document, Gone, SearchIndex, TextCapture, Version};
+use search::{Anchor, Change, Document, Gone, Original, SearchIndex, TextCapture, Version};
 use weave::{
     AnchorRow, ChangedPage, ChangedPast, Epoch, EpochReport, PageChange, PastVersion, Snapshot, SnapshotError,
 };
@@ -229,6 +229,7 @@ fn given(snapshot: &Snapshot, page: ChangedPage) -> Result<Change, SnapshotError
         collection: page.collection,
         digest: page.digest,
         text_capture: page.text_capture.map(text_capture),
+        original: page.original.map(original),
         fetch_time_ms: page.fetch_time_ms,
         mime: page.mime,
         language: page.language,
@@ -250,6 +251,18 @@ fn text_capture(text: weave::TextCapture) -> TextCapture {
         collection: text.collection,
         digest: text.digest,
         mime: text.mime,
+    }
+}
+
+fn original(original: weave::OriginalCapture) -> Original {
+    Original {
+        url_key: original.url_key,
+        fetch_time_ms: original.fetch_time_ms,
+        of: TextCapture {
+            collection: original.collection,
+            digest: original.digest,
+            mime: original.mime,
+        },
     }
 }
 
@@ -401,6 +414,7 @@ fn document(snapshot: &Snapshot, url_key: &str, version: Version) -> Result<Opti
         collection: page.collection,
         digest: page.digest,
         text_capture: page.text_capture.map(text_capture),
+        original: page.original.map(original),
         fetch_time_ms: page.fetch_time_ms,
         mime: page.mime,
         language: page.language,
@@ -427,6 +441,7 @@ fn past_document(snapshot: &Snapshot, url_key: &str, past: PastVersion) -> Resul
         collection: past.collection,
         digest: past.digest,
         text_capture: past.text_capture.map(text_capture),
+        original: past.original.map(original),
         fetch_time_ms: past.fetch_time_ms,
         mime: past.mime,
         language: past.language,

@@ -6,7 +6,8 @@ use crate::http::{self, Head, chunked, coding};
 use crate::page::{self, PageSource};
 use crate::target::{self, Target, defect};
 use crate::{
-    Capture, CaptureKind, Extracted, Settings, Shortfall, charset, digest, document, mime, reason, redirect, segment,
+    Capture, CaptureKind, Extracted, RefersTo, Settings, Shortfall, charset, digest, document, mime, reason,
+    redirect, segment,
 };
 use std::borrow::Cow;
 
@@ -96,28 +97,49 @@ pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Ex
 }
 
 /// Extracts a `revisit` record. It has no payload, but it may have the HTTP head.
-pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
+pub(crate) fn extract_revisit(record: &warc::Record, settings: &Settings) -> Extracted {
     let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
         Err(outcome) => return outcome,
     };
-    let status = if http::begins_like_http(&record.body) {
-        http::parse_head(&record.body).status
-    } else {
-        0
+    let head = match http::begins_like_http(&record.body) {
+        true => http::parse_head(&record.body),
+        false => Head::default(),
     };
+    // What this answer led to, whatever its original did.
+    let redirect = redirect::of(
+        head.status,
+        head.location.as_deref(),
+        &facts.url,
+        &facts.url_key,
+        settings.links,
+    );
     Extracted::Capture(Box::new(Capture {
         url_key: facts.url_key,
         url: facts.url,
         fetch_time_ms: facts.fetch_time_ms,
         mime: "warc/revisit".to_owned(),
-        status,
+        status: head.status,
         digest: declared_digest(&record.headers).unwrap_or_else(|| digest::UNKNOWN.to_owned()),
         offset: record.span.offset,
         length: record.span.length,
         kind: CaptureKind::Revisit,
+        redirect: redirect.link,
+        redirects_to_itself: redirect.to_itself,
+        refers_to: refers_to(&record.headers),
         truncated: truncated(record),
         ..Capture::default()
+    }))
+}
+
+/// Returns what a revisit says that it refers to, if that is a URL that has a key.
+fn refers_to(headers: &warc::Headers) -> Option<Box<RefersTo>> {
+    let url = headers.get("WARC-Refers-To-Target-URI")?.trim();
+    let url = url.trim_start_matches('<').trim_end_matches('>');
+    let date = headers.get("WARC-Refers-To-Date").and_then(warc::parse_date);
+    Some(Box::new(RefersTo {
+        url_key: urlkey::url_key(url).ok()?,
+        time_ms: date.map(|date| date.ms),
     }))
 }
 

@@ -100,6 +100,12 @@ pub struct Capture {
     /// own address.
     #[serde(default)]
     pub redirects_to_itself: bool,
+    /// What a revisit says that it refers to; `None` of other captures, and of a revisit that names no URL.
+    #[serde(default)]
+    pub refers_to: Option<Box<RefersTo>>,
+    /// The capture whose content a revisit of another URL has. No record says it: it is found among all captures.
+    #[serde(default)]
+    pub original: Option<Box<Original>>,
     /// Why the crawler cut the payload (`WARC-Truncated`: `length`, `time`, `disconnect`, ...); empty if it did not say so.
     #[serde(default)]
     pub truncated: String,
@@ -109,6 +115,25 @@ impl Capture {
     /// Returns what search has of the capture: its page, or the document that it is instead.
     pub fn content(&self) -> Option<&Page> {
         self.page.as_ref().or(self.document.as_deref())
+    }
+
+    /// The type that a version of it has: of a revisit of another URL, that of its original.
+    pub fn shown_mime(&self) -> &str {
+        self.original
+            .as_ref()
+            .map_or(&self.mime, |original| &original.mime)
+    }
+
+    /// The status that a version of it has.
+    pub fn shown_status(&self) -> u16 {
+        self.original
+            .as_ref()
+            .map_or(self.status, |original| original.status)
+    }
+
+    /// The kind of record that its content comes from.
+    pub fn content_kind(&self) -> CaptureKind {
+        self.original.as_ref().map_or(self.kind, |original| original.kind)
     }
 
     /// The same, to be taken out.
@@ -126,6 +151,36 @@ impl Capture {
             _ => "",
         }
     }
+}
+
+/// What a revisit refers to: `WARC-Refers-To-Target-URI` and `WARC-Refers-To-Date`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefersTo {
+    /// URL key of the target.
+    pub url_key: String,
+    /// Milliseconds since 1970; `None` where there is no date.
+    pub time_ms: Option<i64>,
+}
+
+/// The capture whose content a revisit of another URL has.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Original {
+    /// Its URL key.
+    pub url_key: String,
+    /// Its fetch time, in milliseconds since 1970.
+    pub fetch_time_ms: i64,
+    /// Number of its input.
+    pub input: u32,
+    /// Its offset there.
+    pub offset: u64,
+    /// Its type.
+    pub mime: String,
+    /// Its status.
+    pub status: u16,
+    /// The kind of record that it comes from.
+    pub kind: CaptureKind,
+    /// Its digest.
+    pub digest: String,
 }
 
 /// What an answer lacks to be a version of its page (docs/views.md).

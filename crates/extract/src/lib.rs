@@ -41,7 +41,9 @@ pub use charset::document_encoding;
 pub use digest::declared as declared_digest;
 pub use document::{DocumentFailure, DocumentFormat, DocumentReader, DocumentScope, DocumentText, Documents};
 pub use exchange::{Belonging, ExchangeNames, RequestFacts, answer_names, is_answer};
-pub use extracted::{Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Page, Settings, Shortfall};
+pub use extracted::{
+    Capture, CaptureKind, Extracted, Link, LinkKind, LinkScope, Original, Page, RefersTo, Settings, Shortfall,
+};
 pub use header::{HeaderFacts, derived_from, header_facts, named_url_key, web_target};
 pub use html::{TEXT_BYTES_MAX, title};
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};
@@ -53,7 +55,7 @@ pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     match record.kind {
         warc::Kind::Response => capture::extract_response(record, settings),
         warc::Kind::Resource => capture::extract_resource(record, settings),
-        warc::Kind::Revisit => capture::extract_revisit(record),
+        warc::Kind::Revisit => capture::extract_revisit(record, settings),
         warc::Kind::Metadata => wat::extract(record, settings),
         warc::Kind::Conversion => wet::extract(record, settings),
         warc::Kind::Continuation => segment::extract_continuation(record),

@@ -21,7 +21,7 @@ pub enum Table {
 /// Names of the first columns follow Common Crawl's `cc-index-table`, so that questions written for it can be asked here.
 ///
 /// Columns are only ever added, at the end and nullable: tables that were begun before get them, and older rows have no value.
-static CAPTURES: [Field; 32] = [
+static CAPTURES: [Field; 35] = [
     Field::new("url_surtkey", Kind::Text)
         .sorted()
         .looked_up()
@@ -57,6 +57,9 @@ static CAPTURES: [Field; 32] = [
     Field::new("epoch", Kind::Long).bounds(),
     Field::new("method", Kind::Text).nullable(),
     Field::new("shortfall", Kind::Text).nullable(),
+    Field::new("refers_to_surtkey", Kind::Text).nullable(),
+    Field::new("refers_to_time", Kind::Time).nullable(),
+    Field::new("is_document", Kind::Bool).nullable(),
 ];
 
 static LINKS: [Field; 16] = [
@@ -205,7 +208,14 @@ impl Fact<'_> {
             .text(self.source.digest)
             .long(epoch as i64)
             .text_if_any(&capture.method)
-            .text_if_any(capture.shortfall.name())
+            .text_if_any(capture.shortfall.name());
+        let refers_to = capture.refers_to.as_ref();
+        row.text_if_any(refers_to.map_or("", |refers| &refers.url_key));
+        match refers_to.and_then(|refers| refers.time_ms) {
+            Some(time_ms) => row.long(time_ms.saturating_mul(1_000)),
+            None => row.none(),
+        };
+        row.bool(capture.page.is_none() && capture.document.is_some())
             .end();
     }
 

@@ -21,6 +21,8 @@ pub struct Document {
     pub digest: String,
     /// The capture that the text is of, where that is another one: who may not see both, does not see the page.
     pub text_capture: Option<TextCapture>,
+    /// The capture of another URL whose content it has: who may not see that one, does not see the page.
+    pub original: Option<Original>,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
     /// Content type without parameters, lower case.
@@ -45,6 +47,17 @@ pub struct TextCapture {
     pub digest: String,
     /// Content type without parameters, lower case.
     pub mime: String,
+}
+
+/// What rules ask of the capture whose content a revisit of another URL has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Original {
+    /// Its URL key.
+    pub url_key: String,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fetch_time_ms: i64,
+    /// The rest.
+    pub of: TextCapture,
 }
 
 /// An anchor text of links to a page.

@@ -64,7 +64,7 @@ mod years;
 pub use check::Held;
 pub use crash::CRASH_POINTS;
 pub use cursor::is_cursor;
-pub use document::{Anchor, Change, Document, Gone, TextCapture, Version};
+pub use document::{Anchor, Change, Document, Gone, Original, TextCapture, Version};
 pub use error::{ApplyError, OpenError, SearchError};
 pub use index::{SearchIndex, Searches};
 pub use note::{Note, NoteKind};

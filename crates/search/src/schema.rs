@@ -30,7 +30,8 @@ use crate::words::{self, Rules, StemTokenizer, WordTokenizer};
 /// 6: anchor texts of links to a page.
 /// 7: public suffixes are a field, and likenesses of texts a column; documents that are no pages.
 /// 8: media types of all captures of a document are a column, for rights.
-pub(crate) const FORMAT: u32 = 8;
+/// 9: key and time of the original of a revisit are columns, for rights.
+pub(crate) const FORMAT: u32 = 9;
 
 /// Names of the tokenizers behind `body`, `stems`, and the fields with both.
 const WORDS: &str = "words";
@@ -57,6 +58,8 @@ pub(crate) const HASH: &str = "hash";
 pub(crate) const COLLECTION_OF: &str = "collection_of";
 pub(crate) const MIME_OF: &str = "mime_of";
 pub(crate) const DIGEST: &str = "digest";
+pub(crate) const ORIGINAL_KEY: &str = "original_key";
+pub(crate) const ORIGINAL_DATE: &str = "original_date";
 pub(crate) const LIKENESS: &str = "likeness";
 pub(crate) const UNTIL: &str = "until";
 
@@ -108,6 +111,10 @@ pub(crate) struct Fields {
     digest: Field,
     /// MIME type of the same captures, in the same order. Apart from `mime`: a page counts once, with its own.
     mime_of: Field,
+    /// Key of the original of a revisit, the last of the same captures; none of others, which have the key of the document.
+    original_key: Field,
+    /// Its time, likewise: 14 digits.
+    original_date: Field,
     /// How the text is, to find what is like it.
     likeness: Field,
     /// 14 digits.
@@ -159,7 +166,9 @@ pub(crate) fn schema() -> (Schema, Fields) {
         mime: builder.add_text_field(MIME, counted.clone()),
         language: builder.add_text_field(LANGUAGE, counted.clone()),
         collection_of: builder.add_text_field(COLLECTION_OF, counted.clone()),
-        mime_of: builder.add_text_field(MIME_OF, counted),
+        mime_of: builder.add_text_field(MIME_OF, counted.clone()),
+        original_key: builder.add_text_field(ORIGINAL_KEY, counted),
+        original_date: builder.add_u64_field(ORIGINAL_DATE, number.clone()),
         digest: builder.add_u64_field(DIGEST, number.clone()),
         likeness: builder.add_u64_field(LIKENESS, number.clone()),
         date: builder.add_u64_field(DATE, number.clone()),
@@ -247,6 +256,13 @@ impl Fields {
             encoded.add_text(self.collection_of, &text.collection);
             encoded.add_u64(self.digest, keys::hash(&text.digest));
             encoded.add_text(self.mime_of, &text.mime);
+        }
+        if let Some(original) = &document.original {
+            encoded.add_text(self.collection_of, &original.of.collection);
+            encoded.add_u64(self.digest, keys::hash(&original.of.digest));
+            encoded.add_text(self.mime_of, &original.of.mime);
+            encoded.add_text(self.original_key, key_text(&original.url_key));
+            encoded.add_u64(self.original_date, dates::digits_of_ms(original.fetch_time_ms));
         }
         encoded.add_u64(self.likeness, likeness_of(document));
         encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));

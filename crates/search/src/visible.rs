@@ -6,7 +6,7 @@
 //! for as long as it and the sight do. Bits of current documents alone leave out the past versions of pages, unless a query asks for
 //! these.
 //!
-//! Invariant: a document is seen only if its capture is, and the capture of its text if that is another one.
+//! Invariant: a document is seen only if its capture is, and the capture of its text or its original if that is another one.
 
 use std::sync::Arc;
 
@@ -182,9 +182,11 @@ fn bits_of_sight(
     let is_open = sight.default() == Access::Allow;
     if deny.iter().chain(&allow).all(Test::is_of_keys) {
         let holds = |tests: &[Test], key| tests.iter().any(|test| test.holds_for_key(key));
+        let sees = |key| !holds(&deny, key) && (is_open || holds(&allow, key));
         return Ok(Bits::of(reader.max_doc(), |document| {
-            let key = columns.key_of(document);
-            is_wanted(document) && !holds(&deny, key) && (is_open || holds(&allow, key))
+            is_wanted(document)
+                && sees(Key::Own(columns.key_of(document)))
+                && columns.original_of(document).is_none_or(|(key, _)| sees(key))
         }));
     }
     let sees = |subject: &Subject| {
@@ -203,11 +205,20 @@ struct Columns {
     collections: Option<StrColumn>,
     digests: Column<u64>,
     dates: Column<u64>,
+    original_keys: Option<StrColumn>,
+    original_dates: Column<u64>,
+}
+
+/// The ordinal of a key, in the dictionary of the documents' or of the originals'.
+#[derive(Debug, Clone, Copy)]
+enum Key {
+    Own(u64),
+    Original(u64),
 }
 
 /// A capture of a document, as its columns have it: text by its ordinal.
 struct Subject {
-    key: u64,
+    key: Key,
     mime: u64,
     collection: u64,
     digest: u64,
@@ -223,6 +234,8 @@ impl Columns {
             collections: fast.str(schema::COLLECTION_OF)?,
             digests: fast.u64(schema::DIGEST)?,
             dates: fast.u64(schema::DATE)?,
+            original_keys: fast.str(schema::ORIGINAL_KEY)?,
+            original_dates: fast.u64(schema::ORIGINAL_DATE)?,
         })
     }
 
@@ -231,6 +244,14 @@ impl Columns {
         let key = self.keys.as_ref().and_then(|keys| keys.ords().first(document));
         // A text that is not there is none of the dictionary's.
         key.unwrap_or(u64::MAX)
+    }
+
+    /// Key and time of a document's original, if it has one.
+    fn original_of(&self, document: DocId) -> Option<(Key, u64)> {
+        let date = self.original_dates.first(document)?;
+        let keys = self.original_keys.as_ref();
+        let key = keys.and_then(|keys| keys.ords().first(document));
+        Some((Key::Original(key.unwrap_or(u64::MAX)), date))
     }
 
     /// Whether `sees` holds for each capture of a document.
@@ -245,7 +266,15 @@ impl Columns {
         let (mut collections, mut mimes) = (all(&self.collections), all(&self.mimes));
         let mut digests = self.digests.values_for_doc(document);
         let mut any = false;
+        let original = self.original_of(document);
+        let mut left = self.digests.values_for_doc(document).count();
         loop {
+            left = left.saturating_sub(1);
+            // The original is the last.
+            let (key, date) = match original {
+                Some(original) if left == 0 => original,
+                _ => (Key::Own(key), date),
+            };
             let subject = match (collections.next(), mimes.next(), digests.next()) {
                 (Some(collection), Some(mime), Some(digest)) => Subject {
                     key,
@@ -270,6 +299,8 @@ impl Columns {
 struct Test {
     /// By ordinal of the key.
     keys: Option<Bits>,
+    /// By ordinal of the key of an original.
+    original_keys: Option<Bits>,
     /// By ordinal of the media type.
     mimes: Option<Vec<bool>>,
     /// Ordinal of the collection; of one that no document has, none of the dictionary's.
@@ -283,11 +314,14 @@ const NO_ORDINAL: u64 = u64::MAX - 1;
 
 impl Test {
     fn new(clause: &Clause, columns: &Columns) -> tantivy::Result<Test> {
-        let keys = match (&clause.keys, &columns.keys) {
-            (Some(ranges), Some(column)) => Some(bits_of_keys(ranges, column)?),
-            (Some(_), None) => Some(Bits::of(0, |_| false)),
-            (None, _) => None,
+        let bits = |column: &Option<StrColumn>| -> tantivy::Result<Option<Bits>> {
+            Ok(match (&clause.keys, column) {
+                (Some(ranges), Some(column)) => Some(bits_of_keys(ranges, column)?),
+                (Some(_), None) => Some(Bits::of(0, |_| false)),
+                (None, _) => None,
+            })
         };
+        let (keys, original_keys) = (bits(&columns.keys)?, bits(&columns.original_keys)?);
         let mimes = match &clause.mime {
             Some(_) => Some(mimes_of(clause, columns.mimes.as_ref())?),
             None => None,
@@ -308,6 +342,7 @@ impl Test {
         let (first_ms, last_ms) = clause.fetch_time_ms;
         Ok(Test {
             keys,
+            original_keys,
             mimes,
             collection,
             digests: clause.digests.as_ref().map(hashes),
@@ -335,9 +370,13 @@ impl Test {
             && self.dates == (0, u64::MAX)
     }
 
-    fn holds_for_key(&self, key: u64) -> bool {
-        let keys = self.keys.as_ref();
-        keys.is_none_or(|keys| u32::try_from(key).is_ok_and(|key| keys.has(key)))
+    fn holds_for_key(&self, key: Key) -> bool {
+        let (keys, key) = match key {
+            Key::Own(key) => (&self.keys, key),
+            Key::Original(key) => (&self.original_keys, key),
+        };
+        keys.as_ref()
+            .is_none_or(|keys| u32::try_from(key).is_ok_and(|key| keys.has(key)))
     }
 
     fn holds(&self, subject: &Subject) -> bool {

@@ -29,6 +29,7 @@ pub(crate) fn page(name: &str, title: &str, text: &str) -> Document {
         collection: "first".to_owned(),
         digest: String::new(),
         text_capture: None,
+        original: None,
         fetch_time_ms: 1_200_000_000_000,
         mime: "text/html".to_owned(),
         language: "en".to_owned(),

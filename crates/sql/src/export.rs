@@ -12,7 +12,7 @@ use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use deltalake_core::DeltaTable;
-use extract::{Capture, CaptureKind, Link, LinkKind, LinkScope, Page, Shortfall};
+use extract::{Capture, CaptureKind, Link, LinkKind, LinkScope, Page, RefersTo, Shortfall};
 use futures_util::StreamExt as _;
 
 use crate::memory::{Sharing, runtime};
@@ -25,7 +25,7 @@ const LINKS_PROPERTY: &str = "weft.links";
 const CAPTURES: &str = "\
 SELECT input_id, warc_record_offset, warc_record_length, url_surtkey, url, fetch_time, fetch_status, content_digest,
     content_mime_type, content_charset, content_languages, content_truncated, collection, kind, is_page, redirects_to_itself,
-    title, links_dropped, method, shortfall
+    title, links_dropped, method, shortfall, refers_to_surtkey, refers_to_time, refers_to_time IS NOT NULL
 FROM captures
 ORDER BY input_id, warc_record_offset";
 
@@ -149,6 +149,16 @@ fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
     let is_page = rows.boolean(14)?;
     let kind = rows.text(13)?;
     let shortfall = rows.text(19)?;
+    let refers_to = match rows.text(20)? {
+        url_key if url_key.is_empty() => None,
+        url_key => Some(Box::new(RefersTo {
+            url_key,
+            time_ms: match rows.boolean(22)? {
+                true => Some(rows.signed(21)?),
+                false => None,
+            },
+        })),
+    };
     Ok(Capture {
         offset: rows.number(1)?,
         length: rows.number(2)?,
@@ -162,6 +172,7 @@ fn capture_at(rows: &Rows) -> Result<Capture, SqlError> {
         kind: CaptureKind::named(&kind).ok_or_else(|| unknown("kind", &kind))?,
         redirects_to_itself: rows.boolean(15)?,
         method: rows.text(18)?,
+        refers_to,
         shortfall: Shortfall::named(&shortfall).ok_or_else(|| unknown("shortfall", &shortfall))?,
         page: match is_page {
             false => None,
@@ -279,8 +290,8 @@ impl Tables {
         Ok(match table.schema().column_with_name("method") {
             Some(_) => CAPTURES.to_owned(),
             None => CAPTURES.replace(
-                "method, shortfall",
-                "CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR)",
+                "method, shortfall, refers_to_surtkey, refers_to_time, refers_to_time IS NOT NULL",
+                "CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS BIGINT), false",
             ),
         })
     }

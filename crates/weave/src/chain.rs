@@ -27,7 +27,7 @@ use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
 use crate::views::version_change::{Anew, VersionChange};
-use crate::views::{captures, changes, domains, links, rankings, totals, uris, versions};
+use crate::views::{captures, changes, domains, links, originals, rankings, totals, uris, versions};
 use crate::write::Write;
 
 /// What an epoch starts from.
@@ -50,6 +50,10 @@ pub(crate) struct Leaving {
     /// Keys of lines of indexes.
     pub(crate) lines: Vec<Vec<u8>>,
     pub(crate) anew: Vec<(Anew, Vec<Place>)>,
+    /// Rows of revisits that stay and have another original, or none.
+    pub(crate) turned: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Rows of `references` and `payloads` that go.
+    pub(crate) unreferred: Vec<(Table, Vec<u8>)>,
     pub(crate) quarantined: Vec<Vec<u8>>,
     /// Least and greatest fetch time of the captures that stay.
     pub(crate) fetch_time_ms: Option<(i64, i64)>,
@@ -125,11 +129,20 @@ impl<'t> Chain<'t, '_> {
             clock.end("beside");
         }
         // Only an empty batch comes with these: registering a name and weaving captures are different steps.
-        if !retied.is_empty() {
+        let names = Names::new(inputs);
+        let is_retied = !retied.is_empty();
+        if is_retied {
             captures = retied;
         }
-
-        let mut versions = versions::apply(cut, &mut step.write, Names::new(inputs), captures)?;
+        let arrived = match is_retied {
+            true => Vec::new(),
+            false => originals::arrive(cut, &mut step.write, &names, &mut captures)?.anew,
+        };
+        let mut versions = versions::apply(cut, &mut step.write, names, captures)?;
+        if !arrived.is_empty() {
+            versions.extend(versions::apply_anew(cut, &mut step.write, names, arrived)?);
+            versions.sort_unstable_by(|a, b| a.url_key.as_bytes().cmp(b.url_key.as_bytes()));
+        }
         clock.end("versions");
         let uris = self.follow(&mut step, &mut versions, clock)?;
         let ledger = ledger.finish(cut, &mut step.write, &mut step.totals, batch.progress)?;
@@ -178,6 +191,12 @@ impl<'t> Chain<'t, '_> {
         (totals.fetch_time_ms_first, totals.fetch_time_ms_last) = leaving.fetch_time_ms.unwrap_or_default();
         for row in leaving.rows {
             write.remove(Table::Captures, row);
+        }
+        for (key, row) in leaving.turned {
+            write.put(Table::Captures, key, row);
+        }
+        for (table, key) in leaving.unreferred {
+            write.remove(table, key);
         }
         for line in leaving.lines {
             write.remove(Table::IndexLines, line);

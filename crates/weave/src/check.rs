@@ -7,6 +7,7 @@ mod damage;
 mod derived;
 mod files;
 mod found;
+mod originals;
 mod past_links;
 
 pub use damage::Damage;
@@ -35,7 +36,7 @@ pub struct Checked {
 
 impl Snapshot {
     /// Compares every file of every table with its checksum, from end to end; then the tables that follow from others
-    /// (in-links, page marks, domains, rankings, past texts, past links) with what they follow from. Memory is bounded; of each such table the
+    /// (in-links, page marks, domains, rankings, past texts, past links, references) with what they follow from. Memory is bounded; of each such table the
     /// first difference is told.
     ///
     /// # Errors
@@ -87,6 +88,10 @@ impl Snapshot {
             other => other?,
         });
         damages.add_all(match past_links::past_links(self) {
+            Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
+            other => other?,
+        });
+        damages.add_all(match originals::references(self) {
             Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
             other => other?,
         });

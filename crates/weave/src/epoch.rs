@@ -6,7 +6,7 @@ use extract::Capture;
 
 use crate::ids::{Epoch, InputId};
 use crate::ledger::InputProgress;
-use crate::rows::{AnchorRow, PastVersion, TextCapture};
+use crate::rows::{AnchorRow, OriginalCapture, PastVersion, TextCapture};
 use crate::views::index_lines::IndexLine;
 
 /// Everything of one epoch.
@@ -109,6 +109,8 @@ pub struct ChangedPage {
     pub collection: String,
     /// The capture that its text is of, where it is another one.
     pub text_capture: Option<TextCapture>,
+    /// The capture that its content is of, if it is a revisit of another URL.
+    pub original: Option<OriginalCapture>,
     /// Milliseconds since 1970.
     pub fetch_time_ms: i64,
     /// Fetch time of the first capture of this version without another between.

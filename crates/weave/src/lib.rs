@@ -39,6 +39,7 @@ mod progress;
 mod rebuild;
 mod recount;
 mod renumber;
+mod revisits;
 mod rows;
 mod settings;
 mod shown;
@@ -67,9 +68,10 @@ pub use ledger::{
 pub use name::{base_name, name_bytes, name_text};
 pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
+pub use revisits::Referred;
 pub use rows::{
-    AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, PastVersion, TextCapture, TopRow, Totals,
-    UriRow, VersionLink, past_count,
+    AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, OriginalCapture, PageRow, PastVersion, TextCapture,
+    TopRow, Totals, UriRow, VersionLink, past_count,
 };
 pub use settings::Settings;
 pub use shown::ShownPage;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use extract::{Capture, CaptureKind, Link, Shortfall};
+use extract::{Capture, CaptureKind, Link, Original, Shortfall};
 
 use crate::dump::{Cell, Printer, date_time, dump_ledger, dump_quarantine, print_captures};
 use crate::dump::{DumpFormat, View};
@@ -14,7 +14,9 @@ use crate::epoch::Batch;
 use crate::error::DumpError;
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, QuarantineEntry};
-use crate::rows::{AnchorRow, CaptureRow, LinkRow, PastVersion, TextCapture, TopRow, VersionLink};
+use crate::rows::{
+    AnchorRow, CaptureRow, LinkRow, OriginalCapture, PastVersion, TextCapture, TopRow, VersionLink,
+};
 use crate::takedown::Selector;
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key, text_hash};
 use crate::views::links::name_of;
@@ -27,6 +29,8 @@ pub struct Model {
     ledger: Vec<LedgerEntry>,
     /// By identity.
     captures: BTreeMap<(InputId, u64), Capture>,
+    /// Revisits of other URLs that have an original, with the content of that.
+    revisits: BTreeMap<(InputId, u64), Capture>,
     quarantine: BTreeSet<(InputId, QuarantineEntry)>,
     /// Takedown `i + 1`, in clear, and whether it is in force.
     takedowns: Vec<(Selector, bool)>,
@@ -101,6 +105,7 @@ impl Model {
             }
             quarantined.extend(step.quarantined.into_iter().map(|q| (step.input, q)));
         }
+        self.find_originals();
         for (input, entry) in quarantined {
             self.ledger[input.0 as usize - 1].quarantined += 1;
             self.quarantine.insert((input, entry));
@@ -157,6 +162,7 @@ impl Model {
             self.kept_out.insert(at, (capture, number));
         }
         self.takedowns.push((selector.clone(), true));
+        self.find_originals();
         leave
     }
 
@@ -172,6 +178,7 @@ impl Model {
     pub fn take_back(&mut self, id: InputId, to: &TakeBack) {
         let stays = |input: InputId, offset: u64| input != id || offset < to.bytes_done;
         self.captures.retain(|(input, offset), _| stays(*input, *offset));
+        self.find_originals();
         self.quarantine
             .retain(|(input, entry)| stays(*input, entry.offset));
         self.kept_out.retain(|(input, offset), _| stays(*input, *offset));
@@ -181,6 +188,69 @@ impl Model {
         entry.quarantined = self.quarantine.iter().filter(|(input, _)| *input == id).count() as u64;
         (entry.bytes_done, entry.records) = (to.bytes_done, to.records);
         entry.state = to.state.clone();
+    }
+
+    /// Gives every revisit of another URL the content of its original.
+    fn find_originals(&mut self) {
+        let all = self.captures.iter();
+        let revisits = all.filter(|(_, c)| c.kind == CaptureKind::Revisit);
+        let found = revisits.filter_map(|(at, revisit)| {
+            let (input, original) = self.original(revisit)?;
+            Some((*at, with_content(revisit, input, original)?))
+        });
+        self.revisits = found.collect();
+    }
+
+    /// What docs/views.md says under "Revisits".
+    fn original(&self, revisit: &Capture) -> Option<(InputId, &Capture)> {
+        let digest = Some(revisit.digest.as_str()).filter(|digest| !["", "-"].contains(digest));
+        let all = || self.captures.iter().map(|((input, _), c)| (*input, c));
+        let suits = |c: &Capture| {
+            let is_success = is_served(c);
+            c.kind != CaptureKind::Revisit
+                && may_be_current(c)
+                && match revisit.status {
+                    0 | 304 => true,
+                    200..=299 => is_success,
+                    300..=399 => !is_success,
+                    _ => false,
+                }
+        };
+        let named = revisit.refers_to.as_deref();
+        if named.is_some_and(|named| named.url_key == revisit.url_key) || revisit.redirects_to_itself {
+            return None;
+        }
+        if let Some(named) = named
+            && let Some(time_ms) = named.time_ms
+        {
+            let second = |ms: i64| ms.div_euclid(1000);
+            let there = all().filter(|(_, c)| {
+                c.url_key == named.url_key && second(c.fetch_time_ms) == second(time_ms) && suits(c)
+            });
+            let order = |(input, c): &(InputId, &Capture)| {
+                let is_it = (c.digest == revisit.digest, c.fetch_time_ms == time_ms);
+                (is_it, self.content_order(*input, c), c.fetch_time_ms)
+            };
+            if let Some(found) = there.max_by_key(order) {
+                return Some(found);
+            }
+        }
+        let of_own = |c: &Capture| c.url_key == revisit.url_key;
+        let digest = digest?;
+        let is_known_there =
+            |(_, c): (InputId, &Capture)| of_own(c) && c.kind != CaptureKind::Revisit && c.digest == digest;
+        if named.is_none() && all().any(is_known_there) {
+            return None;
+        }
+        let same =
+            all().filter(|(_, c)| c.digest == digest && !of_own(c) && suits(c) && content(c).is_some());
+        let same: Vec<_> = same.collect();
+        let first = same.iter().map(|(_, c)| (c.fetch_time_ms, &c.url_key)).min()?;
+        let same = same
+            .iter()
+            .filter(|(_, c)| (c.fetch_time_ms, &c.url_key) == first);
+        same.max_by_key(|(input, c)| self.content_order(*input, c))
+            .copied()
     }
 
     /// A capture that was applied and not taken back.
@@ -312,7 +382,7 @@ impl Model {
             fetch_time_ms: c.fetch_time_ms,
             url: c.url.clone(),
             title: page.title,
-            mime: c.mime.clone(),
+            mime: c.shown_mime().to_owned(),
             language: match page.language.as_str() {
                 "" => other_language.unwrap_or_default(),
                 own => own.to_owned(),
@@ -320,12 +390,16 @@ impl Model {
             digest: c.digest.clone(),
             collection: label(input),
             text: source.map(|(_, s)| text_hash(&text(s))),
+            original: c
+                .original
+                .as_ref()
+                .map(|original| OriginalCapture::of(original, label(InputId(original.input)))),
             text_capture: source
-                .filter(|(i, s)| (*i, &s.digest, &s.mime) != (input, &c.digest, &c.mime))
+                .filter(|(i, s)| (*i, &s.digest, s.shown_mime()) != (input, &c.digest, c.shown_mime()))
                 .map(|(i, s)| TextCapture {
                     digest: s.digest.clone(),
                     collection: label(*i),
-                    mime: s.mime.clone(),
+                    mime: s.shown_mime().to_owned(),
                 }),
             page: None,
         }
@@ -344,7 +418,7 @@ impl Model {
             digest.to_owned(),
             collection,
             c.url.clone(),
-            c.mime.clone(),
+            c.shown_mime().to_owned(),
             page,
             name_of(c),
         )
@@ -610,8 +684,8 @@ impl Model {
                 ("url_key", Cell::Text(key)),
                 ("url", Cell::Text(&c.url)),
                 ("fetch_time", Cell::Text(&date_time(c.fetch_time_ms))),
-                ("status", Cell::Number(u64::from(c.status))),
-                ("mime", Cell::Text(&c.mime)),
+                ("status", Cell::Number(u64::from(c.shown_status()))),
+                ("mime", Cell::Text(c.shown_mime())),
                 ("digest", Cell::Text(&c.digest)),
                 (
                     "title",
@@ -659,8 +733,9 @@ impl Model {
     }
 
     fn eligible(&self) -> impl Iterator<Item = (InputId, &Capture)> {
-        let all = self.captures.iter().map(|((input, _), c)| (*input, c));
-        all.filter(|(_, c)| may_be_current(c))
+        let own = self.captures.iter().chain(&self.revisits);
+        own.map(|((input, _), c)| (*input, c))
+            .filter(|(_, c)| may_be_current(c))
     }
 
     /// Current version of every key.
@@ -707,7 +782,8 @@ fn may_be_current(c: &Capture) -> bool {
     let is_of_get = c.method.is_empty() || c.method == "GET";
     let is_whole = c.shortfall == Shortfall::None;
     let is_content = match c.kind {
-        CaptureKind::Revisit | CaptureKind::Conversion => false,
+        CaptureKind::Revisit => c.original.is_some(),
+        CaptureKind::Conversion => false,
         CaptureKind::Resource | CaptureKind::Wet => true,
         _ => match c.status {
             204 | 205 | 304 => false,
@@ -715,6 +791,39 @@ fn may_be_current(c: &Capture) -> bool {
         },
     };
     is_of_get && is_whole && is_content
+}
+
+/// A revisit with the content of its original; `None` where that leads to the revisit's own key.
+fn with_content(revisit: &Capture, input: InputId, original: &Capture) -> Option<Capture> {
+    let mut links = links_of(original);
+    links.retain(|link| link.url_key != revisit.url_key);
+    let mut now = Capture {
+        original: Some(Box::new(Original {
+            url_key: original.url_key.clone(),
+            fetch_time_ms: original.fetch_time_ms,
+            input: input.0,
+            offset: original.offset,
+            mime: original.mime.clone(),
+            status: original.status,
+            kind: original.kind,
+            digest: original.digest.clone(),
+        })),
+        ..revisit.clone()
+    };
+    if is_served(original) {
+        now.page = original.page.clone().map(|page| extract::Page { links, ..page });
+        now.document.clone_from(&original.document);
+    } else {
+        let redirect = revisit.redirect.clone().or(original.redirect.clone());
+        if redirect
+            .as_ref()
+            .is_some_and(|link| link.url_key == revisit.url_key)
+        {
+            return None;
+        }
+        now.redirect = redirect.filter(|link| link.url_key != original.url_key || revisit.redirect.is_some());
+    }
+    Some(now)
 }
 
 /// Whether it was answered with success and is no version.
@@ -768,13 +877,14 @@ fn content(c: &Capture) -> Option<&extract::Page> {
 }
 
 fn is_served(c: &Capture) -> bool {
-    (200..=299).contains(&c.status) || matches!(c.kind, CaptureKind::Resource | CaptureKind::Wet)
+    (200..=299).contains(&c.shown_status())
+        || matches!(c.content_kind(), CaptureKind::Resource | CaptureKind::Wet)
 }
 
 fn links_of(c: &Capture) -> Vec<Link> {
     let mut found: Vec<Link> = match &c.page {
         Some(page) if is_page(c) => page.links.clone(),
-        _ if (300..=399).contains(&c.status) => c.redirect.iter().cloned().collect(),
+        _ if (300..=399).contains(&c.shown_status()) => c.redirect.iter().cloned().collect(),
         _ => Vec::new(),
     };
     let mut seen = BTreeSet::from([c.url_key.clone()]);

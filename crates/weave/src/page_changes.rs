@@ -4,7 +4,7 @@ use crate::bucket::inlinks_bucket;
 use crate::epoch::{ChangedPage, ChangedPast, PageChange};
 use crate::ids::InputId;
 use crate::ledger::{LedgerEntry, Names};
-use crate::rows::{AnchorRow, TextCapture};
+use crate::rows::{AnchorRow, OriginalCapture, TextCapture};
 use crate::views::past::PastChange;
 use crate::views::uris::{Counts, UriChange};
 use crate::views::version_change::{ContentNow, VersionChange};
@@ -85,7 +85,12 @@ fn changed_page(
     names: Names<'_>,
 ) -> ChangedPage {
     let (inlinks_bucket, anchors) = inlinks.map_or((None, None), |(bucket, anchors)| (Some(bucket), anchors));
-    let ContentNow { row, text, text_mime } = content;
+    let ContentNow {
+        row,
+        text,
+        text_mime,
+        original,
+    } = content;
     let collection = |input: InputId| names.collection(input).to_owned();
     ChangedPage {
         text_capture: row.text_of_another().map(|text| TextCapture {
@@ -93,6 +98,8 @@ fn changed_page(
             collection: collection(text.input),
             mime: text_mime,
         }),
+        original: original
+            .map(|original| OriginalCapture::of(&original, collection(InputId(original.input)))),
         url_key: version.url_key,
         is_new: !version.had_content,
         since_ms: version.past.since_ms,

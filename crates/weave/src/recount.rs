@@ -14,6 +14,7 @@ use extract::{Capture, CaptureKind};
 use crate::codec::{self, Corrupt, Reader};
 use crate::fingerprint::{Fingerprint, Fingerprints, RowHasher, key_hash, text_hash};
 use crate::ids::InputId;
+use crate::revisits::{Referred, Revisits};
 use crate::sort::Sorter;
 use crate::views::captures::{kind_code, kind_of_code};
 use crate::views::index_lines::IndexLine;
@@ -24,6 +25,7 @@ use crate::views::versions::take_links;
 /// Captures on their way to fingerprints.
 pub struct Recount {
     sorter: Sorter,
+    revisits: Revisits,
     hasher: RowHasher,
     captures: Fingerprint,
     index_lines: Fingerprint,
@@ -35,6 +37,7 @@ impl Recount {
     pub fn new(dir: &Path) -> Recount {
         Recount {
             sorter: Sorter::new(dir),
+            revisits: Revisits::new(dir),
             hasher: RowHasher::default(),
             captures: Fingerprint::default(),
             index_lines: Fingerprint::default(),
@@ -49,14 +52,36 @@ impl Recount {
     pub fn add(&mut self, input: &str, collection: &str, mut capture: Capture) -> io::Result<()> {
         self.captures
             .add(self.hasher.new_capture(&capture, input, collection));
+        self.revisits.see(input, collection, &capture)?;
         let key = key_hash(&capture.url_key);
         let candidate = is_eligible(&capture).then(|| self.candidate(key, input, &mut capture));
+        self.push(key, candidate)
+    }
+
+    fn push(&mut self, key: u128, candidate: Option<Candidate>) -> io::Result<()> {
         self.row.clear();
         self.row.extend_from_slice(&key.to_be_bytes());
         if let Some(candidate) = candidate {
             candidate.encode(&mut self.row);
         }
         self.sorter.push(&self.row)
+    }
+
+    /// Adds revisits of other URLs once more, with the content of their originals.
+    fn add_revisits(&mut self) -> io::Result<()> {
+        let revisits = std::mem::replace(&mut self.revisits, Revisits::new(Path::new("")));
+        revisits.finish(&mut |input, mut capture| {
+            let key = key_hash(&capture.url_key);
+            let candidate = is_eligible(&capture).then(|| self.candidate(key, input, &mut capture));
+            self.push(key, candidate)
+        })
+    }
+
+    /// Of which URLs and seconds, and of which digests, an original may be wanted ([`crate::Snapshot::referred`]): others are not
+    /// held. Without it all are.
+    pub fn with_referred(mut self, referred: Referred) -> Recount {
+        self.revisits.wanted = Some(referred);
+        self
     }
 
     /// Adds a line of an index that comes only once.
@@ -97,7 +122,8 @@ impl Recount {
     ///
     /// # Errors
     /// Where temporary files cannot be written or read.
-    pub fn finish(self) -> io::Result<Fingerprints> {
+    pub fn finish(mut self) -> io::Result<Fingerprints> {
+        self.add_revisits()?;
         let mut found = Fingerprints {
             captures: self.captures,
             index_lines: self.index_lines,

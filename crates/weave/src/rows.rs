@@ -102,6 +102,8 @@ pub struct PageRow {
     pub text_truncated: Option<bool>,
     /// The capture that the text is of, where it is another one.
     pub text_capture: Option<TextCapture>,
+    /// The capture that its content is of, if it is a revisit of another URL: who may not see that one sees nothing of this version.
+    pub original: Option<OriginalCapture>,
     /// Input of its record.
     pub input: InputId,
     /// Collection of that input.
@@ -119,6 +121,33 @@ pub struct TextCapture {
     pub collection: String,
     /// Declared type.
     pub mime: String,
+}
+
+/// The capture whose content a revisit of another URL has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OriginalCapture {
+    /// Its URL key.
+    pub url_key: String,
+    /// Its fetch time, in milliseconds since 1970.
+    pub fetch_time_ms: i64,
+    /// Payload digest.
+    pub digest: String,
+    /// Collection of its input.
+    pub collection: String,
+    /// Declared type.
+    pub mime: String,
+}
+
+impl OriginalCapture {
+    pub(crate) fn of(original: &extract::Original, collection: String) -> OriginalCapture {
+        OriginalCapture {
+            url_key: original.url_key.clone(),
+            fetch_time_ms: original.fetch_time_ms,
+            digest: original.digest.clone(),
+            collection,
+            mime: original.mime.clone(),
+        }
+    }
 }
 
 /// What a page was before its current version: captures of one digest that follow each other.
@@ -147,6 +176,8 @@ pub struct PastVersion {
     pub text: Option<[u8; 16]>,
     /// The capture that its text is of, where it is another one.
     pub text_capture: Option<TextCapture>,
+    /// The capture that its content is of, if it is a revisit of another URL.
+    pub original: Option<OriginalCapture>,
     /// Addresses whose letters differ in case have one key, and may be different pages. If this is a version of another page than the
     /// current version, the least [spelling](urlkey::Spelling) of that page.
     pub page: Option<String>,

@@ -8,6 +8,7 @@ mod past_links;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use extract::{CaptureKind, Original};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -25,8 +26,10 @@ use crate::error::SnapshotError;
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
+use crate::revisits::{self, Referred};
 use crate::rows::{
-    AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TextCapture, TopRow, Totals, UriRow,
+    AnchorRow, CaptureRow, DomainRow, KeyRange, LinkRow, OriginalCapture, PageRow, TextCapture, TopRow,
+    Totals, UriRow,
 };
 use crate::shown::{self, ShownPage};
 use crate::tables::Table;
@@ -35,7 +38,10 @@ use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
 use crate::views::version_row::{self, VersionRow};
-use crate::views::{captures, changes, domains, links, rankings, texts, uris, versions};
+use crate::views::{
+    captures, changes, domains, links, originals, past_links as past_link_views, rankings, texts, uris,
+    versions,
+};
 
 /// One consistent cut of an archive: every answer from it belongs to the same epoch. Cheap to clone.
 ///
@@ -126,6 +132,83 @@ impl Snapshot {
         Ok(totals)
     }
 
+    /// What revisits of other URLs refer to, for a recount of the same captures.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn referred(&self) -> Result<Referred, SnapshotError> {
+        let mut referred = Referred::default();
+        for row in self.cut().iter(Table::References) {
+            let (key, _) = row?;
+            referred
+                .0
+                .insert(revisits::short(&originals::referred_hash(&key)));
+        }
+        Ok(referred)
+    }
+
+    /// Whether any revisit refers to another URL, or may do so.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn has_references(&self) -> Result<bool, SnapshotError> {
+        Ok(self.cut().iter(Table::References).next().transpose()?.is_some())
+    }
+
+    /// The original of a capture, if it has one.
+    fn original_of(&self, stored: &captures::Stored) -> Result<Option<OriginalCapture>, SnapshotError> {
+        let Some(original) = &stored.original else {
+            return Ok(None);
+        };
+        let collection = self.input(InputId(original.input))?.collection.clone();
+        Ok(Some(OriginalCapture::of(original, collection)))
+    }
+
+    /// The capture whose content a revisit of another URL has; `None` of other captures.
+    ///
+    /// # Errors
+    /// [`SnapshotError`].
+    pub fn original(&self, capture: &CaptureRow) -> Result<Option<CaptureRow>, SnapshotError> {
+        if capture.kind != CaptureKind::Revisit {
+            return Ok(None);
+        }
+        let place = captures::Place {
+            fetch_time_ms: capture.fetch_time_ms,
+            input: capture.input,
+            offset: capture.offset,
+        };
+        let stored = captures::at(self.cut(), &capture.url_key, &place)?;
+        match stored.and_then(|stored| stored.original) {
+            Some(original) => self.capture_of(&original),
+            None => Ok(None),
+        }
+    }
+
+    fn capture_of(&self, original: &Original) -> Result<Option<CaptureRow>, SnapshotError> {
+        let place = captures::Place {
+            fetch_time_ms: original.fetch_time_ms,
+            input: InputId(original.input),
+            offset: original.offset,
+        };
+        let stored = captures::at(self.cut(), &original.url_key, &place)?;
+        stored.map(|stored| self.capture_row(stored)).transpose()
+    }
+
+    /// Whether somebody sees a capture and, if it has the content of another, that one.
+    fn sees_whole(
+        &self,
+        stored: &captures::Stored,
+        sees: &mut dyn FnMut(&CaptureRow) -> bool,
+    ) -> Result<bool, SnapshotError> {
+        if !sees(&self.capture_row(stored.clone())?) {
+            return Ok(false);
+        }
+        let Some(original) = &stored.original else {
+            return Ok(true);
+        };
+        Ok(self.capture_of(original)?.is_some_and(|original| sees(&original)))
+    }
+
     /// What the last epoch with a note kept beside it ([`crate::Weave::apply_with`]).
     pub fn note_beside(&self) -> Result<Option<Vec<u8>>, SnapshotError> {
         beside::read(self.cut())
@@ -190,7 +273,19 @@ impl Snapshot {
             }),
             None => None,
         };
-        Ok(page_row(url_key, row, last_seen_ms, collection, text_capture))
+        let original = match row.kind {
+            CaptureKind::Revisit => {
+                match captures::at(self.cut(), url_key, &past_link_views::place_of(&row))? {
+                    Some(stored) => self.original_of(&stored)?,
+                    None => None,
+                }
+            }
+            _ => None,
+        };
+        Ok(PageRow {
+            original,
+            ..page_row(url_key, row, last_seen_ms, collection, text_capture)
+        })
     }
 
     fn captures_backwards(
@@ -657,6 +752,7 @@ fn page_row(
             .filter(|_| row.is_page || row.is_document)
             .map(|text| text.truncated),
         text_capture,
+        original: None,
         input: row.input,
         collection,
         offset: row.offset,

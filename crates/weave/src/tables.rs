@@ -60,10 +60,14 @@ pub(crate) enum Table {
     TakenDown,
     /// URL key, time, input, offset -> capture that an index tells of.
     IndexLines,
+    /// What revisits of other URLs refer to, key of the revisit's row -> nothing.
+    References,
+    /// Hash of a digest, time, URL key -> nothing, of pages and documents.
+    Payloads,
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 20] = [
+    pub(crate) const ALL: [Table; 22] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
@@ -84,6 +88,8 @@ impl Table {
         Table::Meta,
         Table::TakenDown,
         Table::IndexLines,
+        Table::References,
+        Table::Payloads,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -108,6 +114,8 @@ impl Table {
             Table::Meta => "meta",
             Table::TakenDown => "taken_down",
             Table::IndexLines => "index_lines",
+            Table::References => "references",
+            Table::Payloads => "payloads",
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - a capture that is hidden shows in nothing: no row, no count, no order, no cursor;
-//! - a version is seen only if its capture is, and the capture of its text if that is another one; a hidden version has no
+//! - a version is seen only if its capture is, and the capture of its text or the original of a revisit if that is another one; a hidden version has no
 //!   page, no text and no links, so that in-links are counted over versions that are seen;
 //! - who sees everything gets what the snapshot says, at no further cost.
 //!
@@ -12,7 +12,7 @@ mod domains;
 mod links;
 mod top;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use rights::{Sight, Subject};
@@ -33,6 +33,8 @@ pub(super) struct Seen<'a> {
     counts: &'a SeenCounts,
     /// Versions that were looked at, where the key alone does not say whether they are seen.
     remembered: RefCell<FxHashMap<Box<str>, bool>>,
+    /// Whether the archive has revisits of other URLs: then no key alone says that its version is seen.
+    has_references: OnceCell<bool>,
 }
 
 /// What rules ask of a capture.
@@ -54,6 +56,7 @@ impl<'a> Seen<'a> {
             sees_everything: sight.sees_everything(),
             counts,
             remembered: RefCell::default(),
+            has_references: OnceCell::new(),
         }
     }
 
@@ -101,12 +104,33 @@ impl<'a> Seen<'a> {
             digest: &text.digest,
             ..subject
         });
-        self.sight.sees(&subject) && of_text.is_none_or(|text| self.sight.sees(&text))
+        let of_original = page.original.as_ref().map(|original| Subject {
+            url_key: &original.url_key,
+            collection: &original.collection,
+            mime: &original.mime,
+            digest: &original.digest,
+            fetch_time_ms: original.fetch_time_ms,
+        });
+        let all = [Some(subject), of_text, of_original];
+        all.into_iter().flatten().all(|subject| self.sight.sees(&subject))
+    }
+
+    /// Whether the versions of a URL key are seen, where the key alone says so.
+    fn sees_versions_of(&self, url_key: &str) -> Option<bool> {
+        let sees = self.sight.sees_key(url_key);
+        sees.filter(|sees| !*sees || !self.has_references())
+    }
+
+    fn has_references(&self) -> bool {
+        // What cannot be read says nothing of a key.
+        *self
+            .has_references
+            .get_or_init(|| self.snapshot.has_references().unwrap_or(true))
     }
 
     /// Whether the current version of a URL key, which has one, is seen.
     fn sees_version(&self, url_key: &str) -> Result<bool, SnapshotError> {
-        if let Some(sees) = self.sight.sees_key(url_key) {
+        if let Some(sees) = self.sees_versions_of(url_key) {
             return Ok(sees);
         }
         if let Some(&sees) = self.remembered.borrow().get(url_key) {
@@ -151,9 +175,9 @@ impl<'a> Seen<'a> {
         Ok(Some((page.inlinks, page.inlinks_external)))
     }
 
-    /// Whether all captures of a URL key are seen, whatever they are.
+    /// Whether all versions of a URL key are seen, whatever they are.
     fn sees_whole(&self, url_key: &str) -> bool {
-        self.sees_everything || self.sight.sees_key(url_key) == Some(true)
+        self.sees_everything || self.sees_versions_of(url_key) == Some(true)
     }
 
     /// When a page was what a result shows, as far as captures that are seen tell it.

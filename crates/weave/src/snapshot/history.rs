@@ -23,7 +23,7 @@ impl Snapshot {
     ) -> Result<(i64, Vec<PastVersion>), SnapshotError> {
         let mut seen = Vec::new();
         for row in past::rows(self.cut(), url_key)? {
-            if sees(&self.capture_row(row.clone())?) {
+            if self.sees_whole(&row, sees)? {
                 seen.push(row);
             }
         }
@@ -67,9 +67,11 @@ impl Labels {
     /// Of the inputs of these captures.
     pub(super) fn of(snapshot: &Snapshot, rows: &[captures::Stored]) -> Result<Labels, SnapshotError> {
         let mut labels = Labels::default();
-        for row in rows {
-            if let std::collections::hash_map::Entry::Vacant(unread) = labels.0.entry(row.input) {
-                unread.insert(snapshot.input(row.input)?.collection.clone());
+        let originals = rows.iter().filter_map(|row| row.original.as_ref());
+        let originals = originals.map(|original| InputId(original.input));
+        for input in rows.iter().map(|row| row.input).chain(originals) {
+            if let std::collections::hash_map::Entry::Vacant(unread) = labels.0.entry(input) {
+                unread.insert(snapshot.input(input)?.collection.clone());
             }
         }
         Ok(labels)

@@ -57,7 +57,7 @@ impl Snapshot {
         if let Some(sees) = sees {
             let mut seen = Vec::with_capacity(rows.len());
             for row in rows {
-                if sees(&self.capture_row(row.clone())?) {
+                if self.sees_whole(&row, sees)? {
                     seen.push(row);
                 }
             }

@@ -1,6 +1,6 @@
 //! Random histories: whatever is loaded in whatever order and epochs, the views are the model's.
 
-use extract::{Capture, CaptureKind, Link, Page, Shortfall};
+use extract::{Capture, CaptureKind, Link, Page, RefersTo, Shortfall};
 use proptest::prelude::*;
 
 use crate::tests::support::{Pair, progress};
@@ -55,6 +55,20 @@ fn as_document(page: &Page) -> Page {
     }
 }
 
+/// What a revisit names: nothing, a URL, or a URL and a time.
+fn refers_to() -> impl Strategy<Value = Option<Box<RefersTo>>> {
+    let time = prop_oneof![1 => Just(None), 5 => (0..4i64).prop_map(|time| Some(time * 1000))];
+    prop::option::weighted(
+        0.7,
+        (0..URLS.len(), time).prop_map(|(url, time_ms)| {
+            Box::new(RefersTo {
+                url_key: urlkey::url_key(URLS[url]).unwrap(),
+                time_ms,
+            })
+        }),
+    )
+}
+
 /// Few URLs, times and digests, so that most captures have something to do with others.
 fn capture() -> impl Strategy<Value = Capture> {
     let kind = prop_oneof![
@@ -63,7 +77,7 @@ fn capture() -> impl Strategy<Value = Capture> {
         1 => Just(CaptureKind::Resource),
         2 => Just(CaptureKind::Wat),
         2 => Just(CaptureKind::Wet),
-        2 => Just(CaptureKind::Revisit),
+        5 => Just(CaptureKind::Revisit),
         1 => Just(CaptureKind::Conversion),
     ];
     let method = prop_oneof![4 => Just(""), 4 => Just("GET"), 1 => Just("POST"), 1 => Just("HEAD")];
@@ -88,17 +102,30 @@ fn capture() -> impl Strategy<Value = Capture> {
         prop::option::weighted(0.9, page()),
         prop::bool::weighted(0.2),
         link(),
-        (method, shortfall),
+        (method, shortfall, refers_to()),
     )
         .prop_map(
-            |(url, time, kind, status, digest, page, is_document, redirect, (method, shortfall))| Capture {
+            |(
+                url,
+                time,
+                kind,
+                status,
+                digest,
+                page,
+                is_document,
+                redirect,
+                (method, shortfall, refers_to),
+            )| Capture {
+                refers_to: refers_to.filter(|_| kind == CaptureKind::Revisit),
                 url_key: urlkey::url_key(URLS[url]).unwrap(),
                 redirects_to_itself: status == 301,
                 method: method.into(),
                 shortfall,
                 url: URLS[url].into(),
                 fetch_time_ms: time * 1000,
-                mime: if page.is_some() && !is_document {
+                mime: if kind == CaptureKind::Revisit {
+                    "warc/revisit".into()
+                } else if page.is_some() && !is_document {
                     "text/html".into()
                 } else {
                     "application/pdf".into()
@@ -113,7 +140,16 @@ fn capture() -> impl Strategy<Value = Capture> {
                     .filter(|_| is_document && kind != CaptureKind::Revisit)
                     .map(|page| Box::new(as_document(page))),
                 page: page.filter(|_| !is_document && kind != CaptureKind::Revisit),
-                redirect: (302..400).contains(&status).then_some(redirect),
+                redirect: (302..400).contains(&status).then_some(match kind {
+                    // As the `Location` of its head gives it.
+                    CaptureKind::Revisit => Link {
+                        anchor: String::new(),
+                        nofollow: false,
+                        kind: extract::LinkKind::Location,
+                        ..redirect
+                    },
+                    _ => redirect,
+                }),
                 ..Capture::default()
             },
         )

@@ -4,7 +4,7 @@
 //! offset; so captures of a key stand together in time order, and a known one is found by its own key.
 
 use data_encoding::BASE32;
-use extract::{Capture, CaptureKind, Shortfall};
+use extract::{Capture, CaptureKind, Original, RefersTo, Shortfall};
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
@@ -32,6 +32,16 @@ const HAS_LINKS: u8 = 16;
 /// Of the second flags: the code of the shortfall, and whether the method is known.
 const SHORTFALL: u8 = 1 | 2;
 const HAS_METHOD: u8 = 4;
+const HAS_CANONICAL: u8 = 8;
+const HAS_ROBOTS: u8 = 16;
+const TEXT_TRUNCATED: u8 = 32;
+const HAS_DROPPED_LINKS: u8 = 64;
+
+/// Of the flags of a revisit.
+const REFERS: u8 = 1;
+const REFERS_TO_TIME: u8 = 2;
+const HAS_LOCATION: u8 = 4;
+const HAS_ORIGINAL: u8 = 8;
 
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
@@ -75,6 +85,38 @@ pub(crate) struct Stored {
     pub(crate) content: Option<StoredContent>,
     /// Name of the links that it has, should it become current; `None` where there are none, and of all rows before version 5.
     pub(crate) links: Option<LinksName>,
+    /// What else a version of it has.
+    pub(crate) details: Details,
+    /// See [`Capture::refers_to`]; unknown of rows before version 6.
+    pub(crate) refers_to: Option<Box<RefersTo>>,
+    /// URL that a revisit with its own `Location` leads to.
+    pub(crate) location: Option<String>,
+    /// See [`Capture::original`].
+    pub(crate) original: Option<Box<Original>>,
+}
+
+/// What a version has of its capture and no order depends on; none of rows before version 6.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Details {
+    pub(crate) canonical: Option<String>,
+    pub(crate) robots: Option<String>,
+    pub(crate) text_truncated: bool,
+    pub(crate) links_dropped: u32,
+}
+
+impl Details {
+    fn of(capture: &Capture) -> Details {
+        let Some(content) = content_of(capture) else {
+            return Details::default();
+        };
+        let unusable = content.links.iter().filter(|link| !is_usable_key(&link.url_key));
+        Details {
+            canonical: content.canonical.clone(),
+            robots: content.robots.clone(),
+            text_truncated: content.text_truncated,
+            links_dropped: content.links_dropped + unusable.count() as u32,
+        }
+    }
 }
 
 /// First bytes of the BLAKE3 hash of a text: pages come from strangers, who could make texts of one hash for a simpler one.
@@ -128,7 +170,18 @@ impl Stored {
             redirects_to_itself: capture.redirects_to_itself,
             content: StoredContent::of(capture),
             links: links::name_of(capture),
+            details: Details::of(capture),
+            refers_to: capture.refers_to.clone(),
+            location: own_location(capture).map(str::to_owned),
+            original: capture.original.clone(),
         }
+    }
+
+    /// See [`Capture::shown_mime`].
+    pub(crate) fn shown_mime(&self) -> &str {
+        self.original
+            .as_ref()
+            .map_or(&self.mime, |original| &original.mime)
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -143,6 +196,13 @@ impl Stored {
     pub(crate) fn confirms(&self) -> bool {
         order::confirms(self)
     }
+}
+
+/// Where a revisit leads by its own `Location`. One that has another's answers with the status of that.
+fn own_location(capture: &Capture) -> Option<&str> {
+    let leads = capture.kind == CaptureKind::Revisit && (300..400).contains(&capture.status);
+    let link = capture.redirect.as_ref().filter(|_| leads)?;
+    Some(&link.url)
 }
 
 /// Sorts a batch, drops what is known, writes the rest and gives it, in key order.
@@ -169,7 +229,10 @@ pub(crate) fn apply(
         if key == previous || cut.contains(Table::Captures, &key)? {
             continue;
         }
-        write.put(Table::Captures, key.as_slice(), encode(&capture));
+        // Rows of revisits are written by `originals`, with the content that they have of others.
+        if capture.kind != CaptureKind::Revisit {
+            write.put(Table::Captures, key.as_slice(), encode(&capture));
+        }
         previous = key;
         new.push((input, capture));
     }
@@ -187,14 +250,18 @@ pub(crate) fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset:
     key
 }
 
-/// The declared type of a capture; `None` where there is no such capture.
+/// The type of a capture as versions show it; `None` where there is no such capture.
 pub(crate) fn mime_at(cut: &Cut, url_key: &str, place: &Place) -> Result<Option<String>, SnapshotError> {
+    Ok(at(cut, url_key, place)?.map(|stored| stored.shown_mime().to_owned()))
+}
+
+/// The capture of a URL key at a place; `None` where there is no such capture.
+pub(crate) fn at(cut: &Cut, url_key: &str, place: &Place) -> Result<Option<Stored>, SnapshotError> {
     let key = row_key(url_key, place.fetch_time_ms, place.input, place.offset);
     let Some(value) = cut.get(Table::Captures, &key)? else {
         return Ok(None);
     };
-    let stored = cut.decode(Table::Captures, &key, decode(&key, &value))?;
-    Ok(Some(stored.mime))
+    cut.decode(Table::Captures, &key, decode(&key, &value)).map(Some)
 }
 
 /// URL key of a row.
@@ -225,7 +292,7 @@ pub(crate) fn is_of_key(key: &[u8], url_key: &str) -> bool {
     key.len() == url_key.len() + SUFFIX_BYTES
 }
 
-fn encode(capture: &Capture) -> Vec<u8> {
+pub(crate) fn encode(capture: &Capture) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.push(ROW_VERSION);
     out.push(kind_code(capture.kind));
@@ -250,8 +317,18 @@ fn encode(capture: &Capture) -> Vec<u8> {
         flags |= if is_set { flag } else { 0 };
     }
     out.push(flags);
-    let has_method = if capture.method.is_empty() { 0 } else { HAS_METHOD };
-    out.push(shortfall_code(capture.shortfall) | has_method);
+    let details = Details::of(capture);
+    let mut more = shortfall_code(capture.shortfall);
+    for (flag, is_set) in [
+        (HAS_METHOD, !capture.method.is_empty()),
+        (HAS_CANONICAL, details.canonical.is_some()),
+        (HAS_ROBOTS, details.robots.is_some()),
+        (TEXT_TRUNCATED, details.text_truncated),
+        (HAS_DROPPED_LINKS, details.links_dropped > 0),
+    ] {
+        more |= if is_set { flag } else { 0 };
+    }
+    out.push(more);
     codec::put_varint(&mut out, u64::from(capture.status));
     codec::put_varint(&mut out, capture.length);
     url_code::put(&mut out, &capture.url_key, &capture.url, 0);
@@ -266,7 +343,85 @@ fn encode(capture: &Capture) -> Vec<u8> {
         out.extend_from_slice(content.text.as_ref().map_or(&[][..], |hash| &hash[..]));
     }
     out.extend_from_slice(links.as_ref().map_or(&[][..], |name| &name[..]));
+    if let Some(canonical) = &details.canonical {
+        // Most pages name their own URL.
+        url_code::put(&mut out, &capture.url_key, canonical, 0);
+    }
+    if let Some(robots) = &details.robots {
+        codec::put_bytes(&mut out, robots.as_bytes());
+    }
+    if details.links_dropped > 0 {
+        codec::put_varint(&mut out, u64::from(details.links_dropped));
+    }
+    if capture.kind == CaptureKind::Revisit {
+        put_references(&mut out, capture);
+    }
     out
+}
+
+/// What a revisit refers to, and whose content it has.
+fn put_references(out: &mut Vec<u8>, capture: &Capture) {
+    let location = own_location(capture);
+    let time_ms = capture.refers_to.as_ref().and_then(|refers| refers.time_ms);
+    let mut flags = 0;
+    for (flag, is_set) in [
+        (REFERS, capture.refers_to.is_some()),
+        (REFERS_TO_TIME, time_ms.is_some()),
+        (HAS_LOCATION, location.is_some()),
+        (HAS_ORIGINAL, capture.original.is_some()),
+    ] {
+        flags |= if is_set { flag } else { 0 };
+    }
+    out.push(flags);
+    if let Some(refers) = &capture.refers_to {
+        codec::put_bytes(out, refers.url_key.as_bytes());
+    }
+    if let Some(time_ms) = time_ms {
+        codec::put_signed(out, time_ms);
+    }
+    if let Some(location) = location {
+        codec::put_bytes(out, location.as_bytes());
+    }
+    if let Some(original) = &capture.original {
+        codec::put_bytes(out, original.url_key.as_bytes());
+        codec::put_signed(out, original.fetch_time_ms);
+        codec::put_varint(out, u64::from(original.input));
+        codec::put_varint(out, original.offset);
+        codec::put_bytes(out, original.mime.as_bytes());
+        codec::put_varint(out, u64::from(original.status));
+        out.push(kind_code(original.kind));
+        put_digest(out, &original.digest);
+    }
+}
+
+/// Inverse of [`put_references`].
+fn get_references(r: &mut Reader<'_>, stored: &mut Stored) -> Result<(), Corrupt> {
+    let flags = r.u8()?;
+    if flags & REFERS != 0 {
+        stored.refers_to = Some(Box::new(RefersTo {
+            url_key: r.str()?.to_owned(),
+            time_ms: match flags & REFERS_TO_TIME {
+                0 => None,
+                _ => Some(r.signed()?),
+            },
+        }));
+    }
+    if flags & HAS_LOCATION != 0 {
+        stored.location = Some(r.str()?.to_owned());
+    }
+    if flags & HAS_ORIGINAL != 0 {
+        stored.original = Some(Box::new(Original {
+            url_key: r.str()?.to_owned(),
+            fetch_time_ms: r.signed()?,
+            input: r.varint_u32()?,
+            offset: r.varint()?,
+            mime: r.str()?.to_owned(),
+            status: u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?,
+            kind: kind_of_code(r.u8()?)?,
+            digest: get_digest(r)?,
+        }));
+    }
+    Ok(())
 }
 
 /// What the key of a row says besides the URL key.
@@ -322,7 +477,22 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         false => None,
     };
     let links = name(&mut r, flags & HAS_LINKS != 0)?;
-    Ok(Stored {
+    let details = Details {
+        canonical: match more & HAS_CANONICAL {
+            0 => None,
+            _ => Some(url_code::get(&mut r, &url_key)?.0),
+        },
+        robots: match more & HAS_ROBOTS {
+            0 => None,
+            _ => Some(r.str()?.to_owned()),
+        },
+        text_truncated: more & TEXT_TRUNCATED != 0,
+        links_dropped: match more & HAS_DROPPED_LINKS {
+            0 => 0,
+            _ => r.varint_u32()?,
+        },
+    };
+    let mut stored = Stored {
         fetch_time_ms: place.fetch_time_ms,
         input: place.input,
         offset: place.offset,
@@ -338,7 +508,15 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         redirects_to_itself: flags & REDIRECTS_TO_ITSELF != 0,
         content,
         links,
-    })
+        details,
+        refers_to: None,
+        location: None,
+        original: None,
+    };
+    if version > 5 && kind == CaptureKind::Revisit {
+        get_references(&mut r, &mut stored)?;
+    }
+    Ok(stored)
 }
 
 /// The name of a text or of links, where there is one.
@@ -454,6 +632,10 @@ mod tests {
                 redirects_to_itself,
                 content: None,
                 links: None,
+                details: Details::default(),
+                refers_to: None,
+                location: None,
+                original: None,
             }
         );
     }

@@ -176,7 +176,7 @@ pub(crate) fn row_of(capture: &Capture) -> Option<Vec<u8>> {
     }
     let links: &[Link] = match page_of(capture) {
         Some(page) => &page.links,
-        None if (300..400).contains(&capture.status) => capture.redirect.as_slice(),
+        None if (300..400).contains(&capture.shown_status()) => capture.redirect.as_slice(),
         None => &[],
     };
     let is_kept = |link: &&Link| link.url_key != capture.url_key && is_usable_key(&link.url_key);

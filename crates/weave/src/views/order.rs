@@ -44,6 +44,8 @@ pub(crate) struct Criteria<'a> {
     method: &'a str,
     redirects_to_itself: bool,
     shortfall: Shortfall,
+    /// A revisit has the content of another capture, which may be current itself.
+    has_original: bool,
 }
 
 impl<'a> From<&'a Capture> for Criteria<'a> {
@@ -54,6 +56,7 @@ impl<'a> From<&'a Capture> for Criteria<'a> {
             method: &capture.method,
             redirects_to_itself: capture.redirects_to_itself,
             shortfall: capture.shortfall,
+            has_original: capture.original.is_some(),
         }
     }
 }
@@ -66,6 +69,7 @@ impl<'a> From<&'a Stored> for Criteria<'a> {
             method: &row.method,
             redirects_to_itself: row.redirects_to_itself,
             shortfall: row.shortfall,
+            has_original: row.original.is_some(),
         }
     }
 }
@@ -80,7 +84,8 @@ impl Criteria<'_> {
     /// Whether the kind of record and the status promise a payload, or an address elsewhere.
     fn answers_with_content(self) -> bool {
         match self.kind {
-            CaptureKind::Revisit | CaptureKind::Conversion => false,
+            CaptureKind::Revisit => self.has_original,
+            CaptureKind::Conversion => false,
             CaptureKind::Resource | CaptureKind::Wet => true,
             CaptureKind::Response | CaptureKind::Arc | CaptureKind::Wat => {
                 let has_none = matches!(self.status, 204 | 205 | 304);
@@ -131,5 +136,6 @@ pub(crate) fn content_of(capture: &Capture) -> Option<&Page> {
 }
 
 fn is_served(capture: &Capture) -> bool {
-    (200..300).contains(&capture.status) || matches!(capture.kind, CaptureKind::Resource | CaptureKind::Wet)
+    let kind = capture.content_kind();
+    (200..300).contains(&capture.shown_status()) || matches!(kind, CaptureKind::Resource | CaptureKind::Wet)
 }

@@ -18,14 +18,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extract::{Capture, Link};
+use extract::{Capture, CaptureKind, Link};
 use urlkey::Spelling;
 
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::ledger::Names;
-use crate::rows::{PastVersion, TextCapture};
+use crate::rows::{OriginalCapture, PastVersion, TextCapture};
 use crate::tables::Table;
 use crate::views::captures::{self, Place, Stored, TextHash};
 use crate::views::order::{is_eligible_row, source_rank};
@@ -65,13 +65,18 @@ impl Past {
     /// As it is shown.
     pub(crate) fn shown(self, names: &dyn Collections) -> PastVersion {
         let own = &self.capture;
+        let own_mime = own.shown_mime().to_owned();
         let is_other =
-            |text: &&PastText| (text.input, &text.digest, &text.mime) != (own.input, &own.digest, &own.mime);
+            |text: &&PastText| (text.input, &text.digest, &text.mime) != (own.input, &own.digest, &own_mime);
         PastVersion {
             text_capture: self.text.as_ref().filter(is_other).map(|text| TextCapture {
                 digest: text.digest.clone(),
                 collection: names.collection_of(text.input).to_owned(),
                 mime: text.mime.clone(),
+            }),
+            original: self.capture.original.as_ref().map(|original| {
+                let collection = names.collection_of(InputId(original.input));
+                OriginalCapture::of(original, collection.to_owned())
             }),
             since_ms: self.since_ms,
             until_ms: self.until_ms,
@@ -79,7 +84,7 @@ impl Past {
             collection: names.collection_of(self.capture.input).to_owned(),
             url: self.capture.url,
             title: self.title,
-            mime: self.capture.mime,
+            mime: own_mime,
             language: self.language,
             digest: self.capture.digest,
             text: self.text.map(|text| text.hash),
@@ -273,7 +278,7 @@ pub(crate) fn content_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> 
     let content = (
         collection,
         row.url.as_str(),
-        row.mime.as_str(),
+        row.shown_mime(),
         row.content.as_ref(),
         row.links,
     );
@@ -295,7 +300,7 @@ fn version_of(moment: &[&Stored], names: &dyn Collections) -> Option<Past> {
             hash: row.content.as_ref()?.text?,
             input: row.input,
             digest: row.digest.clone(),
-            mime: row.mime.clone(),
+            mime: row.shown_mime().to_owned(),
         })
     });
     let other_language =
@@ -393,6 +398,12 @@ impl Moved<'_> {
 
     fn rows_after<'r>(&'r self, before: &[&'r Stored]) -> Vec<&'r Stored> {
         let mut rows = before.to_vec();
+        // A revisit can have come with the content of another capture, which its row did not have before.
+        let turned = |row: &&Stored| {
+            let is_it = |came: &Stored| came.kind == CaptureKind::Revisit && came.place() == row.place();
+            self.came.iter().any(is_it)
+        };
+        rows.retain(|row| row.kind != CaptureKind::Revisit || !turned(row));
         rows.extend(&self.came);
         rows.sort_by_key(|row| (row.fetch_time_ms, row.input, row.offset));
         // What was read again is there already, with all that it had.

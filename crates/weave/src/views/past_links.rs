@@ -260,6 +260,21 @@ pub(crate) fn read(
     Ok(cut.decode(Table::PastLinks, &key, links)?.pop())
 }
 
+/// A set of links of a source that is past; `None` where there is none of that name.
+pub(crate) fn read_set(
+    cut: &Cut,
+    source_key: &str,
+    name: LinksName,
+) -> Result<Option<Vec<Link>>, SnapshotError> {
+    let key = set_key(source_key, name);
+    let Some(value) = cut.get(Table::PastLinks, &key)? else {
+        return Ok(None);
+    };
+    let dictionary = cut.link_dictionary().map(AsRef::as_ref);
+    let links = packed::unpack(dictionary, &value).and_then(|row| links::decode(&row, |_| true));
+    cut.decode(Table::PastLinks, &key, links).map(Some)
+}
+
 /// Keys of the sources of which only past versions lead to a target, sorted, those after `after`.
 pub(crate) fn sources(
     cut: &Cut,

@@ -8,7 +8,7 @@
 //! Invariant: where a key's version has `has_ties`, every eligible capture of the version's fetch time that has an
 //! equal in another input is here; perhaps some that have none. Rows of other keys are not read.
 
-use extract::{Capture, Page};
+use extract::{Capture, CaptureKind, Page};
 
 use crate::codec::Corrupt;
 use crate::cut::Cut;
@@ -17,7 +17,7 @@ use crate::ids::InputId;
 use crate::tables::Table;
 use crate::views::order::{is_eligible, source_rank};
 use crate::views::version_row::VersionRow;
-use crate::views::{captures, links, texts, versions};
+use crate::views::{captures, links, past_links, texts, versions};
 use crate::write::Write;
 
 /// Keeps what ties at `fetch_time_ms`, the time of the version that is to be; says whether anything does.
@@ -63,11 +63,11 @@ pub(crate) fn keep_anew(
     cut: &Cut,
     write: &mut Write<'_>,
     url_key: &str,
-    group: &[(InputId, Capture)],
+    group: &[&(InputId, Capture)],
 ) -> Result<bool, SnapshotError> {
-    let has_ties = ties(None, group.iter());
+    let has_ties = ties(None, group.iter().copied());
     let stays = |key: &[u8]| {
-        let is_row = |(input, capture): &(InputId, Capture)| row_key(url_key, *input, capture.offset) == key;
+        let is_row = |(input, capture): &&(InputId, Capture)| row_key(url_key, *input, capture.offset) == key;
         has_ties && group.iter().any(is_row)
     };
     for key in keys_of(cut, url_key)? {
@@ -117,12 +117,23 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
     }
     .unwrap_or_default();
     let is_redirect = (300..400).contains(&row.status);
+    let stored = match row.kind {
+        CaptureKind::Revisit => captures::at(cut, url_key, &past_links::place_of(row))?,
+        _ => None,
+    };
+    let (mime, status) = match &stored {
+        // Its original has those of the version.
+        Some(stored) => (stored.mime.clone(), stored.status),
+        None => (row.mime.clone(), row.status),
+    };
     let mut version = Capture {
         url_key: url_key.to_owned(),
         url: row.url.clone(),
         fetch_time_ms: row.fetch_time_ms,
-        mime: row.mime.clone(),
-        status: row.status,
+        mime,
+        status,
+        refers_to: stored.as_ref().and_then(|stored| stored.refers_to.clone()),
+        original: stored.and_then(|stored| stored.original),
         digest: row.digest.clone(),
         offset: row.offset,
         length: 0,
@@ -163,6 +174,7 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         kind: origin.kind,
         status: 200,
         redirect: None,
+        original: None,
         page: Some(Page {
             text,
             text_truncated: origin.truncated,

@@ -1,6 +1,6 @@
 //! What an epoch does to versions: what is asked for, and what came of it.
 
-use extract::{Capture, Link};
+use extract::{Capture, Link, Original};
 
 use crate::ids::InputId;
 use crate::views::past::PastChange;
@@ -71,6 +71,7 @@ impl VersionChange {
                 row,
                 text,
                 text_mime: String::new(),
+                original: None,
             }));
         }
     }
@@ -84,14 +85,19 @@ pub(crate) struct ContentNow {
     pub(crate) text: Option<String>,
     /// Declared type of the capture that its text is of, where that is another than its own.
     pub(crate) text_mime: String,
+    /// The capture that it is of, if it is a revisit of another URL.
+    pub(crate) original: Option<Box<Original>>,
 }
 
-/// A key that captures have left, so that its version is decided without regard to what it was, or at least its past.
+/// A key that captures have left, or whose revisits have another original, so that its version is decided without regard to what it was, or at least its past.
 #[derive(Debug)]
 pub(crate) struct Anew {
     pub(crate) url_key: String,
-    /// All that may be current or give the text: the eligible ones of the latest time. `None` where the version stays.
+    /// All that may be current or give the text: the eligible ones of the latest time; and captures that came or have other content now.
+    /// `None` where the version stays.
     pub(crate) captures: Option<Vec<(InputId, Capture)>>,
     /// Whether any capture of the key is left, current or not.
     pub(crate) captured: bool,
+    /// Captures come, and none leave.
+    pub(crate) arrives: bool,
 }

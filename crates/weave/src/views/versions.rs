@@ -8,7 +8,7 @@
 //! The row keeps the order of the capture the text came from, so that a better text can be told from a worse
 //! one whatever the order of loading; when the version moves on in time, the text goes with it.
 
-use extract::{Capture, Link};
+use extract::{Capture, CaptureKind, Link};
 
 use crate::codec::Corrupt;
 use crate::cut::Cut;
@@ -22,13 +22,13 @@ use crate::views::past::{Moved, PastChange};
 use crate::views::past_links::LazyPacker;
 use crate::views::version_change::{Anew, VersionChange};
 use crate::views::version_row::{self, TextOrigin, VersionRow};
-use crate::views::{captures, texts, ties};
+use crate::views::{captures, past_links, texts, ties};
 use crate::write::Write;
 
 /// Links of the capture, should it become current, sorted by target key; and how many were dropped.
 pub(crate) fn take_links(capture: &mut Capture) -> (Vec<Link>, u32) {
     let is_page = page_of(capture).is_some();
-    let is_redirect = (300..400).contains(&capture.status);
+    let is_redirect = (300..400).contains(&capture.shown_status());
     let (mut links, mut dropped) = match &mut capture.page {
         Some(page) if is_page => (std::mem::take(&mut page.links), page.links_dropped),
         _ if is_redirect => (capture.redirect.take().into_iter().collect(), 0),
@@ -232,6 +232,7 @@ impl Step<'_, '_> {
             url_key,
             captures: group,
             captured,
+            arrives,
         } = anew;
         let before = read(self.cut, &url_key)?;
         let Some(mut group) = group else {
@@ -241,7 +242,11 @@ impl Step<'_, '_> {
         let had_content = before.as_ref().is_some_and(VersionRow::has_content);
         // A key without a version can have captures that leave now: those that could not be read again when it lost its version.
         let came = Some(stored(&group));
-        let has_ties = ties::keep_anew(self.cut, self.write, &url_key, &group)?;
+        let best = self.best(&group, |capture| is_eligible(capture));
+        let time_ms = best.map(|best| group[best].1.fetch_time_ms);
+        let of_version = |(_, c): &&(InputId, Capture)| Some(c.fetch_time_ms) == time_ms && is_eligible(c);
+        let of_version: Vec<_> = group.iter().filter(of_version).collect();
+        let has_ties = ties::keep_anew(self.cut, self.write, &url_key, &of_version)?;
         let mut change = VersionChange {
             links: Some(Vec::new()),
             links_before: before.as_ref().map_or(0, |row| row.links),
@@ -250,13 +255,13 @@ impl Step<'_, '_> {
             had_content,
             has_content: false,
             content_changed: had_content,
-            maybe_first_capture: false,
+            maybe_first_capture: arrives && before.is_none(),
             is_uncaptured: !captured,
             content: None,
             past: PastChange::default(),
             url_key,
         };
-        let Some(best) = self.best(&group, |capture| is_eligible(capture)) else {
+        let Some(best) = best else {
             let (key, links) = (&change.url_key, change.links.as_deref());
             let past = self.past(key, (before.as_ref(), None), (&group, came), links, leaving)?;
             change.follows(past, None);
@@ -329,13 +334,25 @@ impl Step<'_, '_> {
         group: &[(InputId, Capture)],
     ) -> Result<VersionChange, SnapshotError> {
         if let Some(content) = &mut change.content
+            && content.row.kind == CaptureKind::Revisit
+        {
+            let place = past_links::place_of(&content.row);
+            let is_it = |(input, capture): &&(InputId, Capture)| {
+                (*input, capture.offset) == (place.input, place.offset)
+            };
+            content.original = match group.iter().find(is_it) {
+                Some((_, capture)) => capture.original.clone(),
+                None => captures::at(self.cut, &change.url_key, &place)?.and_then(|stored| stored.original),
+            };
+        }
+        if let Some(content) = &mut change.content
             && let Some(text) = content.row.text_of_another()
         {
             let is_origin = |(input, capture): &&(InputId, Capture)| {
                 (*input, capture.offset) == (text.input, text.offset)
             };
             content.text_mime = match group.iter().find(is_origin) {
-                Some((_, capture)) => capture.mime.clone(),
+                Some((_, capture)) => capture.shown_mime().to_owned(),
                 None => text_mime(self.cut, &change.url_key, &content.row, text)?,
             };
         }

@@ -12,15 +12,16 @@ use super::{TakeBackError, Writer};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
+use crate::ledger::Names;
 use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::views::captures::{self, Place, Stored};
 use crate::views::index_lines::{self, Covering};
-use crate::views::order;
 use crate::views::totals::TotalsRow;
 use crate::views::version_change::Anew;
 use crate::views::versions;
+use crate::views::{order, originals};
 
 /// Reads a capture again as it was woven, or says why it cannot.
 pub type Reread<'a> = dyn FnMut(&CaptureRow) -> Result<Capture, String> + 'a;
@@ -29,6 +30,7 @@ pub type Reread<'a> = dyn FnMut(&CaptureRow) -> Result<Capture, String> + 'a;
 pub(super) struct Leave<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) totals: &'a TotalsRow,
+    pub(super) names: Names<'a>,
     /// Row keys from here on, up to but without the second (`None`: to the end), hold all that leaves.
     pub(super) span: (Vec<u8>, Option<Vec<u8>>),
     /// Whether the capture of a URL key at a place leaves.
@@ -47,6 +49,10 @@ pub(super) struct Gone {
     /// Methods of the requests of these, one each.
     pub(super) methods: Vec<String>,
     pub(super) anew: Vec<(Anew, Vec<Place>)>,
+    /// Rows of revisits that stay and have another original, or none.
+    pub(super) turned: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Rows of `references` and `payloads` that go.
+    pub(super) unreferred: Vec<(Table, Vec<u8>)>,
     /// Keys of lines of indexes, and input, offset and length of each, in the same order.
     pub(super) lines: Vec<Vec<u8>>,
     pub(super) line_places: Vec<(InputId, u64, u64)>,
@@ -64,6 +70,7 @@ impl Leave<'_> {
         let mut gone = Gone::default();
         let mut keys: BTreeMap<String, Vec<Place>> = BTreeMap::new();
         let mut times: Option<(i64, i64)> = None;
+        let mut leaving = Vec::new();
         for row in self.rows(cut, Table::Captures) {
             let (key, value) = row?;
             let (url_key, place) = cut.decode(Table::Captures, &key, captures::split_key(&key))?;
@@ -74,14 +81,21 @@ impl Leave<'_> {
             let stored = cut.decode(Table::Captures, &key, stored)?;
             times = widened(times, stored.fetch_time_ms);
             gone.places.push((stored.input, stored.offset, stored.length));
-            gone.methods.push(stored.method);
+            gone.methods.push(stored.method.clone());
             gone.rows.push(key.to_vec());
-            keys.entry(stored.url_key).or_default().push(place);
+            keys.entry(stored.url_key.clone()).or_default().push(place);
+            leaving.push(stored);
+        }
+        let turned = originals::leave(cut, &self.names, self.leaves, &leaving)?;
+        (gone.turned, gone.unreferred) = (turned.rows, turned.gone);
+        for url_key in turned.by_key.keys() {
+            keys.entry(url_key.clone()).or_default();
         }
         gone.fetch_time_ms = self.times_left(cut, times)?;
         self.gather_lines(&mut gone)?;
         for (url_key, places) in keys {
-            let anew = self.anew(url_key, &places, reread, &mut gone.unreadable)?;
+            let turned = turned.by_key.get(&url_key).map_or(&[][..], Vec::as_slice);
+            let anew = self.anew(url_key, (&places, turned), reread, &mut gone.unreadable)?;
             gone.anew.push((anew, places));
         }
         Ok(gone)
@@ -135,7 +149,7 @@ impl Leave<'_> {
     fn anew(
         &self,
         url_key: String,
-        leaving: &[Place],
+        (leaving, turned): (&[Place], &[(InputId, Capture)]),
         reread: &mut Reread<'_>,
         unreadable: &mut Vec<(CaptureRow, String)>,
     ) -> Result<Anew, TakeBackError> {
@@ -147,15 +161,20 @@ impl Leave<'_> {
                 .any(|place| place.fetch_time_ms == version.fetch_time_ms)
         });
         let captured = !left.is_empty();
+        let is_touched = is_touched || !turned.is_empty();
         if !is_touched && captured {
             return Ok(Anew {
                 url_key,
                 captures: None,
                 captured,
+                arrives: false,
             });
         }
-        // Whatever was fetched later cannot be current, or it would be.
-        let newest = version.map_or(i64::MIN, |version| version.fetch_time_ms);
+        // Whatever was fetched later cannot be current, or it would be; unless a revisit has found content.
+        let newest = match turned.is_empty() {
+            true => version.map_or(i64::MIN, |version| version.fetch_time_ms),
+            false => i64::MAX,
+        };
         let mut captures: Vec<(InputId, Capture)> = Vec::new();
         for stored in left
             .into_iter()
@@ -169,7 +188,18 @@ impl Leave<'_> {
             {
                 break;
             }
+            let of_turned =
+                |(input, c): &&(InputId, Capture)| (*input, c.offset) == (stored.input, stored.offset);
+            if let Some((input, capture)) = turned.iter().find(of_turned) {
+                captures.extend(order::is_eligible(capture).then(|| (*input, capture.clone())));
+                continue;
+            }
             if !order::is_eligible(&stored) {
+                continue;
+            }
+            // Its record does not have the content.
+            if stored.original.is_some() {
+                captures.push((stored.input, originals::whole(self.snapshot.cut(), &stored)?));
                 continue;
             }
             let row = self.snapshot.capture_row(stored)?;
@@ -186,10 +216,19 @@ impl Leave<'_> {
                 }
             }
         }
+        for (input, capture) in turned {
+            let is_known = captures
+                .iter()
+                .any(|(i, c)| (*i, c.offset) == (*input, capture.offset));
+            if !is_known {
+                captures.push((*input, capture.clone()));
+            }
+        }
         Ok(Anew {
             url_key,
             captures: Some(captures),
             captured,
+            arrives: false,
         })
     }
 

@@ -15,7 +15,7 @@ use crate::epoch::EpochReport;
 use crate::error::{ApplyError, SnapshotError};
 use crate::ids::{Epoch, InputId};
 use crate::ledger;
-use crate::ledger::{InputState, LedgerEntry};
+use crate::ledger::{InputState, LedgerEntry, Names};
 use crate::tables::Table;
 use crate::takedown::{kept_out_key, kept_out_of};
 
@@ -112,6 +112,7 @@ fn leaving(
     let leave = Leave {
         snapshot,
         totals: &writer.totals,
+        names: Names::new(&writer.ledger),
         // Its captures are found by looking at all there are, so not where it has none.
         span: (
             Vec::new(),
@@ -130,6 +131,8 @@ fn leaving(
         rows: gone.rows,
         lines: gone.lines,
         anew: gone.anew,
+        turned: gone.turned,
+        unreferred: gone.unreferred,
         quarantined,
         fetch_time_ms: gone.fetch_time_ms,
         entries: vec![(id, now)],

@@ -14,7 +14,7 @@ use crate::cut::after_prefix;
 use crate::epoch::EpochReport;
 use crate::error::{ApplyError, SnapshotError};
 use crate::ids::{Epoch, InputId};
-use crate::ledger::{self, InputState, LedgerEntry};
+use crate::ledger::{self, InputState, LedgerEntry, Names};
 use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
@@ -352,6 +352,7 @@ impl<'a> Selecting<'a> {
         let leave = Leave {
             snapshot,
             totals: &writer.totals,
+            names: Names::new(&writer.ledger),
             span: self.span.clone(),
             leaves: &|url_key, place| self.selects(url_key, place),
             passes_over: true,
@@ -412,6 +413,8 @@ fn leaving(
         rows: gone.rows,
         lines: gone.lines,
         anew: gone.anew,
+        turned: gone.turned,
+        unreferred: gone.unreferred,
         quarantined: quarantine,
         fetch_time_ms: gone.fetch_time_ms,
         entries: entries.into_iter().collect(),

@@ -1,0 +1,58 @@
+//! Whether `references` and `payloads` are those that the captures make.
+
+use super::damage::Damage;
+use super::derived::{Expected, difference, scratch};
+use crate::error::DumpError;
+use crate::snapshot::Snapshot;
+use crate::sort::Sorter;
+use crate::tables::Table;
+use crate::views::{captures, originals};
+
+/// Version of rows of `captures` since which these tables are kept.
+const ROW_VERSION: u8 = 6;
+
+pub(super) fn references(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
+    let cut = snapshot.cut();
+    let (mut references, mut payloads) = (Sorter::new(snapshot.dir()), Sorter::new(snapshot.dir()));
+    for row in cut.iter(Table::Captures) {
+        let (key, value) = row?;
+        if value.first().is_none_or(|version| *version < ROW_VERSION) {
+            continue;
+        }
+        let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
+        let failed = |source| scratch(snapshot, source);
+        if stored.kind == extract::CaptureKind::Revisit {
+            for reference in originals::reference_keys((&stored).into(), &key) {
+                references.push(&reference).map_err(failed)?;
+            }
+        } else if let Some(payload) = originals::payload_key(&stored) {
+            payloads.push(&payload).map_err(failed)?;
+        }
+    }
+    let damage = compare(snapshot, references, Table::References)?;
+    match damage {
+        Some(damage) => Ok(Some(damage)),
+        None => compare(snapshot, payloads, Table::Payloads),
+    }
+}
+
+fn compare(snapshot: &Snapshot, expected: Sorter, table: Table) -> Result<Option<Damage>, DumpError> {
+    let mut expected = Expected::of(snapshot, expected)?;
+    for row in snapshot.cut().iter(table) {
+        let (key, _) = row?;
+        if !expected.take(&key)? {
+            return Ok(difference(
+                table,
+                format!("{} is of no capture", key.escape_ascii()),
+            ));
+        }
+        // Captures of one URL and time can have one payload.
+        while expected.next.as_deref() == Some(&*key) {
+            expected.take(&key)?;
+        }
+    }
+    Ok(expected.next.and_then(|key| {
+        let missing = format!("{} is not there", key.escape_ascii());
+        difference(table, missing)
+    }))
+}

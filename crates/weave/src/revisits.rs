@@ -1,0 +1,253 @@
+//! Revisits of other URLs and their originals, found without an index: for a recount.
+//!
+//! Captures that may be originals and revisits that look for them meet in sorted rows, first by URL and second, then by digest, as
+//! `views::originals` defines it. Memory is bounded but for the captures of one URL within a second, and for the URLs that have one digest.
+
+use std::io;
+use std::path::Path;
+
+use extract::{Capture, CaptureKind};
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::codec;
+use crate::ids::InputId;
+use crate::sort::Sorter;
+use crate::views::captures::Stored;
+use crate::views::order::{content_of, is_eligible};
+use crate::views::originals::{self, Revisit, is_known};
+use crate::views::past::{Collections, content_order};
+
+const HASH_BYTES: usize = 16;
+const OFFER: u8 = 0;
+const REQUEST: u8 = 1;
+
+/// Hashes of what revisits refer to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Referred(pub(crate) FxHashSet<u64>);
+
+impl Referred {
+    fn has(&self, hash: &[u8; HASH_BYTES]) -> bool {
+        self.0.contains(&short(hash))
+    }
+}
+
+/// The part of a hash that tells references apart; of two that have it in common more is held than is needed.
+pub(crate) fn short(hash: &[u8; HASH_BYTES]) -> u64 {
+    hash.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// A capture with what its order needs.
+#[derive(Serialize, Deserialize)]
+struct Said {
+    input: String,
+    collection: String,
+    capture: Capture,
+}
+
+pub(crate) struct Revisits {
+    by_target: Sorter,
+    by_digest: Sorter,
+    pub(crate) wanted: Option<Referred>,
+}
+
+/// Takes a revisit with its content, and the name of its input.
+type Take<'a> = dyn FnMut(&str, Capture) -> io::Result<()> + 'a;
+
+impl Revisits {
+    pub(crate) fn new(dir: &Path) -> Revisits {
+        Revisits {
+            by_target: Sorter::new(dir),
+            by_digest: Sorter::new(dir),
+            wanted: None,
+        }
+    }
+
+    pub(crate) fn see(&mut self, input: &str, collection: &str, capture: &Capture) -> io::Result<()> {
+        let said = || {
+            let said = Said {
+                input: input.to_owned(),
+                collection: collection.to_owned(),
+                capture: capture.clone(),
+            };
+            serde_json::to_vec(&said).map_err(io::Error::other)
+        };
+        if capture.kind == CaptureKind::Revisit {
+            let revisit = Revisit::from(capture);
+            if revisit.names_its_own() || revisit.redirects_to_itself() {
+                return Ok(());
+            }
+            if let Some((target, second)) = revisit.target() {
+                let row = [&target_hash(target, second)[..], &[REQUEST], &said()?].concat();
+                return self.by_target.push(&row);
+            }
+            return self.ask_by_digest(capture, &said()?);
+        }
+        let is_wanted = |hash: &[u8; HASH_BYTES]| self.wanted.as_ref().is_none_or(|wanted| wanted.has(hash));
+        let by_target = target_hash(&capture.url_key, capture.fetch_time_ms.div_euclid(1000));
+        let by_digest = digest_hash(&capture.digest);
+        let eligible = is_eligible(capture);
+        if eligible && is_wanted(&by_target) {
+            self.by_target
+                .push(&[&by_target[..], &[OFFER], &said()?].concat())?;
+        }
+        let is_wanted = |hash: &[u8; HASH_BYTES]| self.wanted.as_ref().is_none_or(|wanted| wanted.has(hash));
+        if is_known(&capture.digest) && is_wanted(&by_digest) {
+            let time = codec::sortable(capture.fetch_time_ms);
+            // Which URLs have the digest counts, too.
+            let said = match eligible && content_of(capture).is_some() {
+                true => said()?,
+                false => Vec::new(),
+            };
+            let head = [&by_digest[..], &[OFFER], &time, capture.url_key.as_bytes(), &[0]].concat();
+            self.by_digest.push(&[head, said].concat())?;
+        }
+        Ok(())
+    }
+
+    fn ask_by_digest(&mut self, capture: &Capture, said: &[u8]) -> io::Result<()> {
+        if !Revisit::from(capture).may_go_by_digest() {
+            return Ok(());
+        }
+        let row = [&digest_hash(&capture.digest)[..], &[REQUEST], said].concat();
+        self.by_digest.push(&row)
+    }
+
+    /// Gives all that have an original.
+    pub(crate) fn finish(mut self, take: &mut Take<'_>) -> io::Result<()> {
+        let by_target = std::mem::replace(&mut self.by_target, Sorter::new(Path::new("")));
+        let mut at: Option<[u8; HASH_BYTES]> = None;
+        let mut offers: Vec<Said> = Vec::new();
+        for row in by_target.finish()? {
+            let row = row?;
+            let (hash, tag, said) = split(&row)?;
+            if at.replace(hash) != Some(hash) {
+                offers.clear();
+            }
+            let said: Said = serde_json::from_slice(said).map_err(io::Error::other)?;
+            if tag == OFFER {
+                offers.push(said);
+                continue;
+            }
+            match best_of_second(&said.capture, &offers) {
+                Some(original) => give(&said, original, take)?,
+                None => {
+                    let row = serde_json::to_vec(&said).map_err(io::Error::other)?;
+                    self.ask_by_digest(&said.capture, &row)?;
+                }
+            }
+        }
+        self.finish_by_digest(take)
+    }
+
+    fn finish_by_digest(self, take: &mut Take<'_>) -> io::Result<()> {
+        let mut at: Option<[u8; HASH_BYTES]> = None;
+        let mut keys: FxHashSet<u128> = FxHashSet::default();
+        let mut first: Vec<Said> = Vec::new();
+        let mut second: Vec<Said> = Vec::new();
+        for row in self.by_digest.finish()? {
+            let row = row?;
+            let (hash, tag, rest) = split(&row)?;
+            if at.replace(hash) != Some(hash) {
+                keys.clear();
+                first.clear();
+                second.clear();
+            }
+            if tag == OFFER {
+                let rest = rest.get(8..).unwrap_or_default();
+                let end = rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len());
+                let (url_key, said) = rest.split_at(end);
+                keys.insert(crate::fingerprint::key_hash(url_key));
+                let said = said.get(1..).filter(|said| !said.is_empty());
+                let Some(said) = said else { continue };
+                let said: Said = serde_json::from_slice(said).map_err(io::Error::other)?;
+                // The first of all, and the first of another URL, each with what has its time.
+                if first.is_empty() || is_beside(&first[0], &said) {
+                    first.push(said);
+                } else if first[0].capture.url_key != said.capture.url_key
+                    && (second.is_empty() || is_beside(&second[0], &said))
+                {
+                    second.push(said);
+                }
+                continue;
+            }
+            let said: Said = serde_json::from_slice(rest).map_err(io::Error::other)?;
+            let own_key = &said.capture.url_key;
+            if said.capture.refers_to.is_none() && keys.contains(&crate::fingerprint::key_hash(own_key)) {
+                continue;
+            }
+            let of_other =
+                |offers: &&Vec<Said>| offers.first().is_some_and(|o| o.capture.url_key != *own_key);
+            let offers = [&first, &second].into_iter().find(of_other);
+            if let Some(original) = offers.and_then(|offers| best(offers.iter())) {
+                give(&said, original, take)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_beside(a: &Said, b: &Said) -> bool {
+    (a.capture.fetch_time_ms, &a.capture.url_key) == (b.capture.fetch_time_ms, &b.capture.url_key)
+}
+
+fn give(revisit: &Said, original: &Said, take: &mut Take<'_>) -> io::Result<()> {
+    match originals::given(&revisit.capture, InputId(0), original.capture.clone()) {
+        Some(capture) => take(&revisit.input, capture),
+        None => Ok(()),
+    }
+}
+
+fn best_of_second<'o>(revisit: &Capture, offers: &'o [Said]) -> Option<&'o Said> {
+    let time_ms = revisit.refers_to.as_ref().and_then(|refers| refers.time_ms);
+    let suits = |offer: &&Said| Revisit::from(revisit).is_like(offer.capture.kind, offer.capture.status);
+    let is_it = |offer: &Said| {
+        let capture = &offer.capture;
+        (
+            capture.digest == revisit.digest,
+            Some(capture.fetch_time_ms) == time_ms,
+        )
+    };
+    let most = offers.iter().filter(suits).map(is_it).max()?;
+    best(offers.iter().filter(suits).filter(|offer| is_it(offer) == most))
+}
+
+/// The greatest in the order of content, then of time.
+fn best<'o>(offers: impl Iterator<Item = &'o Said>) -> Option<&'o Said> {
+    let offers: Vec<&Said> = offers.collect();
+    let labels = Labels(offers.iter().map(|offer| offer.collection.as_str()).collect());
+    let rows: Vec<Stored> = (0u32..)
+        .zip(&offers)
+        .map(|(number, offer)| Stored::of(InputId(number), &offer.capture))
+        .collect();
+    let greatest = rows.iter().max_by(|a, b| {
+        content_order(a, &labels)
+            .cmp(&content_order(b, &labels))
+            .then_with(|| a.fetch_time_ms.cmp(&b.fetch_time_ms))
+    })?;
+    offers.get(greatest.input.0 as usize).copied()
+}
+
+/// Labels of offers, by their numbers.
+struct Labels<'a>(Vec<&'a str>);
+
+impl Collections for Labels<'_> {
+    fn collection_of(&self, input: InputId) -> &str {
+        self.0.get(input.0 as usize).copied().unwrap_or_default()
+    }
+}
+
+fn split(row: &[u8]) -> io::Result<([u8; HASH_BYTES], u8, &[u8])> {
+    let short = || io::Error::other("row ends early");
+    let hash = row.first_chunk().ok_or_else(short)?;
+    let (tag, rest) = row[HASH_BYTES..].split_first().ok_or_else(short)?;
+    Ok((*hash, *tag, rest))
+}
+
+fn target_hash(url_key: &str, second: i64) -> [u8; HASH_BYTES] {
+    originals::reference_hash(&originals::target_prefix(url_key, second))
+}
+
+fn digest_hash(digest: &str) -> [u8; HASH_BYTES] {
+    originals::reference_hash(&originals::digest_prefix(digest))
+}
