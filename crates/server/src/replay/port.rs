@@ -96,9 +96,7 @@ async fn admit(state: &Arc<Common>, request: &mut Request) -> Result<(), Failure
     request.headers_mut().remove(header::AUTHORIZATION);
     let asking = state.who_asks.asking(request)?;
     let sight = state.sight(&asking).await?;
-    request
-        .extensions_mut()
-        .insert(state.seen_by(asking, sight));
+    request.extensions_mut().insert(state.seen_by(asking, sight));
     Ok(())
 }
 

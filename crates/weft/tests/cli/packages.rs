@@ -601,7 +601,10 @@ fn a_stale_digest_of_whole_records_is_a_warning() {
         let file = format!("{archive}.wacz");
         place.write_old(&file, &zipped(&members, CompressionMethod::Stored));
         let told = place.good(&["load", &file, "--archive", archive]);
-        assert!(told.contains("1 defect in records that are used all the same"), "{told}");
+        assert!(
+            told.contains("1 defect in records that are used all the same"),
+            "{told}"
+        );
         assert!(told.contains(&format!("expected {stale}")), "{told}");
         assert!(!told.contains("loss") && !told.contains("again"), "{told}");
         check_loaded(&place, archive, &format!("{file}#archive/"));
