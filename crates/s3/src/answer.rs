@@ -154,16 +154,29 @@ async fn respond(
         }
         told = cors::told(store, &request).await;
     }
-    let mut response = dispatch(request, peer, serving, exchange).await;
+    let mut response = match operation_of(Head::of(&request)) {
+        Ok(()) => dispatch(request, peer, serving, exchange).await,
+        Err(refusal) => refusal.response(),
+    };
     // s3s reports a body that could not be read as an internal error.
     if let Some(refusal) = exchange.body.refusal() {
         response = refusal.response();
+    } else if exchange.too_large() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+        response = Refusal::bad("EntityTooLarge", "the body is longer than allowed").response();
     } else if exchange.timed_out() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
         let message = "nothing was read from the connection for too long";
         response = Refusal::bad("RequestTimeout", message).response();
     }
     response.headers_mut().extend(told);
     response
+}
+
+/// Refuses a request for an operation that is not here, before anything reads it as another one.
+fn operation_of(head: Head<'_>) -> Result<(), Refusal> {
+    match head.operation() {
+        Some(named) => named.map(drop),
+        None => Ok(()),
+    }
 }
 
 async fn dispatch(

@@ -24,6 +24,7 @@ use writer::Writer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use diagnosis::Words;
 use extract::{Capture, LinkScope};
 use fjall::PersistMode;
 use parking_lot::{Mutex, RwLock};
@@ -494,7 +495,7 @@ impl Inner {
             ApplyError::Engine {
                 doing: "write",
                 dir,
-                detail: error.to_string(),
+                detail: Words(error).to_string(),
             }
         };
         tracing::error!(%error, "index refuses writes until it is opened again");
