@@ -27,6 +27,7 @@ use crate::log::{Entry, Log};
 use crate::mend;
 use crate::options::Limits;
 use crate::refusal::Refusal;
+use crate::serve::XML_BYTES_MAX;
 
 /// Name of CORS preflights among the counted operations.
 const PREFLIGHT: &str = "Preflight";
@@ -171,11 +172,22 @@ async fn respond(
     response
 }
 
-/// Refuses a request for an operation that is not here, before anything reads it as another one.
+/// Refuses a request for an operation that is not here, before anything reads it as another one, or with a document
+/// that is too long.
 fn operation_of(head: Head<'_>) -> Result<(), Refusal> {
-    match head.operation() {
-        Some(named) => named.map(drop),
-        None => Ok(()),
+    let Some(named) = head.operation() else {
+        return Ok(());
+    };
+    let carries_content = matches!(named?.name, "PutObject" | "UploadPart" | "PostObject");
+    let length = head.headers.get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    // s3s reports a document that is too long as an internal error.
+    match !carries_content && length > Some(XML_BYTES_MAX as u64) {
+        true => Err(Refusal::bad(
+            "MaxMessageLengthExceeded",
+            format!("the request has a document of more than {XML_BYTES_MAX} bytes"),
+        )),
+        false => Ok(()),
     }
 }
 

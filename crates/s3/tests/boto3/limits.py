@@ -27,11 +27,9 @@ wrong = []
 def send(method, path, headers=(), body=b"", chunked=False):
     """A signed request as it is, whatever a client would think of it. Returns the status; a refused connection is 400."""
     request = botocore.awsrequest.AWSRequest(method, ENDPOINT + path, data=b"", headers=dict(headers))
-    if "x-amz-content-sha256" not in request.headers:
-        request.headers["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD"
-    request.context["payload_signing_enabled"] = False
+    payload = dict(headers).get("x-amz-content-sha256", "UNSIGNED-PAYLOAD")
     signer = botocore.auth.S3SigV4Auth(client._request_signer._credentials, "s3", "us-east-1")
-    signer.payload = lambda request: request.headers["x-amz-content-sha256"]
+    signer.payload = lambda request: payload
     signer.add_auth(request)
     connection = http.client.HTTPConnection(PLACE.netloc, timeout=60)
     sent = {name: value for name, value in request.headers.items()}
