@@ -17,8 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::OpenError;
 use crate::crash;
 use crate::kept_facts::FactsSettings;
-use crate::read_only::Overlay;
-use crate::readable::make_readable;
+use overlay::{Overlay, make_readable};
 
 /// Newest format of archive directories that this program reads and writes: one with facts. Programs before would weave epochs
 /// whose facts are missing, so they must refuse it.

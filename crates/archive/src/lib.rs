@@ -43,8 +43,6 @@ mod open_archive;
 mod owner;
 mod posts;
 pub mod question;
-mod read_only;
-mod readable;
 mod rebuild_progress;
 mod record;
 mod record_outcome;

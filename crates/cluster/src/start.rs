@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use contract::{Cause, Counters, NodeStatus, Volume, VolumeId};
@@ -141,6 +141,7 @@ fn open_each(
 ) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
     let mut volumes: BTreeMap<VolumeId, Arc<dyn Volume>> = BTreeMap::new();
     let mut shut = Vec::new();
+    make_directories(&given);
     for volume in given {
         match (opening.opener)(volume.clone()) {
             Ok(opened) => drop(volumes.insert(volume.id, opened)),
@@ -164,6 +165,23 @@ fn open_each(
         );
     }
     Ok(volumes)
+}
+
+/// Makes the directories that are to be made, all before the first volume is: a volume that is made gets the layout, and
+/// an absent directory that a layout names is taken for a disk that is not mounted. So it would be after a kill in between.
+fn make_directories(given: &[OpenVolume]) {
+    for volume in given.iter().filter(|volume| volume.makes_directory) {
+        let parent = volume
+            .path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let made = private::create_dir(&volume.path)
+            .and_then(|()| std::fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all());
+        if let Err(error) = made {
+            // Mostly it is there. Opening the volume says what else is wrong.
+            tracing::debug!(volume = %volume.id, path = %volume.path.display(), %error, "no directory was made");
+        }
+    }
 }
 
 /// Returns the path of the first volume, and why none can be opened.

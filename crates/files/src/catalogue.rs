@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fjall::PersistMode;
+use overlay::Overlay;
 use parking_lot::Mutex;
 
 use crate::attributes::{Entry, FileId};
@@ -27,6 +28,8 @@ pub struct Catalogue {
     pub(crate) tables: Tables,
     /// Numbers of file systems, by what the system calls them.
     volumes: Mutex<Vec<(String, u32)>>,
+    /// The folder that the tables are in instead, and the lock that keeps writers out, where it is only read. Dropped last.
+    read_only: Option<(Overlay, File)>,
 }
 
 /// Settings of an open catalogue.
@@ -60,15 +63,56 @@ impl Catalogue {
         Catalogue::at(dir, settings)
     }
 
-    /// Opens the catalogue in a directory.
+    /// Opens the catalogue in a directory. Where that may not be written, it is opened to be read alone.
     ///
     /// # Errors
     /// [`CatalogueError::Missing`] if there is none; else as [`Catalogue::create`].
     pub fn open(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         if !Catalogue::is_in(dir) {
             return Err(CatalogueError::Missing { dir: dir.to_owned() });
         }
-        Catalogue::at(dir, settings)
+        match Catalogue::at(dir, settings) {
+            Err(CatalogueError::Io { source, .. })
+                if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+            {
+                Catalogue::open_to_read(dir, settings)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens the catalogue in a directory, of which no byte is changed: what would change it is refused.
+    ///
+    /// # Errors
+    /// As [`Catalogue::open`]; if a file of it may not be read, or the folder for temporary files not be written.
+    pub fn open_to_read(dir: &Path, settings: &CatalogueSettings) -> Result<Catalogue, CatalogueError> {
+        if !Catalogue::is_in(dir) {
+            return Err(CatalogueError::Missing { dir: dir.to_owned() });
+        }
+        let failed = |source| CatalogueError::io("read the catalogue of files in", dir, source);
+        let lock = crate::tables::lock_to_read(dir).map_err(|error| match error {
+            fjall::Error::Locked => CatalogueError::InUse { dir: dir.to_owned() },
+            fjall::Error::Io(source) => failed(source),
+            error => CatalogueError::Engine(error),
+        })?;
+        let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or("files");
+        let overlay = Overlay::over(parent.unwrap_or(Path::new(".")), &[name]).map_err(failed)?;
+        let mut catalogue = Catalogue::at(&overlay.path().join(name), settings)?;
+        dir.clone_into(&mut catalogue.dir);
+        catalogue.read_only = Some((overlay, lock));
+        Ok(catalogue)
+    }
+
+    /// Refuses to write where the catalogue is only read.
+    pub(crate) fn check_writable(&self) -> Result<(), CatalogueError> {
+        match self.read_only {
+            None => Ok(()),
+            Some(_) => Err(CatalogueError::ReadOnly {
+                dir: self.dir.clone(),
+            }),
+        }
     }
 
     /// Whether there is a catalogue in a directory, which somebody may have open.
@@ -111,6 +155,7 @@ impl Catalogue {
             dir: dir.to_owned(),
             tables,
             volumes: Mutex::new(volumes),
+            read_only: None,
         })
     }
 
@@ -136,6 +181,7 @@ impl Catalogue {
 
     /// It is on the disk with the next commit at the latest.
     pub(crate) fn set_time_in_meta(&self, name: &str, ms: i64) -> Result<(), CatalogueError> {
+        self.check_writable()?;
         let row = bytes_of(u64::try_from(ms).unwrap_or(0));
         self.tables.space(Table::Meta).insert(name, row)?;
         Ok(())

@@ -440,6 +440,7 @@ impl Change {
     /// Makes it visible, and then durable.
     pub(crate) fn commit(mut self) -> Result<(), CatalogueError> {
         let catalogue = self.catalogue.clone();
+        catalogue.check_writable()?;
         for (key, pack) in std::mem::take(&mut self.packs) {
             match pack {
                 Some(pack) => self.insert(Table::Packs, key, pack),

@@ -32,6 +32,12 @@ pub enum CatalogueError {
         /// The format of this program.
         expected: u64,
     },
+    /// It was opened by somebody who may only read it.
+    #[error("the catalogue of files in {} is open to be read alone: only who may write there can change it", dir.display())]
+    ReadOnly {
+        /// Where it is.
+        dir: PathBuf,
+    },
     /// A file system has not answered.
     #[error(
         "{} has not answered for {seconds} s: what is mounted there is gone, or is slow (some commands wait as long as --answer-within says)",
@@ -73,7 +79,15 @@ fn said(error: &fjall::Error) -> String {
         }
         cause = at.source();
     }
-    error.to_string()
+    let words = diagnosis::Words(error);
+    match error {
+        fjall::Error::Locked => words.to_string(),
+        fjall::Error::Poisoned => format!("{words}: run the command again"),
+        // Nothing in it cannot be read in again, but the log of policies.
+        _ => format!(
+            "{words}: restore a copy of it, or remove it and scan anew (the log of policies goes with it)"
+        ),
+    }
 }
 
 fn what_to_do(source: &std::io::Error) -> String {
@@ -83,7 +97,7 @@ fn what_to_do(source: &std::io::Error) -> String {
             format!("{source}: make room, and run the command again")
         }
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
-            format!("{source}: it has to be written to, even to be read")
+            format!("{source}: only who may write there can change it")
         }
         _ => source.to_string(),
     }
@@ -216,8 +230,8 @@ mod tests {
     fn what_the_system_says_is_told_with_what_to_do() {
         for (errno, wanted) in [
             (28, "make room"),
-            (30, "even to be read"),
-            (13, "even to be read"),
+            (30, "only who may write"),
+            (13, "only who may write"),
         ] {
             let error = CatalogueError::from(fjall::Error::Io(std::io::Error::from_raw_os_error(errno)));
             let said = error.to_string();

@@ -312,6 +312,7 @@ impl Catalogue {
     /// # Errors
     /// The engine's.
     pub fn note(self: &Arc<Self>, notes: &Notes) -> Result<(), CatalogueError> {
+        self.check_writable()?;
         self.tables.wait_for_room()?;
         let mut batch = self.tables.db().batch().durability(Some(PersistMode::Buffer));
         for (run, row) in &notes.runs {

@@ -161,6 +161,7 @@ impl Catalogue {
         table: Table,
         keys: impl Iterator<Item = Result<UserKey, CatalogueError>>,
     ) -> Result<u64, CatalogueError> {
+        self.check_writable()?;
         let (mut removed, mut keys) = (0, keys.peekable());
         while keys.peek().is_some() {
             self.tables.wait_for_room()?;

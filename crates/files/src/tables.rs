@@ -180,6 +180,16 @@ struct Journals {
 /// A file beside the engine's, whose lock says that somebody has the database open, or is closing it.
 const LOCK: &str = "open";
 
+/// A lock that is shared with other readers, and that nobody has who writes. [`fjall::Error::Locked`] while somebody does.
+pub(crate) fn lock_to_read(dir: &Path) -> fjall::Result<File> {
+    let lock = File::open(dir.join(LOCK))?;
+    match lock.try_lock_shared() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(fjall::Error::Locked),
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
 impl Drop for Journals {
     fn drop(&mut self) {
         if self.are_needless
@@ -187,6 +197,9 @@ impl Drop for Journals {
         {
             // They are only longer than they need be.
             tracing::debug!(%error, "the journal of the catalogue of files was not emptied");
+        }
+        if let Err(error) = overlay::make_readable(&self.dir) {
+            tracing::debug!(%error, "some files of the catalogue of files stay closed to other users");
         }
         // Closing the file would not do: a child that another thread has forked holds a copy of it until it runs its program.
         if let Err(error) = self.lock.unlock() {

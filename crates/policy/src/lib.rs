@@ -17,7 +17,9 @@ mod trash;
 
 pub use condition::{Condition, Known, Subject, Unit, Wrong, name_of, quantity};
 pub use plan::{Grown, Plan, PlanError, Planned, is_due, plan};
-pub use rules::{Action, Level, Limits, Order, Policy, Rules, RulesError, Trigger, Usage, UsageOf};
-pub use run::{CRASH_POINTS, Ran, RunError, RunSettings, Undone, run, settle, undo};
+pub use rules::{
+    Action, CommandLimits, Level, Limits, Names, Order, Policy, Rules, RulesError, Trigger, Usage, UsageOf,
+};
+pub use run::{CRASH_POINTS, Ran, RunError, RunSettings, UNDO_CRASH_POINTS, Undone, run, settle, undo};
 pub use shelf::{Shelf, Shelved};
 pub use trash::TRASH;

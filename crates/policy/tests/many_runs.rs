@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use files::{ActState, Catalogue, CatalogueError, CatalogueSettings, Progress, ScanSettings};
-use policy::{Plan, Policy, Ran, Rules, RunSettings};
+use policy::{Names, Plan, Policy, Ran, Rules, RunSettings};
 
 const RULES: &str = "
 [policy.delete]
@@ -35,6 +35,15 @@ fn now_ms() -> i64 {
     now.unwrap().as_millis() as i64
 }
 
+fn read(text: &str) -> Rules {
+    let names = Names {
+        user: &|_| None,
+        group: &|_| None,
+        bucket: &|_| Ok(()),
+    };
+    Rules::read(Path::new("rules.toml"), text, &names).unwrap()
+}
+
 struct Rig {
     tree: tempfile::TempDir,
     _state: tempfile::TempDir,
@@ -49,7 +58,7 @@ impl Rig {
     fn new() -> Rig {
         let state = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::create(&state.path().join("files"), &CatalogueSettings::default());
-        let rules = Rules::read(Path::new("rules.toml"), RULES, &|_| None, &|_| None).unwrap();
+        let rules = read(RULES);
         let [delete, empty, few, small] = rules.policies.try_into().unwrap();
         Rig {
             tree: tempfile::tempdir().unwrap(),
@@ -292,4 +301,156 @@ fn a_trigger_by_usage_is_satisfied_by_what_was_taken_once() {
     // The directory itself is an entry, too.
     check(|rig| &rig.few, 1, 9);
     check(|rig| &rig.small, 10 << 10, 9);
+}
+
+/// Of a run that was taken back, the log says so; also when the process was killed in between.
+#[test]
+fn the_log_after_an_undo_is_right() {
+    let rig = Rig::new();
+    for name in ["a", "b", "c"] {
+        fs::write(rig.path().join(name), name).unwrap();
+    }
+    rig.scan();
+    let ran = rig.run(&rig.delete);
+    let state = |number: u64| {
+        let runs = rig.catalogue.runs().unwrap();
+        let (_, row) = runs.into_iter().find(|(run, _)| *run == number).unwrap();
+        (row.state, row.end)
+    };
+    let undone = policy::undo(&rig.catalogue, ran.number, Some(1), None).unwrap();
+    assert!(undone.len() == 1 && undone[0].error.is_none());
+    assert_eq!(
+        state(ran.number),
+        (ActState::Done, "1 taken back, 2 not".to_owned())
+    );
+    // A process that ended between the move and the log.
+    let mut first = None;
+    let find = |_, act, row: files::ActRow| {
+        if act == 0 {
+            first = Some(row);
+        }
+        Ok::<(), CatalogueError>(())
+    };
+    rig.catalogue.each_act(Some(ran.number), find).unwrap();
+    let first = first.unwrap();
+    let path = |bytes: &[u8]| PathBuf::from(std::str::from_utf8(bytes).unwrap());
+    fs::rename(path(&first.to), path(&first.path)).unwrap();
+    let mut row = rig.catalogue.runs().unwrap().pop().unwrap().1;
+    row.end = "it was being taken back".to_owned();
+    let notes = files::Notes {
+        runs: vec![(ran.number, row)],
+        ..files::Notes::default()
+    };
+    rig.catalogue.note(&notes).unwrap();
+    policy::settle(&rig.catalogue).unwrap();
+    assert_eq!(
+        rig.states(ran.number),
+        [ActState::Undone, ActState::Undone, ActState::Done]
+    );
+    assert_eq!(
+        state(ran.number),
+        (ActState::Done, "2 taken back, 1 not".to_owned())
+    );
+    policy::undo(&rig.catalogue, ran.number, None, None).unwrap();
+    assert_eq!(state(ran.number), (ActState::Undone, String::new()));
+    // The undo undone: the policy runs anew, under a number of its own, and the old run stays as it was.
+    let again = rig.run(&rig.delete);
+    assert_eq!((again.number, again.row.done.0), (ran.number + 1, 3));
+    assert_eq!(state(ran.number), (ActState::Undone, String::new()));
+}
+
+fn commands(rig: &Rig, keys: &str) -> Policy {
+    let text = format!("[policy.c]\naction = 'command'\ncondition = 'size > 0'\n{keys}\n");
+    let mut policy = read(&text).policies.pop().unwrap();
+    policy.scope = vec![rig.path()];
+    policy
+}
+
+/// The share of errors is looked at from the 20th file on, also within what is written down together.
+#[test]
+fn a_run_ends_at_its_share_of_errors() {
+    let rig = Rig::new();
+    for number in 0..60 {
+        fs::write(rig.path().join(format!("{number:02}")), "x").unwrap();
+    }
+    rig.scan();
+    let policy = commands(&rig, "command = ['false']\nlimits = { errors = '50%' }");
+    let ran = rig.run(&policy);
+    assert_eq!((ran.row.done.0, ran.row.failed), (0, 20), "{}", ran.row.end);
+    assert!(ran.row.end.contains("100% failed"), "{}", ran.row.end);
+    // One of three fails: that is allowed.
+    let policy = commands(
+        &rig,
+        "command = ['sh', '-c', 'test $(( 1{name} % 3 )) != 0']\nlimits = { errors = '50%' }",
+    );
+    let ran = rig.run(&policy);
+    assert_eq!((ran.row.done.0, ran.row.failed, &*ran.row.end), (40, 20, ""));
+}
+
+/// A command that takes too long or prints too much is killed, with what it has started.
+#[test]
+fn commands_have_limits() {
+    let rig = Rig::new();
+    fs::write(rig.path().join("a"), "x").unwrap();
+    rig.scan();
+    let why = |run: u64| {
+        let mut why = String::new();
+        let find = |_, _, row: files::ActRow| {
+            why = row.why;
+            Ok::<(), CatalogueError>(())
+        };
+        rig.catalogue.each_act(Some(run), find).unwrap();
+        why
+    };
+    let marker = rig.path().join("left");
+    // The command itself ends at once; what it leaves behind would write after a second.
+    let script = format!("(sleep 1; touch {}) & echo begun >&2", marker.display());
+    let policy = commands(
+        &rig,
+        &format!("command = ['sh', '-c', '{script}']\ntime_max = '0.2 s'"),
+    );
+    let ran = rig.run(&policy);
+    assert_eq!(ran.row.failed, 1);
+    let said = why(ran.number);
+    assert!(
+        said.contains("took more than 0.2 s (time_max)") && said.contains("begun"),
+        "{said}"
+    );
+    let policy = commands(&rig, "command = ['yes']\noutput_max = '1 MiB'");
+    let said = why(rig.run(&policy).number);
+    assert!(
+        said.contains("printed more than 1048576 bytes (output_max)"),
+        "{said}"
+    );
+    let policy = commands(&rig, "command = ['sh', '-c', 'echo no >&2; exit 3']");
+    let said = why(rig.run(&policy).number);
+    assert!(said.contains("exit status: 3: no"), "{said}");
+    std::thread::sleep(std::time::Duration::from_millis(1000));
+    assert!(!marker.exists());
+}
+
+/// Patterns are of characters: of bytes, `[é]*` would take every name that begins with a byte of it.
+#[test]
+fn a_policy_deletes_what_its_pattern_names() {
+    let rig = Rig::new();
+    for name in ["é.txt", "ß.log", "été.pdf", "a.txt"] {
+        fs::write(rig.path().join(name), "x").unwrap();
+    }
+    rig.scan();
+    let planned = |condition: &str| {
+        let text = format!("[policy.p]\naction = 'delete'\ncondition = '{condition}'\n");
+        names(&rig.plan(&read(&text).policies.pop().unwrap()))
+    };
+    let set = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(planned("name == \"[é]*\""), set(&["é.txt", "été.pdf"]));
+    assert_eq!(planned("name == \"?.txt\""), set(&["é.txt", "a.txt"]));
+    assert_eq!(
+        planned("name == \"*.{txt,log}\""),
+        set(&["é.txt", "a.txt", "ß.log"])
+    );
 }

@@ -27,6 +27,7 @@ use crate::log::{Entry, Log};
 use crate::mend;
 use crate::options::Limits;
 use crate::refusal::Refusal;
+use crate::serve::XML_BYTES_MAX;
 
 /// Name of CORS preflights among the counted operations.
 const PREFLIGHT: &str = "Preflight";
@@ -154,16 +155,40 @@ async fn respond(
         }
         told = cors::told(store, &request).await;
     }
-    let mut response = dispatch(request, peer, serving, exchange).await;
+    let mut response = match operation_of(Head::of(&request)) {
+        Ok(()) => dispatch(request, peer, serving, exchange).await,
+        Err(refusal) => refusal.response(),
+    };
     // s3s reports a body that could not be read as an internal error.
     if let Some(refusal) = exchange.body.refusal() {
         response = refusal.response();
+    } else if exchange.too_large() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+        response = Refusal::bad("EntityTooLarge", "the body is longer than allowed").response();
     } else if exchange.timed_out() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
         let message = "nothing was read from the connection for too long";
         response = Refusal::bad("RequestTimeout", message).response();
     }
     response.headers_mut().extend(told);
     response
+}
+
+/// Refuses a request for an operation that is not here, before anything reads it as another one, or with a document
+/// that is too long.
+fn operation_of(head: Head<'_>) -> Result<(), Refusal> {
+    let Some(named) = head.operation() else {
+        return Ok(());
+    };
+    let carries_content = matches!(named?.name, "PutObject" | "UploadPart" | "PostObject");
+    let length = head.headers.get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    // s3s reports a document that is too long as an internal error.
+    match !carries_content && length > Some(XML_BYTES_MAX as u64) {
+        true => Err(Refusal::bad(
+            "MaxMessageLengthExceeded",
+            format!("the request has a document of more than {XML_BYTES_MAX} bytes"),
+        )),
+        false => Ok(()),
+    }
 }
 
 async fn dispatch(

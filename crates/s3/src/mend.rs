@@ -1,6 +1,7 @@
 //! Corrections of s3s's responses on the way out, where they differ from S3's.
 //!
 //! - Text that XML cannot carry is replaced ([`crate::xml`]), and errors name their request.
+//! - A part of an object has status 206 in answer to HEAD, too.
 //! - `GetObjectAttributes` has the entity tag without quotes; the redirect after a form has it with quotes.
 //! - A form that its policy does not allow is denied; only a policy that cannot be parsed is malformed.
 //!
@@ -8,7 +9,7 @@
 //! not changed.
 
 use bytes::Bytes;
-use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
+use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, Response, StatusCode};
 use s3s::Body;
 
@@ -34,6 +35,9 @@ pub(crate) fn is_xml(response: &Response<Body>) -> bool {
 
 /// Corrects the response to the request with this id. Also returns S3's name of the error, if it is one.
 pub(crate) fn mend(mut response: Response<Body>, id: &str) -> (Response<Body>, Option<String>) {
+    if response.status() == StatusCode::OK && response.headers().contains_key(CONTENT_RANGE) {
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
     if response.status() == StatusCode::SEE_OTHER {
         quote_redirect(&mut response);
     }

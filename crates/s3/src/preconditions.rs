@@ -2,7 +2,7 @@
 //! store for writes.
 
 use http::{HeaderMap, HeaderValue};
-use s3s::dto::{ETag, ETagCondition, Timestamp};
+use s3s::dto::{ETag, ETagCondition, Timestamp, TimestampFormat};
 use s3s::{S3Error, S3Result};
 use store::{Condition, Key, Meta, Store, StoreError};
 use time::OffsetDateTime;
@@ -41,6 +41,31 @@ impl Reading<'_> {
     pub(crate) fn check_source(&self, meta: &Meta) -> S3Result<()> {
         self.check(meta).map_err(|_| failed())
     }
+}
+
+/// Whether a client that asks for a range has a part of this version already (`If-Range`; RFC 9110, section 13.1.5):
+/// otherwise it gets the whole. It has if it says nothing.
+pub(crate) fn continues(asked: &HeaderMap, etag: &str, modified: Option<i64>) -> bool {
+    let mut values = asked.get_all(http::header::IF_RANGE).iter();
+    let Some(value) = values.next() else { return true };
+    let Some(value) = value.to_str().ok().filter(|_| values.next().is_none()) else {
+        return false;
+    };
+    if let Some(since) = http_seconds(value) {
+        return modified == Some(since);
+    }
+    // Weak tags do not say that bytes are the same. Clients of S3 may leave the quotes out.
+    let strong = |tag: &str| {
+        let tag = tag.trim();
+        (!tag.starts_with("W/")).then(|| tag.trim_matches('"').to_owned())
+    };
+    strong(value).is_some_and(|tag| !tag.is_empty() && Some(tag) == strong(etag))
+}
+
+/// Seconds since 1970 of a date as HTTP writes it; `None` for anything else, which is then no condition.
+pub(crate) fn http_seconds(text: &str) -> Option<i64> {
+    let time = Timestamp::parse(TimestampFormat::HttpDate, text).ok()?;
+    Some(seconds(&time))
 }
 
 /// A writer's conditions on the object to be replaced.

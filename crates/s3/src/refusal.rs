@@ -2,8 +2,9 @@
 
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
-use s3s::Body;
+use s3s::{Body, S3Error};
 
+use crate::error::fault;
 use crate::xml;
 
 /// An S3 error as sent to the client.
@@ -55,6 +56,13 @@ impl Refusal {
             xml::escape(&self.message),
             more.unwrap_or_default(),
         )
+    }
+
+    /// The error for s3s, without its additional element.
+    pub(crate) fn into_error(self) -> S3Error {
+        let mut error = fault(self.code, self.message);
+        error.set_status_code(self.status);
+        error
     }
 
     /// The HTTP response.

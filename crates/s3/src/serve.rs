@@ -27,7 +27,7 @@ use crate::options::{Limits, ServeError, Settings};
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// Longest XML body in bytes: deletes a thousand keys of a thousand bytes, each byte escaped.
-const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub(crate) const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Longest object in a browser's form in bytes, because s3s holds it in memory.
 const FORM_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;

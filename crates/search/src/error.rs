@@ -17,7 +17,7 @@ pub enum OpenError {
         source: std::io::Error,
     },
     /// tantivy could not open what is there. The index can be removed: it is filled again from the views.
-    #[error("open search index {dir}: {message}")]
+    #[error("open search index {dir}: {message}; remove that directory: it is made anew from the index")]
     Index {
         /// The directory.
         dir: PathBuf,

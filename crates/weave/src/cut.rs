@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use diagnosis::Words;
 use fjall::{Keyspace, Readable, Slice};
 
 use crate::codec::Corrupt;
@@ -164,7 +165,7 @@ impl DoubleEndedIterator for Rows {
 }
 
 fn failed(table: Table, error: &fjall::Error) -> SnapshotError {
-    let (table, detail) = (table.name(), error.to_string());
+    let (table, detail) = (table.name(), Words(error).to_string());
     match is_damage(error) {
         true => SnapshotError::Damaged { table, detail },
         false => SnapshotError::Engine { table, detail },

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use diagnosis::Words;
 use invariant::Broken;
 
 use crate::ids::InputId;
@@ -267,25 +268,25 @@ impl OpenError {
         let dir = path.display().to_string();
         match error {
             fjall::Error::Locked => OpenError::Locked { dir },
-            fjall::Error::InvalidVersion(found) => OpenError::Foreign {
+            fjall::Error::InvalidVersion(_) => OpenError::Foreign {
                 dir,
-                detail: format!("engine format {found:?}"),
+                detail: Words(error).to_string(),
             },
             e if is_for_want_of_room(e, path) => OpenError::DiskFull { dir },
             fjall::Error::JournalRecovery(_) => OpenError::Damaged {
                 what: "the journal of the index (the .jnl files)",
                 dir,
-                detail: error.to_string(),
+                detail: Words(error).to_string(),
             },
             e if is_damage(e) => OpenError::Damaged {
                 what: "the index",
                 dir,
-                detail: error.to_string(),
+                detail: Words(error).to_string(),
             },
             e => OpenError::Engine {
                 doing,
                 dir,
-                detail: e.to_string(),
+                detail: Words(e).to_string(),
             },
         }
     }

@@ -25,6 +25,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use diagnosis::Words;
 use extract::{Capture, LinkScope};
 use fjall::PersistMode;
 use parking_lot::{Mutex, RwLock};
@@ -516,7 +517,7 @@ impl Inner {
             ApplyError::Engine {
                 doing: "write",
                 dir,
-                detail: error.to_string(),
+                detail: Words(error).to_string(),
             }
         };
         tracing::error!(%error, "index refuses writes until it is opened again");

@@ -150,12 +150,16 @@ impl Discovery<'_> {
             Ok(below) => below,
             Err(problem) => return self.no_object(address, problem),
         };
+        let pattern = match glob::parts_of(&parts[literal..]) {
+            Ok(pattern) => pattern,
+            Err(error) => return self.no_object(address, error.to_string()),
+        };
         let before = (self.found.len(), self.skipped.len(), self.seen.len());
         for (object, stat) in below {
             let names: Vec<&str> = object[folder.len()..].split('/').collect();
-            if glob::matches_parts(&parts[literal..], &names) {
+            if glob::matches_parts(&pattern, &names) {
                 self.object_or_list(&object, stat);
-            } else if (0..names.len()).any(|depth| glob::matches_parts(&parts[literal..], &names[..depth])) {
+            } else if (0..names.len()).any(|depth| glob::matches_parts(&pattern, &names[..depth])) {
                 self.member(&object, stat);
             }
         }

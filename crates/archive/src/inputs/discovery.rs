@@ -205,7 +205,10 @@ impl Discovery<'_> {
     }
 
     fn glob(&mut self, name: &Path, path: &Path) {
-        let expanded = glob::expand(name, path);
+        let expanded = match glob::expand(name, path) {
+            Ok(expanded) => expanded,
+            Err(error) => return self.problem(path_text(name), path, error.to_string()),
+        };
         if expanded.matches.is_empty() && expanded.unlisted.is_empty() {
             self.problem(path_text(name), path, "no file matches".to_owned());
         }

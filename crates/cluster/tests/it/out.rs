@@ -1,9 +1,11 @@
 //! Volumes that cannot be opened, while the others can.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use cluster::{ConnectError, ConnectSettings, StartError, VolumeSettings};
-use contract::VolumeState;
+use cluster::{ConnectError, ConnectSettings, OpenVolume, Opener, StartError, VolumeSettings};
+use contract::{Volume, VolumeState};
+use volume::{DiskSettings, DiskVolume, FixityLog};
 
 use crate::lone::{Lone, check_read, check_whole, fill, key, state, story, until, wipe};
 use crate::wire::pieces;
@@ -180,5 +182,34 @@ async fn reading_makes_nothing() {
     std::fs::rename(lone.path("unmounted"), lone.path("b")).unwrap();
     let node = lone.start().await;
     check_whole(&node.store()).await;
+    node.shutdown().await;
+}
+
+/// The making of a store of two volumes is killed when the first is made, and the layout on it: the second must not be taken for a
+/// disk that is not mounted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_whose_making_was_killed_is_made_to_its_end() {
+    let lone = Lone::new(&["a", "b"]);
+    let fixity = FixityLog::new();
+    let opener: Opener = Arc::new(move |volume: OpenVolume| {
+        if volume.id.to_string().ends_with('b') {
+            let detail = "killed".to_owned();
+            return Err(StartError::InUse {
+                path: volume.path,
+                detail,
+            });
+        }
+        let settings = DiskSettings {
+            furnish: volume.furnish,
+            ..DiskSettings::new(volume.path, volume.id, fixity.clone())
+        };
+        Ok(DiskVolume::open(settings).unwrap() as Arc<dyn Volume>)
+    });
+    assert!(cluster::start_with(lone.settings(), opener).await.is_err());
+    assert!(lone.path("a").join("volume.json").exists());
+    assert!(lone.path("a").join("node/layouts.json").exists());
+    assert!(!lone.path("b").join("volume.json").exists());
+    let node = lone.start().await;
+    fill(&node.store()).await;
     node.shutdown().await;
 }

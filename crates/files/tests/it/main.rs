@@ -7,6 +7,7 @@ mod magic;
 mod model;
 mod names;
 mod objects;
+mod read_only;
 mod renames;
 mod retention;
 mod scan;

@@ -11,7 +11,7 @@ mod token;
 use std::sync::Arc;
 
 use files::{Attributes, Digest, Format, Kind};
-use globset::GlobMatcher;
+use pattern::Pattern;
 
 pub use quantity::{Unit, quantity};
 
@@ -37,7 +37,7 @@ enum Node {
     Number(Number, Order, i64),
     /// An age compares so with another one; what never happened is older than all.
     Age(Age, Order, i64),
-    Text(Text, GlobMatcher),
+    Text(Text, Pattern),
     Owner(u32),
     Group(u32),
     Kind(Kind),
@@ -157,8 +157,8 @@ impl Node {
                     .map_or(i64::MAX, |at| subject.now_ms.saturating_sub(at));
                 order.holds(age, *wanted)
             }
-            Node::Text(Text::Name, glob) => glob.is_match(as_path(name_of(subject.path))),
-            Node::Text(Text::Path, glob) => glob.is_match(as_path(subject.path)),
+            Node::Text(Text::Name, pattern) => pattern.matches(name_of(subject.path)),
+            Node::Text(Text::Path, pattern) => pattern.matches(subject.path),
             Node::Owner(uid) => file.uid == *uid,
             Node::Group(gid) => file.gid == *gid,
             Node::Kind(kind) => file.kind == *kind,
@@ -218,12 +218,6 @@ impl Age {
 /// The last name of a path.
 pub fn name_of(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
-}
-
-fn as_path(bytes: &[u8]) -> &std::path::Path {
-    std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
-        bytes,
-    ))
 }
 
 #[cfg(test)]

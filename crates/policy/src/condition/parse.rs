@@ -1,7 +1,7 @@
 //! From words to a condition: `or` binds less than `and`, `and` less than `not`.
 
 use files::{Format, Kind};
-use globset::{GlobBuilder, GlobMatcher};
+use pattern::Pattern;
 
 use super::token::{Token, What, tokens};
 use super::{Age, Known, Node, Number, Order, Text, Unit, Wrong};
@@ -157,8 +157,8 @@ impl<'a> Parser<'a, '_> {
                 .ok_or_else(|| format!("there is no {what} {text:?} here: give the number"))
         };
         Ok(match field {
-            "name" => Node::Text(Text::Name, glob(text)?),
-            "path" => Node::Text(Text::Path, glob(text)?),
+            "name" => Node::Text(Text::Name, name_pattern(text)?),
+            "path" => Node::Text(Text::Path, name_pattern(text)?),
             "owner" => Node::Owner(numbered(self.known.user, "user")?),
             "group" => Node::Group(numbered(self.known.group, "group")?),
             "type" => {
@@ -213,9 +213,6 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-fn glob(pattern: &str) -> Result<GlobMatcher, String> {
-    let glob = GlobBuilder::new(pattern).backslash_escape(true).build();
-    Ok(glob
-        .map_err(|error| format!("the pattern {pattern:?}: {}", error.kind()))?
-        .compile_matcher())
+fn name_pattern(text: &str) -> Result<Pattern, String> {
+    Pattern::new(text).map_err(|error| format!("the pattern {text:?}: {error}"))
 }

@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
-use super::Action;
-use super::quantities::{measure, percent};
+use super::quantities::{bytes, measure, percent};
 use super::read::{At, Read};
 use super::tables::PolicyTable;
+use super::{Action, CommandLimits};
 use crate::condition::Unit;
 
-pub(super) fn action(begin: usize, table: &PolicyTable) -> Read<Action> {
+pub(super) fn action(
+    begin: usize,
+    table: &PolicyTable,
+    bucket: &dyn Fn(&str) -> Result<(), String>,
+) -> Read<Action> {
     let needs = |key: &str| At(begin, format!("{} needs `{key}`", table.action.get_ref()));
     let replicas = || -> Read<u32> {
         let found = table.replicas.as_ref().ok_or_else(|| needs("replicas"))?;
@@ -19,7 +23,7 @@ pub(super) fn action(begin: usize, table: &PolicyTable) -> Read<Action> {
     };
     let to = || table.to.as_ref().ok_or_else(|| needs("to"));
     // Keys of another action are mistakes that would go unnoticed.
-    let keys: [(&str, Option<usize>, &[&str]); 6] = [
+    let keys: [(&str, Option<usize>, &[&str]); 8] = [
         (
             "to",
             table.to.as_ref().map(|key| key.span().start),
@@ -38,6 +42,16 @@ pub(super) fn action(begin: usize, table: &PolicyTable) -> Read<Action> {
         (
             "command",
             table.command.as_ref().map(|key| key.span().start),
+            &["command"],
+        ),
+        (
+            "time_max",
+            table.time_max.as_ref().map(|key| key.span().start),
+            &["command"],
+        ),
+        (
+            "output_max",
+            table.output_max.as_ref().map(|key| key.span().start),
             &["command"],
         ),
         (
@@ -63,6 +77,9 @@ pub(super) fn action(begin: usize, table: &PolicyTable) -> Read<Action> {
                 );
                 return Err(At(to.span().start, message));
             }
+            let named = to.get_ref().trim_start_matches("store://");
+            let named = named.split('/').next().unwrap_or_default();
+            bucket(named).map_err(|message| At(to.span().start, format!("{:?}: {message}", to.get_ref())))?;
             Action::Copy {
                 to: to.get_ref().clone(),
                 replicas: replicas()?,
@@ -95,7 +112,10 @@ pub(super) fn action(begin: usize, table: &PolicyTable) -> Read<Action> {
                     "expected a program and its arguments".to_owned(),
                 ));
             }
-            Action::Command(command.get_ref().clone())
+            Action::Command {
+                words: command.get_ref().clone(),
+                limits: command_limits(table)?,
+            }
         }
         "report" => Action::Report,
         "growth" => Action::Growth {
@@ -116,4 +136,25 @@ pub(super) fn action(begin: usize, table: &PolicyTable) -> Read<Action> {
         }
     }
     Ok(action)
+}
+
+fn command_limits(table: &PolicyTable) -> Read<CommandLimits> {
+    let default = CommandLimits::default();
+    let positive = |key: &toml::Spanned<String>, number: u64| match number {
+        0 => Err(At(
+            key.span().start,
+            format!("{:?}: expected more than 0", key.get_ref()),
+        )),
+        number => Ok(number),
+    };
+    Ok(CommandLimits {
+        time_ms: match &table.time_max {
+            Some(key) => positive(key, measure(key, Unit::Time)?.unsigned_abs())?,
+            None => default.time_ms,
+        },
+        output_bytes: match &table.output_max {
+            Some(key) => positive(key, bytes(key)?)?,
+            None => default.output_bytes,
+        },
+    })
 }

@@ -14,7 +14,7 @@ mod tables;
 mod tests;
 mod trigger;
 
-pub use read::RulesError;
+pub use read::{Names, RulesError};
 
 /// All that a file of rules says.
 #[derive(Debug, Clone)]
@@ -74,7 +74,12 @@ pub enum Action {
         older_than_ms: i64,
     },
     /// A command is run for it.
-    Command(Vec<String>),
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// What it may take.
+        limits: CommandLimits,
+    },
     /// It is listed.
     Report,
     /// Trees that grew by more than a share within a time are named.
@@ -84,6 +89,25 @@ pub enum Action {
         /// In milliseconds.
         within_ms: i64,
     },
+}
+
+/// What a command may take for one file, before it is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandLimits {
+    /// Milliseconds from its start until it and all that it started have ended.
+    pub time_ms: u64,
+    /// Bytes that it prints, on both outputs together.
+    pub output_bytes: u64,
+}
+
+impl Default for CommandLimits {
+    /// An hour, and 16 MiB.
+    fn default() -> Self {
+        CommandLimits {
+            time_ms: 3_600_000,
+            output_bytes: 16 << 20,
+        }
+    }
 }
 
 impl Action {
@@ -96,7 +120,7 @@ impl Action {
             Action::Move { .. } => "move",
             Action::Delete => "delete",
             Action::EmptyTrash { .. } => "empty-trash",
-            Action::Command(_) => "command",
+            Action::Command { .. } => "command",
             Action::Report => "report",
             Action::Growth { .. } => "growth",
         }
@@ -106,7 +130,7 @@ impl Action {
     pub fn removes(&self) -> bool {
         matches!(
             self,
-            Action::Release { .. } | Action::Move { .. } | Action::Delete | Action::Command(_)
+            Action::Release { .. } | Action::Move { .. } | Action::Delete | Action::Command { .. }
         )
     }
 

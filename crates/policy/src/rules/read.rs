@@ -27,23 +27,28 @@ pub struct RulesError {
     pub message: String,
 }
 
+/// Names in rules that others know.
+pub struct Names<'a> {
+    /// The number of a user.
+    pub user: &'a dyn Fn(&str) -> Option<u32>,
+    /// The number of a group.
+    pub group: &'a dyn Fn(&str) -> Option<u32>,
+    /// Whether a bucket may have this name; if not, why.
+    pub bucket: &'a dyn Fn(&str) -> Result<(), String>,
+}
+
 /// A place in the text, and what is wrong there.
 pub(super) struct At(pub(super) usize, pub(super) String);
 
 pub(super) type Read<T> = Result<T, At>;
 
 impl Rules {
-    /// Reads a file of rules. `user` and `group` give the numbers of names.
+    /// Reads a file of rules.
     ///
     /// # Errors
     /// The first thing that is wrong, with its line and column.
-    pub fn read(
-        path: &std::path::Path,
-        text: &str,
-        user: &dyn Fn(&str) -> Option<u32>,
-        group: &dyn Fn(&str) -> Option<u32>,
-    ) -> Result<Rules, RulesError> {
-        rules(text, user, group).map_err(|At(offset, message)| {
+    pub fn read(path: &std::path::Path, text: &str, names: &Names<'_>) -> Result<Rules, RulesError> {
+        rules(text, names).map_err(|At(offset, message)| {
             let before = text.get(..offset).unwrap_or(text);
             let line_begin = before.rfind('\n').map_or(0, |end| end + 1);
             RulesError {
@@ -56,7 +61,7 @@ impl Rules {
     }
 }
 
-fn rules(text: &str, user: &dyn Fn(&str) -> Option<u32>, group: &dyn Fn(&str) -> Option<u32>) -> Read<Rules> {
+fn rules(text: &str, names: &Names<'_>) -> Read<Rules> {
     let file: FileOfRules = toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         At(offset, error.message().to_owned())
@@ -66,7 +71,7 @@ fn rules(text: &str, user: &dyn Fn(&str) -> Option<u32>, group: &dyn Fn(&str) ->
     tables.sort_by_key(|(_, table)| table.span().start);
     let mut classes: BTreeMap<String, Arc<Condition>> = BTreeMap::new();
     for (name, table) in tables {
-        let condition = condition(text, &table.get_ref().condition, user, group, &classes)?;
+        let condition = condition(text, &table.get_ref().condition, names, &classes)?;
         classes.insert(name, Arc::new(condition));
     }
     let mut tables: Vec<_> = file.policy.into_iter().collect();
@@ -75,10 +80,10 @@ fn rules(text: &str, user: &dyn Fn(&str) -> Option<u32>, group: &dyn Fn(&str) ->
         let begin = table.span().start;
         let table = table.into_inner();
         let condition = match &table.condition {
-            Some(found) => Some(condition(text, found, user, group, &classes)?),
+            Some(found) => Some(condition(text, found, names, &classes)?),
             None => None,
         };
-        policy(name, begin, table, condition)
+        policy(name, begin, table, condition, names)
     });
     Ok(Rules {
         policies: policies.collect::<Read<_>>()?,
@@ -88,13 +93,12 @@ fn rules(text: &str, user: &dyn Fn(&str) -> Option<u32>, group: &dyn Fn(&str) ->
 fn condition(
     text: &str,
     found: &Spanned<String>,
-    user: &dyn Fn(&str) -> Option<u32>,
-    group: &dyn Fn(&str) -> Option<u32>,
+    names: &Names<'_>,
     classes: &BTreeMap<String, Arc<Condition>>,
 ) -> Read<Condition> {
     let known = Known {
-        user,
-        group,
+        user: names.user,
+        group: names.group,
         class: &|name| classes.get(name).cloned(),
     };
     Condition::parse(found.get_ref(), &known).map_err(|wrong| {
@@ -112,8 +116,14 @@ fn condition(
 /// How old the last whole scan may be unless a policy says otherwise: 2 days, because scans mostly run daily.
 const STALE_MAX_MS: i64 = 2 * 86_400_000;
 
-fn policy(name: String, begin: usize, table: PolicyTable, condition: Option<Condition>) -> Read<Policy> {
-    let action = action(begin, &table)?;
+fn policy(
+    name: String,
+    begin: usize,
+    table: PolicyTable,
+    condition: Option<Condition>,
+    names: &Names<'_>,
+) -> Read<Policy> {
+    let action = action(begin, &table, names.bucket)?;
     if condition.is_none() && action.removes() {
         let action = action.name();
         let message = format!("policy {name:?}: {action} needs a condition that says which files");

@@ -34,6 +34,8 @@ pub(super) struct PolicyTable {
     pub(super) replicas: Option<Spanned<u32>>,
     pub(super) older_than: Option<Spanned<String>>,
     pub(super) command: Option<Spanned<Vec<String>>>,
+    pub(super) time_max: Option<Spanned<String>>,
+    pub(super) output_max: Option<Spanned<String>>,
     pub(super) more_than: Option<Spanned<String>>,
     pub(super) within: Option<Spanned<String>>,
     #[serde(default)]

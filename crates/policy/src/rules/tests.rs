@@ -1,7 +1,16 @@
 use super::*;
 
 fn read(text: &str) -> Result<Rules, RulesError> {
-    Rules::read(std::path::Path::new("rules.toml"), text, &|_| None, &|_| None)
+    let bucket = |name: &str| match name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
+        true => Ok(()),
+        false => Err(format!("bucket name {name:?}")),
+    };
+    let names = Names {
+        user: &|_| None,
+        group: &|_| None,
+        bucket: &bucket,
+    };
+    Rules::read(std::path::Path::new("rules.toml"), text, &names)
 }
 
 #[test]
@@ -38,6 +47,21 @@ fn errors_name_line_and_column() {
         "[policy.a]\naction = 'copy'\nto = 'store://x'",
         "1:1",
         "needs `replicas`",
+    );
+    check(
+        "[policy.a]\naction = 'copy'\nto = 'store://Bad_Bucket/x'\nreplicas = 1",
+        "3:6",
+        "bucket name \"Bad_Bucket\"",
+    );
+    check(
+        "[policy.a]\naction = 'verify'\ntime_max = '1 h'",
+        "3:12",
+        "takes no `time_max`",
+    );
+    check(
+        "[policy.a]\naction = 'command'\ncommand = ['true']\noutput_max = '0'",
+        "4:14",
+        "more than 0",
     );
     check(
         "[policy.a]\naction = 'verify'\nreplicas = 2",

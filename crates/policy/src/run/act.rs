@@ -6,7 +6,7 @@ use files::{ActRow, ActState, Attributes, Catalogue, CatalogueError, Digest, Kin
 
 use super::command::run_command;
 use super::leave::empty;
-use super::{CRASH_POINTS, Runner, now_ms};
+use super::{CRASH_POINTS, Runner, now_ms, too_many_errors};
 use crate::condition::name_of;
 use crate::plan::{Planned, holds};
 use crate::rules::Action;
@@ -56,14 +56,22 @@ pub(super) struct Ready<'a> {
 }
 
 impl Runner<'_> {
-    /// Acts on some files, and returns what came of each. Those that a stop came before are left out.
+    /// Acts on some files, and returns what came of each, and why the run ends here, if it does. `so_far` are the files
+    /// that it has done, and those that it failed with: the share of errors is looked at before each file.
     pub(super) fn chunk(
         &mut self,
         items: &[Planned],
+        so_far: (u64, u64),
         stop: &AtomicBool,
-    ) -> Result<Vec<ActRow>, CatalogueError> {
+    ) -> Result<(Vec<ActRow>, Option<String>), CatalogueError> {
         let (mut ready, mut ended) = (Vec::new(), Vec::new());
+        let (mut done, mut failed) = so_far;
+        let mut too_many = None;
         for item in items {
+            too_many = too_many_errors(self.policy, done, failed);
+            if too_many.is_some() {
+                break;
+            }
             let act = self.next_act;
             self.next_act += 1;
             let mut row = ActRow {
@@ -90,6 +98,7 @@ impl Runner<'_> {
                 }
                 Err(end) => {
                     set(&mut row, Err(end));
+                    failed += u64::from(row.state == ActState::Failed);
                     ended.push((act, row));
                 }
             }
@@ -104,10 +113,12 @@ impl Runner<'_> {
         crashpoint::pass(&CRASH_POINTS, "policy.begun");
         let mut digests = Vec::new();
         for mut ready in ready {
-            let end = match stop.load(Relaxed) {
-                true => Err(Not::Skipped("stopped before it was done".to_owned())),
+            too_many = too_many.or_else(|| too_many_errors(self.policy, done, failed));
+            let end = match (stop.load(Relaxed), &too_many) {
+                (true, _) => Err(Not::Skipped("stopped before it was done".to_owned())),
+                (_, Some(why)) => Err(Not::Skipped(format!("not tried: {why}"))),
                 // Files before it in the chunk may have taken long.
-                false => match self.check(ready.item) {
+                _ => match self.check(ready.item) {
                     Ok((place, file)) => {
                         ready.row.seen = Seen::of(&file);
                         (ready.place, ready.file) = (place, file);
@@ -118,6 +129,11 @@ impl Runner<'_> {
             };
             if let Some(digest) = set(&mut ready.row, end) {
                 digests.push(digest);
+            }
+            match ready.row.state {
+                ActState::Done => done += 1,
+                ActState::Failed => failed += 1,
+                _ => {}
             }
             ended.push((ready.act, ready.row));
         }
@@ -130,7 +146,7 @@ impl Runner<'_> {
             digests,
             ..Notes::default()
         })?;
-        Ok(ended.into_iter().map(|(_, row)| row).collect())
+        Ok((ended.into_iter().map(|(_, row)| row).collect(), too_many))
     }
 
     /// Where a file goes: known before anything is done, so that a run that was killed can be settled.
@@ -189,7 +205,7 @@ impl Runner<'_> {
             Action::Move { .. } => self.shift(ready, 0o755),
             Action::Delete => self.shift(ready, 0o700),
             Action::EmptyTrash { .. } => empty(ready),
-            Action::Command(command) => run_command(command, ready),
+            Action::Command { words, limits } => run_command(words, *limits, ready, stop),
             // They are listed by the plan.
             Action::Report | Action::Growth { .. } => Ok(Done::new("")),
         }

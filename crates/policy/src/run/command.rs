@@ -1,40 +1,173 @@
 //! A command that is run for a file, without a shell.
+//!
+//! It gets a process group of its own, and has ended when its outputs are closed: so programs that it has started count,
+//! too. What takes too long, prints too much or is stopped is killed with the group.
 
-use std::process::{Command, Stdio};
+use std::io::Read;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::act::{Done, Not, Ready};
 use crate::condition::name_of;
 use crate::plan::path_of;
+use crate::rules::CommandLimits;
+
+/// The end of what a command says on its standard error, which the log has a line of.
+const TAIL_BYTES: usize = 4096;
+
+/// How often it is looked whether a command has ended, at most.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How long a command has to end after it was asked to, before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs a command for a file, without a shell.
-pub(super) fn run_command(command: &[String], ready: &Ready<'_>) -> Result<Done, Not> {
+pub(super) fn run_command(
+    words: &[String],
+    limits: CommandLimits,
+    ready: &Ready<'_>,
+    stop: &AtomicBool,
+) -> Result<Done, Not> {
     let path = path_of(&ready.item.path);
-    let mut arguments = command.iter().map(|argument| fill(argument, ready));
+    let mut arguments = words.iter().map(|argument| fill(argument, ready));
     let program = arguments.next().unwrap_or_default();
-    let output = Command::new(&program)
+    let failed = |why: String| Not::Failed(format!("{} for {}: {why}", program.display(), path.display()));
+    let child = Command::new(&program)
         .args(arguments)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .output()
+        .process_group(0)
+        .spawn()
         .map_err(|error| Not::failed(&format!("{} cannot be run", program.display()), error))?;
-    if output.status.success() {
-        return Ok(Done::new(format!("{} said that it was done", program.display())));
+    let mut running = Running::of(child);
+    let ended = running.wait(limits, stop);
+    let said = running.last_line();
+    match ended {
+        Ok(status) if status.success() => {
+            Ok(Done::new(format!("{} said that it was done", program.display())))
+        }
+        Ok(status) => Err(failed(format!("{status}: {said}"))),
+        Err(why) => Err(failed(format!("{why}; it said last: {said}"))),
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said
-        .lines()
-        .last()
-        .unwrap_or("without a word")
-        .chars()
-        .take(300)
-        .collect::<String>();
-    Err(Not::Failed(format!(
-        "{} for {}: {}: {said}",
-        program.display(),
-        path.display(),
-        output.status
-    )))
+}
+
+/// A command that was started.
+struct Running {
+    child: Child,
+    printed: Arc<Printed>,
+}
+
+/// What a command has printed.
+#[derive(Default)]
+struct Printed {
+    bytes: AtomicU64,
+    /// Outputs that are closed, of two.
+    closed: AtomicU64,
+    /// The end of its standard error.
+    tail: parking_lot::Mutex<Vec<u8>>,
+}
+
+impl Running {
+    fn of(mut child: Child) -> Running {
+        let printed = Arc::new(Printed::default());
+        let outputs: [(Option<Box<dyn Read + Send>>, bool); 2] = [
+            (child.stdout.take().map(|output| Box::new(output) as _), false),
+            (child.stderr.take().map(|output| Box::new(output) as _), true),
+        ];
+        for (output, is_kept) in outputs {
+            let printed = printed.clone();
+            // It is not waited for: a program that left the group may hold the output for ever.
+            std::thread::spawn(move || {
+                if let Some(output) = output {
+                    printed.read(output, is_kept);
+                }
+                printed.closed.fetch_add(1, Relaxed);
+            });
+        }
+        Running { child, printed }
+    }
+
+    /// Waits for the end of it and of what it started; kills what goes beyond the limits.
+    fn wait(&mut self, limits: CommandLimits, stop: &AtomicBool) -> Result<ExitStatus, String> {
+        let began = ambient::now();
+        let mut pause = Duration::from_millis(1);
+        let why = loop {
+            if self.has_ended() && self.printed.closed.load(Relaxed) == 2 {
+                return self.child.wait().map_err(|error| error.to_string());
+            }
+            if self.printed.bytes.load(Relaxed) > limits.output_bytes {
+                break format!(
+                    "killed: it printed more than {} bytes (output_max)",
+                    limits.output_bytes
+                );
+            }
+            if ambient::since(began) >= Duration::from_millis(limits.time_ms) {
+                break format!(
+                    "killed: it took more than {} s (time_max)",
+                    limits.time_ms as f64 / 1000.0
+                );
+            }
+            if stop.load(Relaxed) {
+                break "killed: the run was stopped".to_owned();
+            }
+            ambient::pause(pause);
+            pause = (pause * 2).min(LOOK_EVERY);
+        };
+        self.kill();
+        Err(why)
+    }
+
+    /// Whether the command itself has ended. It stays a zombie, so that nobody else gets its number.
+    fn has_ended(&self) -> bool {
+        let Some(pid) = self.pid() else { return true };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(None))
+    }
+
+    /// Ends the group: it is asked first.
+    fn kill(&mut self) {
+        let Some(group) = self.pid() else { return };
+        // An error says that nobody is left.
+        let _ = rustix::process::kill_process_group(group, Signal::TERM);
+        let asked = ambient::now();
+        while ambient::since(asked) < GRACE && !(self.has_ended() && self.printed.closed.load(Relaxed) == 2) {
+            ambient::pause(LOOK_EVERY);
+        }
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        let _ = self.child.wait();
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.child.id()).ok()?)
+    }
+
+    fn last_line(&self) -> String {
+        let tail = self.printed.tail.lock();
+        let text = String::from_utf8_lossy(&tail);
+        let line = text.lines().next_back().unwrap_or("nothing");
+        line.chars().take(300).collect()
+    }
+}
+
+impl Printed {
+    fn read(&self, mut output: Box<dyn Read + Send>, is_kept: bool) {
+        let mut piece = [0; 8192];
+        while let Ok(read @ 1..) = output.read(&mut piece) {
+            self.bytes.fetch_add(read as u64, Relaxed);
+            if is_kept {
+                let mut tail = self.tail.lock();
+                tail.extend_from_slice(&piece[..read]);
+                let excess = tail.len().saturating_sub(TAIL_BYTES);
+                tail.drain(..excess);
+            }
+        }
+    }
 }
 
 /// Puts what a command is to know in the place of `{path}`, `{name}`, `{size}` and `{tree}`.

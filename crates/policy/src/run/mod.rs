@@ -28,7 +28,7 @@ use crate::trash;
 
 pub(crate) use act::is_there;
 pub use settle::settle;
-pub use undo::{Undone, undo};
+pub use undo::{UNDO_CRASH_POINTS, Undone, undo};
 
 /// Points at which a test ends the process.
 pub const CRASH_POINTS: [&str; 6] = [
@@ -149,7 +149,8 @@ pub fn run(
             row.end = why;
             break;
         }
-        for act in runner.chunk(chunk, settings.stop)? {
+        let (acts, end) = runner.chunk(chunk, (row.done.0, row.failed), settings.stop)?;
+        for act in acts {
             match act.state {
                 ActState::Done => {
                     row.done.0 += 1;
@@ -162,6 +163,10 @@ pub fn run(
             (settings.each)(&act);
         }
         row.ended_ms = now_ms();
+        if let Some(why) = end {
+            row.end = why;
+            break;
+        }
         if let Some(rate) = policy.limits.rate_bytes {
             hold_to(rate, sent_bytes, began, settings.stop);
         }
@@ -237,11 +242,8 @@ fn ends_early(policy: &Policy, row: &RunRow, stop: &AtomicBool) -> Option<String
     if stop.load(Relaxed) {
         return Some("stopped; run it again to go on".to_owned());
     }
-    let tried = row.done.0 + row.failed;
-    let share = row.failed as f64 * 100.0 / tried.max(1) as f64;
-    let most = policy.limits.errors_percent;
-    if tried >= ERRORS_FROM && share > most {
-        return Some(format!("{share:.0}% failed, and the policy allows {most}%"));
+    if let Some(why) = too_many_errors(policy, row.done.0, row.failed) {
+        return Some(why);
     }
     let (from, to) = policy.limits.window?;
     let minute = u32::try_from(now_ms().div_euclid(60_000).rem_euclid(24 * 60)).unwrap_or(0);
@@ -250,6 +252,15 @@ fn ends_early(policy: &Policy, row: &RunRow, stop: &AtomicBool) -> Option<String
         false => minute >= from || minute < to,
     };
     (!is_in).then(|| "it is outside the policy's window of the day (UTC)".to_owned())
+}
+
+/// Why a run ends that has done so many files, and failed with others.
+fn too_many_errors(policy: &Policy, done: u64, failed: u64) -> Option<String> {
+    let tried = done + failed;
+    let share = failed as f64 * 100.0 / tried.max(1) as f64;
+    let most = policy.limits.errors_percent;
+    (tried >= ERRORS_FROM && share > most)
+        .then(|| format!("{share:.0}% failed, and the policy allows {most}%"))
 }
 
 /// Waits until so many bytes may have been handled since the run began.

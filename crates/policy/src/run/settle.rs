@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place};
+use files::{ActRow, ActState, Catalogue, CatalogueError, Notes, Place, RunRow};
 
 use super::act::is_there;
 use super::leave::remove_empty;
 use super::now_ms;
+use super::undo::{UNDOING, after_undo};
 use crate::trash;
 
 /// Settles actions that were begun by a process that is gone, and returns how many there were.
@@ -17,10 +18,11 @@ use crate::trash;
 /// A row could not be read or written.
 pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
     let mut notes = Notes::default();
-    let begun = catalogue
-        .runs()?
-        .into_iter()
-        .filter(|(_, run)| run.state == ActState::Begun);
+    let runs = catalogue.runs()?;
+    for (run, row) in runs.iter().filter(|(_, run)| run.end == UNDOING) {
+        settle_undo(catalogue, *run, row)?;
+    }
+    let begun = runs.into_iter().filter(|(_, run)| run.state == ActState::Begun);
     for (run, _) in begun {
         catalogue.each_act(Some(run), |run, act, mut row| {
             if row.state == ActState::Begun {
@@ -41,6 +43,40 @@ pub fn settle(catalogue: &Arc<Catalogue>) -> Result<usize, CatalogueError> {
         catalogue.note(&notes)?;
     }
     Ok(settled)
+}
+
+/// Writes down what an undo had taken back when its process ended.
+fn settle_undo(catalogue: &Arc<Catalogue>, run: u64, row: &RunRow) -> Result<(), CatalogueError> {
+    let mut notes = Notes::default();
+    catalogue.each_act(Some(run), |run, act, mut row| {
+        if row.takes_away() && row.state == ActState::Done && is_back(catalogue, &row) {
+            row.state = ActState::Undone;
+            row.at_ms = now_ms();
+            notes.acts.push((run, act, row));
+        }
+        Ok::<(), CatalogueError>(())
+    })?;
+    if !notes.acts.is_empty() {
+        catalogue.note(&notes)?;
+    }
+    let row = after_undo(catalogue, run, row.clone())?;
+    catalogue.note(&Notes {
+        runs: vec![(run, row)],
+        ..Notes::default()
+    })
+}
+
+/// Whether a file that an action took away is in its place again.
+fn is_back(catalogue: &Catalogue, row: &ActRow) -> bool {
+    match &*row.action {
+        // It has come from a store, and is another file with the same content and times.
+        "release" => {
+            let found = Place::open(&row.path).and_then(|place| place.look(catalogue));
+            matches!(found, Ok(Some(file))
+                if (file.size_bytes, file.modified_ns) == (row.seen.size_bytes, row.seen.modified_ns))
+        }
+        _ => is_there(catalogue, &row.path, &row.seen) && !is_there(catalogue, &row.to, &row.seen),
+    }
 }
 
 fn outcome(catalogue: &Catalogue, row: &mut ActRow) -> (ActState, String) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use files::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, Seen};
+use files::{ActRow, ActState, Catalogue, CatalogueError, Digest, Notes, Place, RunRow, Seen};
 use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 
 use super::act::is_there;
@@ -11,6 +11,9 @@ use super::leave::remove_empty;
 use super::{RunError, now_ms, settle};
 use crate::plan::path_of;
 use crate::shelf::Shelf;
+
+/// Points at which a test ends the process.
+pub const UNDO_CRASH_POINTS: [&str; 1] = ["policy.taken_back"];
 
 /// What became of one action that was to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +39,6 @@ pub fn undo(
 ) -> Result<Vec<Undone>, RunError> {
     settle(catalogue)?;
     let runs = catalogue.runs()?;
-    if !runs.iter().any(|(number, _)| *number == run) {
-        return Err(RunError::NoRun { run });
-    }
     let mut acts: Vec<(u64, ActRow)> = Vec::new();
     catalogue.each_act(Some(run), |_, act, row| {
         let is_done = matches!(row.state, ActState::Done | ActState::Emptied);
@@ -47,6 +47,21 @@ pub fn undo(
         }
         Ok::<(), CatalogueError>(())
     })?;
+    let Some((_, before)) = runs.into_iter().find(|(number, _)| *number == run) else {
+        return Err(RunError::NoRun { run });
+    };
+    if !acts.is_empty() {
+        // A process that is killed on the way has taken back more than it could write down: `settle` looks.
+        note_run(
+            catalogue,
+            run,
+            RunRow {
+                end: UNDOING.to_owned(),
+                ..before.clone()
+            },
+        )?;
+    }
+    let is_any = !acts.is_empty();
     let mut undone = Vec::new();
     for (act, mut row) in acts.into_iter().rev() {
         let result = match &*row.action {
@@ -62,6 +77,7 @@ pub fn undo(
         let path = row.path.clone();
         let error = match result {
             Ok(digest) => {
+                crashpoint::pass(&UNDO_CRASH_POINTS, "policy.taken_back");
                 row.state = ActState::Undone;
                 row.at_ms = now_ms();
                 catalogue.note(&Notes {
@@ -75,7 +91,43 @@ pub fn undo(
         };
         undone.push(Undone { act, path, error });
     }
+    if is_any {
+        note_run(catalogue, run, after_undo(catalogue, run, before)?)?;
+    }
     Ok(undone)
+}
+
+/// What the row of a run says while its actions are taken back.
+pub(super) const UNDOING: &str = "it was being taken back";
+
+fn note_run(catalogue: &Arc<Catalogue>, run: u64, row: RunRow) -> Result<(), CatalogueError> {
+    catalogue.note(&Notes {
+        runs: vec![(run, row)],
+        ..Notes::default()
+    })
+}
+
+/// The row of a run of which something was taken back: a run of which nothing is done any more is undone.
+pub(super) fn after_undo(catalogue: &Catalogue, run: u64, before: RunRow) -> Result<RunRow, CatalogueError> {
+    let (mut undone, mut left) = (0u64, 0u64);
+    catalogue.each_act(Some(run), |_, _, act| {
+        undone += u64::from(act.state == ActState::Undone);
+        left += u64::from(act.takes_away());
+        Ok::<(), CatalogueError>(())
+    })?;
+    let mut row = before;
+    if undone > 0 {
+        row.end = match left {
+            0 => String::new(),
+            left => format!("{undone} taken back, {left} not"),
+        };
+        if left == 0 {
+            row.state = ActState::Undone;
+        }
+    } else if row.end == UNDOING {
+        row.end.clear();
+    }
+    Ok(row)
 }
 
 fn rename_back(catalogue: &Catalogue, row: &ActRow) -> Result<(), String> {

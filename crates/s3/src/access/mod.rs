@@ -32,6 +32,7 @@ use crate::exchange::Exchange;
 use crate::gate;
 use crate::keys::{Keys, Right};
 use crate::policy::Facts;
+use crate::refusal::Refusal;
 use crate::settings::BucketSettings;
 
 mod admission;
@@ -84,6 +85,7 @@ impl S3Access for Access {
             take_note(exchange, &operation, &who, path.as_ref());
         }
         check_lifetime(cx.uri())?;
+        check_operation(cx)?;
         let Some((bucket, key)) = path else {
             // The listing of buckets is of no bucket: every signed client may ask, and sees its own.
             return id.map(drop).ok_or_else(denied);
@@ -142,6 +144,25 @@ impl S3Access for Access {
     async fn put_object_tagging(&self, request: &mut S3Request<PutObjectTaggingInput>) -> S3Result<()> {
         let facts = of_tags(&request.input.tagging.tag_set);
         self.decide_now(&mut request.extensions, None, facts).await
+    }
+}
+
+/// Refuses a request that s3s is about to take for another operation than [`crate::operation`] does.
+fn check_operation(cx: &S3AccessContext<'_>) -> S3Result<()> {
+    let head = gate::Head {
+        method: cx.method(),
+        uri: cx.uri(),
+        headers: cx.headers(),
+    };
+    match head.operation() {
+        None => Ok(()),
+        Some(named) => match named.map_err(Refusal::into_error)?.name {
+            name if name == cx.s3_op().name() => Ok(()),
+            name => Err(fault(
+                "InvalidRequest",
+                format!("the request can be read as {name} and as {}", cx.s3_op().name()),
+            )),
+        },
     }
 }
 

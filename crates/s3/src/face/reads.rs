@@ -15,8 +15,8 @@ use crate::attributes::{self, Headers};
 use crate::body;
 use crate::checksum::{self, set_sums};
 use crate::error::{fault, not_implemented};
-use crate::preconditions::Reading;
-use crate::{names, part_sizes};
+use crate::preconditions::{Reading, continues};
+use crate::{names, part_sizes, preconditions};
 
 /// How often a read starts again because the object was replaced between reading its size and opening it.
 /// Fewer would fail reads of an object that is written every moment; after as many a writer is faster than
@@ -35,6 +35,17 @@ enum Piece {
     Whole,
     Bytes(dto::Range),
     Part(i32),
+}
+
+impl Piece {
+    /// The whole instead of a range, if the client has a range of another version already and says so.
+    fn unless_replaced(self, headers: &HeaderMap, meta: &Meta) -> Self {
+        let modified = preconditions::seconds(&attributes::modified(meta));
+        match self {
+            Self::Bytes(_) if !continues(headers, &meta.etag, Some(modified)) => Self::Whole,
+            piece => piece,
+        }
+    }
 }
 
 /// A piece of an object, found.
@@ -61,7 +72,13 @@ impl Face {
         let piece = piece(input.range, input.part_number)?;
         let store = self.store.reading_as(asked_reading(&request.headers)?);
         let (opened, found) = self
-            .open(&store, (&input.bucket, &key, id), piece, &reading)
+            .open(
+                &store,
+                (&input.bucket, &key, id),
+                piece,
+                &reading,
+                &request.headers,
+            )
             .await?;
         let meta = opened.meta;
         confirm(&request.extensions, &meta)?;
@@ -116,7 +133,7 @@ impl Face {
             if_unmodified_since: input.if_unmodified_since.as_ref(),
         };
         reading.check(&meta)?;
-        let piece = piece(input.range, input.part_number)?;
+        let piece = piece(input.range, input.part_number)?.unless_replaced(&request.headers, &meta);
         let found = find(piece, &meta)?;
         let headers = Headers::from_attributes(&meta.attributes);
         let mut output = HeadObjectOutput {
@@ -201,8 +218,18 @@ impl Face {
         (bucket, key, id): (&str, &Key, Option<VersionId>),
         piece: Piece,
         reading: &Reading<'_>,
+        headers: &HeaderMap,
     ) -> S3Result<(Opened, Found)> {
+        let asked = piece;
         for _ in 0..ATTEMPTS {
+            let mut piece = asked;
+            let mut resumed = None;
+            if matches!(asked, Piece::Bytes(_)) && headers.contains_key(http::header::IF_RANGE) {
+                let meta = self.head_of(store, bucket, key, id).await?;
+                reading.check(&meta)?;
+                piece = asked.unless_replaced(headers, &meta);
+                resumed = Some(meta.version);
+            }
             let (range, looked) = match piece {
                 Piece::Whole => (None, None),
                 // The store cuts a range at the object's end, so its size need not be read first.
@@ -231,7 +258,8 @@ impl Face {
                 Err(error) => return Err(self.explain_version(bucket, key, id, error).await),
             };
             refuse_marker(opened.meta.clone())?;
-            if looked.is_none_or(|version| version == opened.meta.version) {
+            let mut looked = looked.into_iter().chain(resumed);
+            if looked.all(|version| version == opened.meta.version) {
                 // What was opened is compared, not what was looked at before: condition and content belong to
                 // one version.
                 reading.check(&opened.meta)?;

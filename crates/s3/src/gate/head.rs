@@ -1,7 +1,12 @@
 //! The head of a request, as s3s will read it.
 
 use http::{HeaderMap, Method, Uri};
+use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
+
+use crate::operation::{self, About, Named};
+use crate::query::Query;
+use crate::refusal::Refusal;
 
 /// The head of a request.
 #[derive(Clone, Copy)]
@@ -30,6 +35,26 @@ impl<'a> Head<'a> {
 
     pub(super) fn asks(self, name: &str) -> bool {
         self.query().any(|(found, _)| found == name)
+    }
+
+    /// The operation that it names; `None` if it is about no bucket, or a preflight.
+    pub(crate) fn operation(self) -> Option<Result<Named, Refusal>> {
+        let path = percent_decode_str(self.uri.path()).decode_utf8_lossy();
+        let path = path.strip_prefix('/').unwrap_or(&path);
+        if path.is_empty() || *self.method == Method::OPTIONS {
+            return None;
+        }
+        let about = match path.split_once('/') {
+            None | Some((_, "")) => About::Bucket,
+            Some(_) => About::Object,
+        };
+        Some(operation::named(&operation::Request {
+            method: self.method,
+            about,
+            query: &Query::of(self.uri),
+            headers: self.headers,
+            is_form: self.is_form(),
+        }))
     }
 
     /// Whether s3s may take this for a browser's form. It covers more than real forms, because s3s has its

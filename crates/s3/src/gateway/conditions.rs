@@ -6,8 +6,8 @@ use http::header::{
     LAST_MODIFIED, RANGE,
 };
 use object_store::GetRange;
-use s3s::dto::{Timestamp, TimestampFormat};
-use time::OffsetDateTime;
+
+use crate::preconditions::{continues, http_seconds};
 
 /// Headers that make an answer depend on the version.
 const CONDITIONS: [HeaderName; 5] = [
@@ -64,19 +64,8 @@ pub(crate) fn weigh(asked: &HeaderMap, version: &HeaderMap) -> Verdict {
     match changed {
         false => Verdict::NotModified,
         true => Verdict::Answer {
-            is_whole: !has_part_of(asked, tag, modified),
+            is_whole: !continues(asked, tag, modified),
         },
-    }
-}
-
-/// Whether the client's part is one of this version; so it is if it says nothing.
-fn has_part_of(asked: &HeaderMap, tag: &str, modified: Option<i64>) -> bool {
-    let Some(value) = asked.get(IF_RANGE).and_then(|value| value.to_str().ok()) else {
-        return !asked.contains_key(IF_RANGE);
-    };
-    match seconds_of_date(value) {
-        Some(since) => modified == Some(since),
-        None => names(value, tag, true),
     }
 }
 
@@ -107,13 +96,7 @@ fn names(list: &str, tag: &str, strongly: bool) -> bool {
 }
 
 fn date(headers: &HeaderMap, name: HeaderName) -> Option<i64> {
-    seconds_of_date(headers.get(name)?.to_str().ok()?)
-}
-
-/// Seconds since 1970 of a date as HTTP writes it; `None` for anything else, which is then no condition.
-pub(crate) fn seconds_of_date(text: &str) -> Option<i64> {
-    let time = Timestamp::parse(TimestampFormat::HttpDate, text).ok()?;
-    Some(OffsetDateTime::from(time).unix_timestamp())
+    http_seconds(headers.get(name)?.to_str().ok()?)
 }
 
 /// What of an object is wanted.

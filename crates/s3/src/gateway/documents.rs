@@ -4,7 +4,7 @@ use quick_xml::events::{BytesText, Event};
 use quick_xml::{Reader, Writer};
 
 use super::places::Route;
-use super::query::encode_path;
+use crate::query::encode_path;
 use crate::xml::escape;
 
 /// Documents that name keys or buckets.

@@ -14,20 +14,18 @@ use super::documents;
 use super::download::Download;
 use super::headers;
 use super::places::Route;
-use super::query::{Query, encode_path};
 use super::sign::UNSIGNED;
 use super::upload::Upload;
 use super::upstream::{Ask, AskError, Content, EMPTY_SHA256, nothing};
 use crate::body::Faults;
 use crate::error::fault;
 use crate::exchange::Exchange;
+use crate::operation::COPY_SOURCE;
+use crate::query::{Query, encode_path};
 
 /// Longest document in bytes whose names are changed: a listing of a thousand keys of a thousand bytes, each byte
 /// escaped.
 const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
-
-/// Header with the source of a copy.
-pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
 
 /// Marks an answer of the upstream: it goes out as it came.
 #[derive(Debug, Clone, Copy)]

@@ -32,7 +32,6 @@ mod headers;
 mod operation;
 mod origin;
 mod places;
-mod query;
 mod reads;
 mod settings;
 mod sign;
@@ -41,10 +40,10 @@ mod upstream;
 
 use self::deletion::Deletion;
 use self::forget::{Forgotten, Which};
-use self::forward::{COPY_SOURCE, Passing};
+use self::forward::Passing;
 use self::operation::{OTHER, Operation, PREFLIGHT};
 use self::places::{Places, Route};
-use self::query::Query;
+
 use self::reads::{Read, Reads};
 use self::upstream::Upstream;
 use crate::access::check_lifetime;
@@ -53,6 +52,8 @@ use crate::error::fault;
 use crate::exchange::Exchange;
 use crate::gate::Head;
 use crate::keys::{Keys, Right};
+use crate::operation::COPY_SOURCE;
+use crate::query::Query;
 
 pub(crate) use self::forward::FromUpstream;
 pub use self::places::{Map, Place, PlaceError, Scope};

@@ -17,11 +17,11 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use object_store::GetRange;
 
-use super::conditions::seconds_of_date;
 use super::download::Download;
 use super::headers;
-use super::query::Query;
 use super::upstream::{Ask, AskError, EMPTY_SHA256, Upstream, nothing};
+use crate::preconditions::http_seconds;
+use crate::query::Query;
 
 /// Longest refusal in bytes that is kept; those of stores have less than a thousand.
 const REFUSAL_BYTES_MAX: usize = 256 * 1024;
@@ -175,7 +175,7 @@ fn description(headers: &HeaderMap, size_bytes: u64) -> Result<Description, Orig
     let text = |name: HeaderName| headers.get(name)?.to_str().ok();
     // A weak tag promises equal meaning, not equal bytes.
     let strong = text(ETAG).filter(|tag| !tag.starts_with("W/") && !tag.is_empty());
-    let modified = || text(LAST_MODIFIED).and_then(seconds_of_date);
+    let modified = || text(LAST_MODIFIED).and_then(http_seconds);
     let validator = match strong {
         Some(tag) => Validator::Tag(tag.to_owned()),
         None => Validator::Modified(modified().ok_or_else(|| lacking("ETag or Last-Modified"))? * 1000),

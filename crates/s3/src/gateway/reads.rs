@@ -23,9 +23,9 @@ use super::forward;
 use super::operation::Operation;
 use super::origin::{BucketOrigin, Refused, headers_of};
 use super::places::Route;
-use super::query::Query;
 use super::upstream::{AskError, Upstream};
 use crate::body::Faults;
+use crate::query::Query;
 
 /// Headers of Amazon's that do not change the answer to a read.
 const INDIFFERENT: [&str; 5] = [

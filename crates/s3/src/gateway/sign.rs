@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
-use super::query::Query;
+use crate::query::Query;
 
 /// `x-amz-content-sha256` of content that the signature does not cover.
 pub(crate) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";

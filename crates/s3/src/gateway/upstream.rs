@@ -19,9 +19,9 @@ use s3s::StdError;
 use time::OffsetDateTime;
 use tokio_rustls::rustls;
 
-use super::query::{Query, encode_path};
 use super::settings::{GatewayError, GatewaySettings};
 use super::sign::{Credential, Signed, sign};
+use crate::query::{Query, encode_path};
 
 /// How long a connection may take to be made.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);

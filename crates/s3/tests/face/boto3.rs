@@ -1,5 +1,5 @@
 //! boto3, the client that most people have: `tests/boto3/face.py`, `owners.py` for who may do
-//! what, and `versions.py` for versions and object lock.
+//! what, `versions.py` for versions and object lock, and `sweep.py` for every operation that botocore knows.
 
 use apart::python;
 
@@ -33,6 +33,42 @@ async fn owners() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn versions() {
     with_owners("versions.py").await;
+}
+
+/// No operation changes what it does not name, and one that is not here is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_operation_is_what_it_says() {
+    let Some(python) = python(&["boto3"]) else {
+        say("skipped: there is no python3 with boto3 (make need-clients)");
+        return;
+    };
+    let rig = Rig::start_with_keys(OWNERS).await;
+    let mut command = rig.command(python);
+    command
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/sweep.py"))
+        .arg(rig.endpoint())
+        .args(["OWNER", "secret-of-OWNER"]);
+    let (passed, text) = run(command).await;
+    assert!(passed, "{text}");
+    rig.stop().await;
+}
+
+/// What is too long or too many is refused as the client's mistake.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_are_the_clients_mistake() {
+    let Some(python) = python(&["boto3"]) else {
+        say("skipped: there is no python3 with boto3 (make need-clients)");
+        return;
+    };
+    let rig = Rig::start_with_keys(OWNERS).await;
+    let mut command = rig.command(python);
+    command
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/limits.py"))
+        .arg(rig.endpoint())
+        .args(["OWNER", "secret-of-OWNER"]);
+    let (passed, text) = run(command).await;
+    assert!(passed, "{text}");
+    rig.stop().await;
 }
 
 /// Runs a script against a server whose users own what they make.

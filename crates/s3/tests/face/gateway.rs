@@ -132,6 +132,44 @@ async fn boto3_sees_the_face() {
     rig.stop().await;
 }
 
+/// A gateway takes no operation for another one, either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_operation_is_what_it_says() {
+    let Some(python) = python(&["boto3"]) else {
+        say("skipped: there is no python3 with boto3 (make need-clients)");
+        return;
+    };
+    let keys = KEYS.replace("\"delete\"] }", "\"delete\", \"own\"] }");
+    let rig = GatewayRig::start_with("s3://", &[], &keys).await;
+    let mut command = rig.upstream.command(python);
+    command
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/sweep.py"))
+        .arg(format!("http://{}", rig.address()))
+        .args([ADMIN.0, ADMIN.1]);
+    let (passed, text) = run(command).await;
+    assert!(passed, "{text}");
+    rig.stop().await;
+}
+
+/// What is too long or too many for the server is so for the gateway, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_are_the_clients_mistake() {
+    let Some(python) = python(&["boto3"]) else {
+        say("skipped: there is no python3 with boto3 (make need-clients)");
+        return;
+    };
+    let keys = KEYS.replace("\"delete\"] }", "\"delete\", \"own\"] }");
+    let rig = GatewayRig::start_with("s3://", &[], &keys).await;
+    let mut command = rig.upstream.command(python);
+    command
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/limits.py"))
+        .arg(format!("http://{}", rig.address()))
+        .args([ADMIN.0, ADMIN.1, "gateway"]);
+    let (passed, text) = run(command).await;
+    assert!(passed, "{text}");
+    rig.stop().await;
+}
+
 /// Rights are those of the gateway's keys file, by the names of its clients.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rights_are_the_gateways() {
@@ -148,7 +186,7 @@ async fn rights_are_the_gateways() {
         ("GET", "/private/x", UPSTREAM, 403),
         // What gives rights away needs the right `own`.
         ("PUT", "/private?acl", ADMIN, 403),
-        ("PUT", "/private/x?unknown", ADMIN, 403),
+        ("PUT", "/private/x?unknown", ADMIN, 501),
         ("PUT", "/private/x?acl&tagging", ADMIN, 400),
     ] {
         let ask = Ask {

@@ -7,6 +7,7 @@
 //!  - readers see the same epoch before and after; they wait only while the directories change places;
 //!  - at any moment the directory of the index holds all of it: the two are exchanged in one step of the file system.
 
+use diagnosis::Words;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,9 +52,10 @@ impl Weave {
         {
             let snapshot = inner.published.read().clone();
             let copied = Tables::open(&beside, &inner.settings);
-            let copied = copied.map_err(|error| failed("create", &error))?;
-            copy(snapshot.cut(), &copied, covered, progress)?.map_err(|error| failed("write", &error))?;
-            copied.close().map_err(|error| failed("close", &error))?;
+            let copied = copied.map_err(|error| failed("create", &Words(&error)))?;
+            copy(snapshot.cut(), &copied, covered, progress)?
+                .map_err(|error| failed("write", &Words(&error)))?;
+            copied.close().map_err(|error| failed("close", &Words(&error)))?;
         }
         crash::purging_point("purge.before_exchange");
         // Whoever reads holds the tables; from here on only the writer and what is published do.

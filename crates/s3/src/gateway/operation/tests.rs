@@ -72,7 +72,6 @@ fn what_gives_rights_away_needs_own() {
         "PUT /b?replication",
         "DELETE /b?publicAccessBlock",
         "PUT /b/k?x-amz-acl=public-read",
-        "PUT /b/k?metadata",
         "GET /b?events=x",
     ] {
         assert_eq!(
@@ -99,6 +98,7 @@ fn two_readings_are_refused() {
         ("POST /b/k", "MethodNotAllowed"),
         ("PUT /b?delete", "MethodNotAllowed"),
         ("PATCH /b/k", "MethodNotAllowed"),
+        ("PUT /b/k?metadata", "NotImplemented"),
         ("GET /b?session", "NotImplemented"),
     ] {
         assert_eq!(of(request, &[]), Err(code.to_owned()), "{request}");

@@ -1,14 +1,14 @@
 //! `weft files find`: entries of the catalogue, as find(1) finds them on the disk.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use ::files::{Attributes, CatalogueError, Digest, Format, Found, Go, Kind};
 use anyhow::Context as _;
-use globset::{GlobBuilder, GlobMatcher};
+use pattern::Pattern;
 
 use super::when::{age_ms, now_ms, shown_ms};
 use super::{JsonPath, open, shown};
@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Directories to search [default: every tree that is catalogued]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The name matches this pattern (*, ?, [a-z], {a,b})
+    /// The name matches this pattern (*, ?, [a-z], {a,b}), as bash reads it
     #[arg(long, value_name = "GLOB")]
     name: Option<String>,
     /// As --name, without regard to case
@@ -210,35 +210,29 @@ impl Permissions {
 /// Conditions, ready to be asked for each entry.
 struct Conditions<'a> {
     args: &'a Args,
-    name: Vec<GlobMatcher>,
-    path: Option<GlobMatcher>,
+    name: Vec<Pattern>,
+    path: Option<Pattern>,
     now_ms: i64,
 }
 
-fn glob(pattern: &str, ignores_case: bool) -> anyhow::Result<GlobMatcher> {
-    let glob = GlobBuilder::new(pattern)
-        .case_insensitive(ignores_case)
-        .backslash_escape(true)
-        .build();
-    let wrong =
-        |error: globset::Error| crate::exit::WrongUse(format!("the pattern {pattern:?}: {}", error.kind()));
-    Ok(glob.map_err(wrong)?.compile_matcher())
+fn pattern(text: &str, ignores_case: bool) -> anyhow::Result<Pattern> {
+    let pattern = match ignores_case {
+        true => Pattern::without_case(text),
+        false => Pattern::new(text),
+    };
+    Ok(pattern.map_err(|error| crate::exit::WrongUse(format!("the pattern {text:?}: {error}")))?)
 }
 
 impl Conditions<'_> {
     fn new(args: &Args) -> anyhow::Result<Conditions<'_>> {
         let mut name = Vec::new();
-        if let Some(pattern) = &args.name {
-            name.push(glob(pattern, false)?);
+        if let Some(text) = &args.name {
+            name.push(pattern(text, false)?);
         }
-        if let Some(pattern) = &args.iname {
-            name.push(glob(pattern, true)?);
+        if let Some(text) = &args.iname {
+            name.push(pattern(text, true)?);
         }
-        let path = args
-            .path
-            .as_ref()
-            .map(|pattern| glob(pattern, false))
-            .transpose()?;
+        let path = args.path.as_ref().map(|text| pattern(text, false)).transpose()?;
         Ok(Conditions {
             args,
             name,
@@ -293,9 +287,8 @@ impl Conditions<'_> {
         // The name of an object may end in a slash.
         let whole = path.strip_suffix(b"/").unwrap_or(path);
         let name = whole.rsplit(|&byte| byte == b'/').next().unwrap_or(whole);
-        let as_path = |bytes| Path::new(OsStr::from_bytes(bytes));
-        self.name.iter().all(|glob| glob.is_match(as_path(name)))
-            && self.path.as_ref().is_none_or(|glob| glob.is_match(as_path(path)))
+        self.name.iter().all(|pattern| pattern.matches(name))
+            && self.path.as_ref().is_none_or(|pattern| pattern.matches(path))
     }
 }
 

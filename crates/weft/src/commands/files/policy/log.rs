@@ -128,8 +128,10 @@ fn runs(catalogue: &::files::Catalogue, context: &mut Context) -> anyhow::Result
             ActState::Begun => "stopped",
             state => state.name(),
         };
+        let was_taken_back = row.state == ActState::Undone || row.end.contains("taken back");
         let because = match row.end.is_empty() {
             true => clean(&row.cause),
+            false if was_taken_back => format!("{}; {}", clean(&row.cause), clean(&row.end)),
             false => format!("{}; ended early: {}", clean(&row.cause), clean(&row.end)),
         };
         table.row([

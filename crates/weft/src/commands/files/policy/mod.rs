@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ::files::ActState;
 use anyhow::Context as _;
-use policy::{Policy, Rules, RunError};
+use policy::{Names, Policy, Rules, RunError};
 
 use super::when::now_ms;
 use super::{JsonPath, open, shown};
@@ -167,7 +167,12 @@ pub(crate) fn read(file: Option<&Path>, archive: &Path) -> anyhow::Result<(PathB
         }
         text => text.with_context(|| format!("read {}", path.display()))?,
     };
-    let rules = Rules::read(&path, &text, &|name| uid(name).ok(), &|name| gid(name).ok());
+    let names = Names {
+        user: &|name| uid(name).ok(),
+        group: &|name| gid(name).ok(),
+        bucket: &|name| store::bucket::check_name(name).map_err(|error| error.to_string()),
+    };
+    let rules = Rules::read(&path, &text, &names);
     Ok((path, rules.map_err(|error| WrongUse(error.to_string()))?))
 }
 

@@ -1,4 +1,4 @@
-//! Lets whoever may list a folder of the index or the search index read the files in it.
+//! Lets whoever may list a folder of a database read the files in it.
 //!
 //! The engines write some of their files through temporary ones, which only their owner may read whatever the
 //! umask says; everything else follows the umask. Done when the engines are closed and the lock is still held, so
@@ -16,7 +16,7 @@ const OTHERS_READ: u32 = 0o044;
 ///
 /// # Errors
 /// The first error of the system. What comes after it is left as it is.
-pub(crate) fn make_readable(dir: &Path) -> io::Result<()> {
+pub fn make_readable(dir: &Path) -> io::Result<()> {
     let folder = fs::metadata(dir)?.permissions().mode();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;

@@ -1,12 +1,18 @@
-//! Opens an archive without writing to its directory.
+//! Opens databases without writing to their directories.
 //!
-//! Index and search index write when they open: locks, journals, lists of their files, sometimes a new
-//! format. So they get a folder of their own (an overlay). Small files are copied there. Tables and segments
-//! never change once they are written, so they are links. If an engine deletes a file there, it deletes a
+//! The engines of index, search index and catalogue of files write when they open: locks, journals, lists of their
+//! files, sometimes a new format. So they get a folder of their own (an overlay). Small files are copied there. Tables
+//! and segments never change once they are written, so they are links. If an engine deletes a file there, it deletes a
 //! link; what it adds is removed with the overlay.
 //!
-//! Invariant: nothing below the archive's directory is written, created or removed. The links stay valid
-//! while the lock is held: it is shared with other readers and keeps owners out.
+//! Invariant: nothing in the directory is written, created or removed. The links stay valid while its caller holds a
+//! lock that is shared with other readers and keeps owners out.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod readable;
+
+pub use readable::make_readable;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,7 +30,7 @@ const SEGMENT_DIGITS: usize = 32;
 
 /// The folder that replaces index and search index while an archive is open. Dropping it removes the folder.
 #[derive(Debug)]
-pub(crate) struct Overlay {
+pub struct Overlay {
     folder: TempDir,
 }
 
@@ -34,7 +40,7 @@ impl Overlay {
     /// # Errors
     /// The system's error if the archive cannot be read, or if the folder for temporary files cannot be
     /// written.
-    pub(crate) fn over(dir: &Path, names: &[&str]) -> io::Result<Overlay> {
+    pub fn over(dir: &Path, names: &[&str]) -> io::Result<Overlay> {
         let folder = tempfile::Builder::new().prefix("weft-read-only-").tempdir()?;
         for name in names {
             let from = dir.join(name);
@@ -45,7 +51,8 @@ impl Overlay {
         Ok(Overlay { folder })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The folder: it has the folders that it lies over, by their names.
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
@@ -79,7 +86,7 @@ fn is_of_segment(name: &OsStr) -> bool {
 fn named(file: &Path, error: &io::Error) -> io::Error {
     let remedy = match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "; a weft command of the archive's owner (weft status) makes its files readable when it ends, chmod -R does as well"
+            "; a weft command of the owner (weft status) makes its files readable when it ends, chmod -R does as well"
         }
         _ => "",
     };

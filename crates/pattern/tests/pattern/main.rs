@@ -1,0 +1,4 @@
+//! Patterns, and the shell's reading of them.
+
+mod bash;
+mod names;
