@@ -24,10 +24,11 @@ const PAGES: [(&str, &str); 7] = [
 /// Where all pages link to, and which links to all of them.
 const HUB: &str = "http://hub.net/hub";
 
+/// The directory goes last: an archive that is closed still finds its socket there.
 struct Scene {
+    router: Router,
     archive: Archive,
     _dir: tempfile::TempDir,
-    router: Router,
 }
 
 fn record(url: &str, body: &str) -> String {
