@@ -113,6 +113,7 @@ const ROUTES: &[(&str, &str, Audience)] = &[
     ("GET", "/takedowns", Admins),
     ("GET", "/sql", AdminsWhoReadAll),
     ("GET", "/api/v1/sql", AdminsWhoReadAll),
+    ("POST", "/api/v1/sql", AdminsWhoReadAll),
     ("GET", "/api/v1/sql/tables", AdminsWhoReadAll),
 ];
 
