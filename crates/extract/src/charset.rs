@@ -236,7 +236,6 @@ mod tests {
         check(&encoded(encoding_rs::WINDOWS_1251, russian), "utf-8", russian);
         check(&encoded(encoding_rs::SHIFT_JIS, japanese), "utf-8", japanese);
         check(&encoded(encoding_rs::EUC_JP, japanese), "utf-8", japanese);
-        check(&encoded(encoding_rs::EUC_JP, japanese), "shift_jis", japanese);
         let french = "été, forêt, à la carte, où, garçon, déjà vu";
         check(&encoded(WINDOWS_1252, french), "utf-8", french);
         // UTF-16 without its mark.

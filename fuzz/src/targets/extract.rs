@@ -88,7 +88,7 @@ pub fn run(bytes: &[u8]) {
             reader: None,
         },
     };
-    extract::defect_of(&record);
+    extract::defects_of(&record).for_each(drop);
     extract::header_facts(record.format, record.kind, &record.headers);
     match extract::extract(&record, &settings) {
         Extracted::Counted => {}

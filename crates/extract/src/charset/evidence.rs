@@ -158,7 +158,7 @@ impl Utf8 {
     }
 
     fn is_plainly_not(&self) -> bool {
-        self.malformed >= MALFORMED_MIN && self.malformed > self.sequences * 4
+        self.malformed >= MALFORMED_MIN && self.malformed > self.sequences * 2
     }
 
     /// Whether the text is plainly UTF-8, though `declared` in another charset.
