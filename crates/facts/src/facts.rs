@@ -338,17 +338,22 @@ impl Facts {
         self.with_logs(|logs| logs.iter_mut().try_for_each(|log| log.roll_back(epoch)))
     }
 
-    /// What of the tables is not as their logs say. With `has_rows`, all tables must be there.
+    /// What of the tables is not as their logs say. With `has_rows`, there must be captures.
     ///
     /// # Errors
     /// [`FactsError`]: a log cannot be read, or the place fails.
     pub fn damages(&self, has_rows: bool) -> Result<Vec<FileDamage>, FactsError> {
         let mut damages = Vec::new();
         for table in &self.tables {
-            if has_rows && !Log::is_there(&*self.place, table.name())? {
+            // A table that was removed is begun again, without an epoch, by who opens the archive.
+            let must_be_there = has_rows && *table == Table::Captures;
+            let is_there = !must_be_there
+                || (Log::is_there(&*self.place, table.name())?
+                    && Log::read(self.place.clone(), table.name())?.epoch() > 0);
+            if !is_there {
                 damages.push(FileDamage {
                     path: self.place.locate(table.name()),
-                    found: "there is no table, and the archive has facts".to_owned(),
+                    found: "its rows are gone, and the archive has captures".to_owned(),
                 });
             }
             damages.extend(crate::damages(&self.place, *table)?);

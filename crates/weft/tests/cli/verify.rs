@@ -274,11 +274,11 @@ fn damaged_files_of_facts_are_told_in_a_sentence() {
     }
     std::fs::write(&file, &whole).expect("written");
     assert_eq!(place.run(&["verify"]).code, Some(0));
-    std::fs::remove_dir_all(place.path("weft-archive/facts/links")).expect("removed");
+    std::fs::remove_dir_all(place.path("weft-archive/facts/captures")).expect("removed");
     let run = place.run(&["verify"]);
     assert!(
         run.stdout
-            .contains("there is no table, and the archive has facts"),
+            .contains("its rows are gone, and the archive has captures"),
         "{run:?}"
     );
 }
