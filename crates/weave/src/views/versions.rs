@@ -180,7 +180,7 @@ impl Step<'_, '_> {
             past: PastChange::default(),
             url_key,
         };
-        let Some(best) = self.best(group, |capture| is_eligible(capture)) else {
+        let Some(best) = self.best(group, is_eligible) else {
             return Ok(change);
         };
         let (input, capture) = &mut group[best];
@@ -252,7 +252,7 @@ impl Step<'_, '_> {
             past: PastChange::default(),
             url_key,
         };
-        let Some(best) = self.best(&group, |capture| is_eligible(capture)) else {
+        let Some(best) = self.best(&group, is_eligible) else {
             let (key, links) = (&change.url_key, change.links.as_deref());
             let past = self.past(key, (before.as_ref(), None), (&group, came), links, leaving)?;
             change.follows(past, None);

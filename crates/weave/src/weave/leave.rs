@@ -169,7 +169,7 @@ impl Leave<'_> {
             {
                 break;
             }
-            if !order::is_eligible(&stored) {
+            if !order::is_eligible_row(&stored) {
                 continue;
             }
             let row = self.snapshot.capture_row(stored)?;
