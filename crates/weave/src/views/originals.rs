@@ -26,7 +26,7 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
 use crate::views::captures::{self, Place, Stored};
-use crate::views::order::{content_of, is_eligible};
+use crate::views::order::{content_of, is_eligible, is_eligible_row};
 use crate::views::past::{self, Collections, content_order};
 use crate::views::version_change::Anew;
 use crate::views::version_row::VersionRow;
@@ -195,7 +195,7 @@ fn split_payload(key: &[u8]) -> Result<(i64, String), Corrupt> {
 
 /// Whether it is a page or document that is no revisit.
 fn is_payload(row: &Stored) -> bool {
-    row.kind != CaptureKind::Revisit && row.content.is_some() && is_eligible(row)
+    row.kind != CaptureKind::Revisit && row.content.is_some() && is_eligible_row(row)
 }
 
 /// A capture that may be an original: one that came, by its place in the batch, or one that is stored.
@@ -269,7 +269,7 @@ impl<'a> Captures<'a> {
             second.saturating_mul(1000).saturating_add(999),
         );
         let suits = |row: &Stored| {
-            row.kind != CaptureKind::Revisit && is_eligible(row) && revisit.is_like(row.kind, row.status)
+            row.kind != CaptureKind::Revisit && is_eligible_row(row) && revisit.is_like(row.kind, row.status)
         };
         let order = |candidate: &Candidate| {
             let row = &candidate.row;
@@ -548,7 +548,7 @@ fn with_newest(
     let rows = past::rows(cut, url_key)?;
     let stay = || {
         rows.iter()
-            .filter(|row| is_eligible(*row) && !known.contains(&(row.input, row.offset)))
+            .filter(|row| is_eligible_row(row) && !known.contains(&(row.input, row.offset)))
     };
     let came = group
         .iter()
