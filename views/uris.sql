@@ -48,6 +48,7 @@ named AS (
                 original.url DESC,
                 original.content_mime_type DESC,
                 original.title DESC,
+                original.fetch_status DESC,
                 original.fetch_time DESC,
                 original.warc_filename DESC,
                 original.warc_record_offset DESC
@@ -86,6 +87,7 @@ alike AS (
                 original.url DESC,
                 original.content_mime_type DESC,
                 original.title DESC,
+                original.fetch_status DESC,
                 original.warc_filename DESC,
                 original.warc_record_offset DESC
         ) AS place

@@ -83,7 +83,8 @@ impl Owner {
             false => OpenedFor::Writing,
         };
         let mut open = OpenArchive::open(files.clone(), settings, how.memory, sources.clone(), opened_for)?;
-        open.recounting = how.recount.then(|| Recounting::new(&files.index()));
+        let referred = how.kept_out.as_ref().and_then(|rules| rules.referred());
+        open.recounting = how.recount.then(|| Recounting::new(&files.index(), referred));
         open.kept_out = how.kept_out;
         open.document_reader = how.document_reader;
         if opened_for == OpenedFor::Writing

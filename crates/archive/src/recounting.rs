@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use weave::{Fingerprints, Recount, Snapshot, SnapshotError, TakedownRules};
+use weave::{Fingerprints, Recount, Referred, Snapshot, SnapshotError, TakedownRules};
 
 use crate::load::Extract;
 
@@ -46,11 +46,16 @@ pub(crate) struct Recounting {
 }
 
 impl Recounting {
-    /// Temporary files go to `dir`.
-    pub(crate) fn new(dir: &Path) -> Recounting {
+    /// Temporary files go to `dir`. Of captures that revisits may refer to, those are held that the other archive's do.
+    pub(crate) fn new(dir: &Path, referred: Option<&Referred>) -> Recounting {
+        let recount = Recount::new(dir);
+        let recount = match referred {
+            Some(referred) => recount.with_referred(referred.clone()),
+            None => recount,
+        };
         Recounting {
             dir: dir.to_owned(),
-            recount: Mutex::new(Some(Recount::new(dir))),
+            recount: Mutex::new(Some(recount)),
         }
     }
 

@@ -229,7 +229,13 @@ impl Model {
             });
             let order = |(input, c): &(InputId, &Capture)| {
                 let is_it = (c.digest == revisit.digest, c.fetch_time_ms == time_ms);
-                (is_it, self.content_order(*input, c), c.fetch_time_ms)
+                (
+                    is_it,
+                    self.content_order(*input, c),
+                    c.status,
+                    c.kind,
+                    c.fetch_time_ms,
+                )
             };
             if let Some(found) = there.max_by_key(order) {
                 return Some(found);
@@ -249,7 +255,7 @@ impl Model {
         let same = same
             .iter()
             .filter(|(_, c)| (c.fetch_time_ms, &c.url_key) == first);
-        same.max_by_key(|(input, c)| self.content_order(*input, c))
+        same.max_by_key(|(input, c)| (self.content_order(*input, c), c.status, c.kind))
             .copied()
     }
 

@@ -15,8 +15,8 @@ use crate::ids::InputId;
 use crate::sort::Sorter;
 use crate::views::captures::Stored;
 use crate::views::order::{content_of, is_eligible};
-use crate::views::originals::{self, Revisit, is_known};
-use crate::views::past::{Collections, content_order};
+use crate::views::originals::{self, Revisit, is_known, original_order};
+use crate::views::past::Collections;
 
 const HASH_BYTES: usize = 16;
 const OFFER: u8 = 0;
@@ -220,11 +220,9 @@ fn best<'o>(offers: impl Iterator<Item = &'o Said>) -> Option<&'o Said> {
         .zip(&offers)
         .map(|(number, offer)| Stored::of(InputId(number), &offer.capture))
         .collect();
-    let greatest = rows.iter().max_by(|a, b| {
-        content_order(a, &labels)
-            .cmp(&content_order(b, &labels))
-            .then_with(|| a.fetch_time_ms.cmp(&b.fetch_time_ms))
-    })?;
+    let greatest = rows
+        .iter()
+        .max_by(|a, b| original_order(a, &labels).cmp(&original_order(b, &labels)))?;
     offers.get(greatest.input.0 as usize).copied()
 }
 

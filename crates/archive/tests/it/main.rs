@@ -20,6 +20,7 @@ mod leaks;
 mod links_ever;
 mod near_duplicates;
 mod one_second;
+mod other_urls;
 mod owners;
 mod posts;
 mod questions;

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{KeptSelector, Selector, Takedown};
+use crate::revisits::Referred;
 
 /// The rules of takedowns, without what they select in clear.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ struct Written {
     rules: Vec<(u32, KeptSelector)>,
     /// Captures of takedowns that are undone, which were not read again since: name of the input, and offset.
     returning: Vec<(String, u64)>,
+    /// What revisits refer to, for a recount.
+    #[serde(default)]
+    referred: Option<Referred>,
 }
 
 impl std::fmt::Debug for TakedownRules {
@@ -86,6 +90,7 @@ impl TakedownRules {
                 .map(|takedown| (takedown.id, takedown.rule.clone()))
                 .collect(),
             returning: Vec::new(),
+            referred: None,
         })
     }
 
@@ -94,6 +99,17 @@ impl TakedownRules {
         self.returning = returning.iter().cloned().collect();
         self.written.returning = returning;
         self
+    }
+
+    /// With what revisits of the same archive refer to.
+    pub(crate) fn with_referred(mut self, referred: Referred) -> TakedownRules {
+        self.written.referred = Some(referred);
+        self
+    }
+
+    /// What revisits of the archive refer to, if it is known.
+    pub fn referred(&self) -> Option<&Referred> {
+        self.written.referred.as_ref()
     }
 
     /// Whether nothing is kept out.

@@ -96,7 +96,7 @@ pub(crate) struct Stored {
 }
 
 /// What a version has of its capture and no order depends on; none of rows before version 6.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Details {
     pub(crate) canonical: Option<String>,
     pub(crate) robots: Option<String>,

@@ -198,6 +198,12 @@ fn is_payload(row: &Stored) -> bool {
     row.kind != CaptureKind::Revisit && row.content.is_some() && is_eligible_row(row)
 }
 
+/// Place of a capture among those that may be an original. Of two that are alike in all this it does not matter which it is.
+pub(crate) fn original_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
+    let rest = (row.status, row.kind, row.fetch_time_ms, &row.details);
+    (content_order(row, names), rest)
+}
+
 /// A capture that may be an original: one that came, by its place in the batch, or one that is stored.
 struct Candidate {
     row: Stored,
@@ -282,8 +288,7 @@ impl<'a> Captures<'a> {
         Ok(found.max_by(|a, b| {
             order(a)
                 .cmp(&order(b))
-                .then_with(|| content_order(&a.row, self.names).cmp(&content_order(&b.row, self.names)))
-                .then_with(|| a.row.fetch_time_ms.cmp(&b.row.fetch_time_ms))
+                .then_with(|| original_order(&a.row, self.names).cmp(&original_order(&b.row, self.names)))
         }))
     }
 
@@ -367,7 +372,7 @@ impl<'a> Captures<'a> {
         let all = self.between(url_key, (time_ms, time_ms))?.into_iter();
         let with_digest = all.filter(|found| is_payload(&found.row) && found.row.digest == digest);
         Ok(with_digest
-            .max_by(|a, b| content_order(&a.row, self.names).cmp(&content_order(&b.row, self.names))))
+            .max_by(|a, b| original_order(&a.row, self.names).cmp(&original_order(&b.row, self.names))))
     }
 
     /// A capture with its page or links.

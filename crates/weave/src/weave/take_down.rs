@@ -221,7 +221,8 @@ impl Weave {
                 }
             }
         }
-        Ok(register.rules().clone().with_returning(returning))
+        let rules = register.rules().clone().with_returning(returning);
+        Ok(rules.with_referred(snapshot.referred()?))
     }
 
     /// Ends a takedown: nothing is kept out by it any more that is read from now on. Gives its row; `None` if there is no such
