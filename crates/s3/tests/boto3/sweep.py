@@ -112,7 +112,8 @@ def sweep_operations():
         else:
             assert status < 500, f"{name}: {status}"
         count += 1
-        client.delete_bucket_policy(Bucket=BUCKET)
+        if name == "PutBucketPolicy" and status < 300:
+            client.delete_bucket_policy(Bucket=BUCKET)
     assert count > 100, count
     return count
 
