@@ -281,8 +281,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 10,
-                    supported: 9,
+                    found: 11,
+                    supported: 10,
                     ..
                 }
             ),
