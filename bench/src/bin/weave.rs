@@ -295,12 +295,8 @@ impl Web {
                 links,
                 ..Page::default()
             }),
-            document: None,
-            document_defect: None,
-            redirect: None,
-            redirects_to_itself: false,
-            truncated: String::new(),
             url,
+            ..Capture::default()
         }
     }
 }

@@ -32,13 +32,16 @@ const DESCRIPTION_BYTES_MAX: u64 = 1 << 20;
 /// Where a part ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// With the record with which it has this many bytes as stored.
+    /// With the record with which it has this many bytes as stored, and those of the same URL directly behind it.
     Size(u64),
-    /// After this many records, descriptions not counted.
+    /// After this many records, descriptions not counted, and those of the same URL directly behind them.
     Records(u64),
     /// Nowhere: a part for each value.
     By(By),
 }
+
+/// Most records of one URL that a part takes beyond its end: a request and what was noted stay with their answer.
+const EXCHANGE_RECORDS_MAX: u64 = 8;
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -87,6 +90,8 @@ pub fn write(
         all: Vec::new(),
         description: None,
         descriptions: 0,
+        url: None,
+        beyond: 0,
     };
     let mut split = Split::default();
     while let Some(record) = source.next()? {
@@ -142,6 +147,10 @@ struct Parts {
     description: Option<Description>,
     /// Number of descriptions so far.
     descriptions: u64,
+    /// URL of the last record.
+    url: Option<String>,
+    /// How many records the part at hand has beyond its end.
+    beyond: u64,
 }
 
 impl Parts {
@@ -158,6 +167,7 @@ impl Parts {
             return Ok(());
         }
         let index = self.part_of(record)?;
+        self.url = record.target().map(str::to_owned);
         self.describe(index)?;
         let line_ends = source.line_ends(record.format)?;
         let header = source.reader.header_bytes().to_vec();
@@ -200,9 +210,15 @@ impl Parts {
             How::Records(records) => part.counted >= records,
             How::By(_) => false,
         };
+        let is_of_exchange = self.url.is_some() && self.url.as_deref() == record.target();
         match self.by_key.entry(key) {
             Place::Occupied(place) if !is_full(&self.all[*place.get()]) => Ok(*place.get()),
+            Place::Occupied(place) if is_of_exchange && self.beyond < EXCHANGE_RECORDS_MAX => {
+                self.beyond += 1;
+                Ok(*place.get())
+            }
             place => {
+                self.beyond = 0;
                 let name = match self.how {
                     How::By(_) => place.key().clone(),
                     _ => format!("{:05}", self.all.len() + 1),

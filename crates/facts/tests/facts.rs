@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use extract::{Capture, CaptureKind, Link, LinkKind, Page};
+use extract::{Capture, CaptureKind, Link, LinkKind, Page, Shortfall};
 use facts::{
     Fact, Facts, FactsError, LocalPlace, Note, Place as _, ReadRow, Settings, Source, Table, TakenBack,
 };
@@ -101,6 +101,8 @@ fn a_row_says_what_the_capture_says() {
         &["http://other.org/x?y", "http://192.168.1.254/"],
     );
     page.truncated = "length".to_owned();
+    page.method = "POST".to_owned();
+    page.shortfall = Shortfall::Part;
     if let Some(page) = &mut page.page {
         page.charset = "windows-1252".to_owned();
         page.language = "en".to_owned();
@@ -130,7 +132,8 @@ fn a_row_says_what_the_capture_says() {
         r#"{"collection":"news","content_charset":"windows-1252","content_digest":"D6","content_languages":"en",
         "content_mime_detected":"text/html","content_mime_type":"text/html","content_truncated":"length","epoch":5,
         "fetch_status":200,"fetch_time":1400000000129000,"input_digest":"sha256:00","input_id":2,"is_page":true,
-        "kind":"response","links_dropped":3,"redirects_to_itself":false,"text_length":6,"title":"Title 6",
+        "kind":"response","links_dropped":3,"method":"POST","redirects_to_itself":false,"shortfall":"part","text_length":6,
+        "title":"Title 6",
         "url":"https://www.Example.co.uk:8443/a/b?c=1#d","url_host_name":"www.example.co.uk",
         "url_host_registered_domain":"example.co.uk","url_host_tld":"uk","url_path":"/a/b","url_port":8443,
         "url_protocol":"https","url_query":"c=1","url_surtkey":"uk,co,example:8443)/a/b?c=1",
@@ -138,6 +141,8 @@ fn a_row_says_what_the_capture_says() {
     );
     assert_eq!(captures[0]["is_page"], false);
     assert_eq!(captures[0]["title"], serde_json::Value::Null);
+    assert_eq!(captures[0]["method"], serde_json::Value::Null);
+    assert_eq!(captures[0]["shortfall"], serde_json::Value::Null);
     let links = serde_json::to_value(read(root.path(), Table::Links)).unwrap();
     assert_eq!(links.as_array().unwrap().len(), 3);
     expect(
@@ -259,6 +264,43 @@ fn tables_of_another_archive_are_refused() {
         matches!(&refused, FactsError::Foreign { found, .. } if found == ARCHIVE),
         "{refused}"
     );
+}
+
+/// Tables of a program that had fewer columns: they get the new ones, and their rows have no value in them.
+#[test]
+fn tables_of_an_older_program_get_the_columns_that_were_added() {
+    let root = tempfile::tempdir().unwrap();
+    let facts = open(root.path());
+    let page = capture("http://a.org/", 6, &[]);
+    facts.publish(&stage(&facts, 5, &[(1, page)])).unwrap();
+    drop(facts);
+    // As if the table had been begun without the last two.
+    let commit = root.path().join("captures/_delta_log/00000000000000000000.json");
+    let mut text = std::fs::read_to_string(&commit).unwrap();
+    for name in ["method", "shortfall"] {
+        let column = format!(
+            ",{{\\\"metadata\\\":{{}},\\\"name\\\":\\\"{name}\\\",\\\"nullable\\\":true,\\\"type\\\":\\\"string\\\"}}"
+        );
+        assert!(text.contains(&column), "{text}");
+        text = text.replace(&column, "");
+    }
+    std::fs::write(&commit, text).unwrap();
+    let facts = open(root.path());
+    let mut post = capture("http://a.org/", 7, &[]);
+    post.method = "POST".to_owned();
+    facts.publish(&stage(&facts, 6, &[(1, post)])).unwrap();
+    let log = root.path().join("captures/_delta_log");
+    let commits = |word: &str| {
+        let mut commits = std::fs::read_dir(&log).unwrap();
+        commits.any(|commit| {
+            std::fs::read_to_string(commit.unwrap().path())
+                .unwrap()
+                .contains(word)
+        })
+    };
+    assert!(commits("ADD COLUMNS") && commits("\\\"name\\\":\\\"shortfall\\\""));
+    let captures = serde_json::to_value(read(root.path(), Table::Captures)).unwrap();
+    assert_eq!(captures.as_array().unwrap().len(), 2);
 }
 
 #[test]

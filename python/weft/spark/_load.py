@@ -196,17 +196,21 @@ def _digests(tables: Tables) -> Mapping[str, Optional[str]]:
 
 
 def _judged(batch: int, found: Sequence[Found], outcomes: List[dict]) -> Tuple[List[dict], List[int]]:
-    """The batch's rows of the ledger, and which inputs' rows count. Of two with the same content the first counts."""
+    """The batch's rows of the ledger, and which inputs' rows count. Of two with the same content the one of the least name
+    counts."""
     by_seq = {outcome["seq"]: outcome for outcome in outcomes}
     if sorted(by_seq) != list(range(len(found))):
         raise RuntimeError(f"batch {batch}: {len(by_seq)} of {len(found)} inputs are staged")
-    rows, counting, seen = [], [], set()
+    rows, counting, least = [], [], {}
+    for seq, each in enumerate(found):
+        digest = by_seq[seq]["digest"]
+        if digest is not None:
+            # Names compare as they do in an archive, byte by byte.
+            least[digest] = min(least.get(digest, (each.name.encode(), seq)), (each.name.encode(), seq))
     for seq, each in enumerate(found):
         outcome = by_seq[seq]
         is_read = outcome["digest"] is not None
-        counts = is_read and not outcome["is_known"] and outcome["digest"] not in seen
-        if is_read:
-            seen.add(outcome["digest"])
+        counts = is_read and not outcome["is_known"] and least[outcome["digest"]][1] == seq
         if counts:
             counting.append(seq)
         state = "failed" if outcome["failure"] is not None else "done" if counts else "known"

@@ -81,6 +81,8 @@ class Tables:
         for name, schema in schemas.items():
             if not self.exists(name):
                 self._create(name, from_arrow_schema(schema), {"weft.links": links})
+            else:
+                self._add_columns(name, from_arrow_schema(schema))
         kept = self._properties("captures").get("weft.links")
         if kept is None:
             raise WrongUse(f"{self.path('captures')} is a table of something else; choose another base")
@@ -96,6 +98,14 @@ class Tables:
         self.spark.sql(
             f"CREATE TABLE IF NOT EXISTS {self._named(name)} ({columns}) USING DELTA TBLPROPERTIES ({pairs})"
         )
+
+    def _add_columns(self, name: str, schema: StructType) -> None:
+        """Gives a table that an older version began the columns that were added since: its rows have no value in them."""
+        there = set(self.read(name).columns)
+        added = [field for field in schema if field.name not in there and field.nullable]
+        if added:
+            columns = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in added)
+            self.spark.sql(f"ALTER TABLE {self._named(name)} ADD COLUMNS ({columns})")
 
     def _named(self, name: str) -> str:
         return "delta.`" + self.path(name).replace("`", "``") + "`"

@@ -3,7 +3,7 @@
 //! An input is in the archive up to the position that its row in the ledger says. What that means is read here with the
 //! plain reader, one record after the other, without any of the load's machinery; the views are the brute-force model's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use archive::question::{InputState, LedgerRow, LinkScope};
 use extract::{Documents, Extracted, Settings};
@@ -34,13 +34,26 @@ pub(super) fn expected(world: &World, rows: &[LedgerRow], links: LinkScope) -> R
     Ok(expected)
 }
 
-/// Where the complete records end of which a content of this length consists, if more is still to come.
+/// Records behind an answer that may be its request (docs/views.md). No content here has requests.
+const WINDOW: usize = 16;
+
+/// Where the complete records end of which a content of this length consists, up to the first answer whose request may still come,
+/// if more is still to come.
 pub(super) fn whole_part(world: &World, beginning: Beginning) -> u64 {
     let mut settings = ReaderSettings::default();
     settings.growing = true;
     let mut reader = reader(world, beginning, settings);
-    while let Ok(Some(_)) = reader.next_entry() {}
-    reader.position()
+    let mut last = VecDeque::new();
+    while let Ok(Some(entry)) = reader.next_entry() {
+        if let Entry::Record(record) = entry {
+            last.push_back((record.span.offset, extract::is_answer(&record)));
+            if last.len() > WINDOW {
+                last.pop_front();
+            }
+        }
+    }
+    let first_answer = last.into_iter().find(|(_, is_answer)| *is_answer);
+    first_answer.map_or(reader.position(), |(offset, _)| offset)
 }
 
 fn reader(world: &World, beginning: Beginning, settings: ReaderSettings) -> Reader {
@@ -76,6 +89,7 @@ impl Expected {
         let mut progress = InputProgress {
             input,
             bytes_done: row.bytes_done,
+            exchange_from: 0,
             records: 0,
             captures_recounted: 0,
             quarantined: Vec::new(),

@@ -93,6 +93,22 @@ fn check(input: &Path, out: &Path, report: &Split) -> BTreeMap<String, Vec<Recor
     parts
 }
 
+/// A part that ended between an answer and its request would leave the answer to a POST looking like the page.
+#[test]
+fn a_part_ends_behind_the_exchange() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (input, out) = (dir.path().join("whole.warc"), dir.path().join("out"));
+    let request = |n: u32| {
+        let answer = String::from_utf8(response(n, "x")).expect("text");
+        answer.replacen("response", "request", 1).into_bytes()
+    };
+    let all: Vec<Vec<u8>> = (0..3).flat_map(|n| [response(n, "x"), request(n)]).collect();
+    fs::write(&input, all.concat()).expect("written");
+    let report = parted(&input, &out, How::Records(1), &Compression::GZIP).expect("split");
+    let counts: Vec<u64> = report.parts.iter().map(|part| part.records).collect();
+    assert_eq!(counts, [2, 2, 2]);
+}
+
 #[test]
 fn parts_of_a_number_of_records_begin_with_their_description() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -542,6 +542,7 @@ fn capture() -> CdxRow {
         url: "http://example.com/".into(),
         mime: "text/html".into(),
         status: 200,
+        method: "GET".into(),
         digest: "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB".into(),
         length: 2258,
         offset: 334,

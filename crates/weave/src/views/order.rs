@@ -110,19 +110,19 @@ impl Criteria<'_> {
     }
 }
 
-/// Whether a capture, or its row, can be current.
-pub(crate) fn is_eligible<'a>(of: impl Into<Criteria<'a>>) -> bool {
-    of.into().is_eligible()
+/// Whether a capture can be current.
+pub(crate) fn is_eligible(capture: &Capture) -> bool {
+    Criteria::from(capture).is_eligible()
 }
 
-/// Whether a capture, or its row, says that the current version was still there, without being a version itself.
-pub(crate) fn confirms<'a>(of: impl Into<Criteria<'a>>) -> bool {
-    of.into().confirms()
-}
-
-/// The same as [`is_eligible`] of a row.
+/// The same of a capture as it is stored.
 pub(crate) fn is_eligible_row(row: &Stored) -> bool {
-    is_eligible(row)
+    Criteria::from(row).is_eligible()
+}
+
+/// Whether a capture says that the current version was still there, without being a version itself.
+pub(crate) fn confirms(row: &Stored) -> bool {
+    Criteria::from(row).confirms()
 }
 
 /// What makes the capture a page, if it is one.

@@ -26,7 +26,7 @@ use crate::error::SnapshotError;
 use crate::ids::InputId;
 use crate::tables::Table;
 use crate::views::captures::{self, Place, Stored};
-use crate::views::order::{content_of, is_eligible};
+use crate::views::order::{content_of, is_eligible, is_eligible_row};
 use crate::views::past::{self, Collections, content_order};
 use crate::views::version_change::Anew;
 use crate::views::version_row::VersionRow;
@@ -195,7 +195,7 @@ fn split_payload(key: &[u8]) -> Result<(i64, String), Corrupt> {
 
 /// Whether it is a page or document that is no revisit.
 fn is_payload(row: &Stored) -> bool {
-    row.kind != CaptureKind::Revisit && row.content.is_some() && is_eligible(row)
+    row.kind != CaptureKind::Revisit && row.content.is_some() && is_eligible_row(row)
 }
 
 /// Place of a capture among those that may be an original. Of two that are alike in all this it does not matter which it is.
@@ -275,7 +275,7 @@ impl<'a> Captures<'a> {
             second.saturating_mul(1000).saturating_add(999),
         );
         let suits = |row: &Stored| {
-            row.kind != CaptureKind::Revisit && is_eligible(row) && revisit.is_like(row.kind, row.status)
+            row.kind != CaptureKind::Revisit && is_eligible_row(row) && revisit.is_like(row.kind, row.status)
         };
         let order = |candidate: &Candidate| {
             let row = &candidate.row;
@@ -388,7 +388,7 @@ impl<'a> Captures<'a> {
         if capture.kind == CaptureKind::Revisit {
             return Ok(());
         }
-        if is_eligible(capture) {
+        if is_eligible_row(capture) {
             let second = capture.fetch_time_ms.div_euclid(1000);
             self.referring(&target_prefix(&capture.url_key, second), 0, into)?;
         }
@@ -553,7 +553,7 @@ fn with_newest(
     let rows = past::rows(cut, url_key)?;
     let stay = || {
         rows.iter()
-            .filter(|row| is_eligible(*row) && !known.contains(&(row.input, row.offset)))
+            .filter(|row| is_eligible_row(row) && !known.contains(&(row.input, row.offset)))
     };
     let came = group
         .iter()

@@ -180,7 +180,7 @@ impl Step<'_, '_> {
             past: PastChange::default(),
             url_key,
         };
-        let Some(best) = self.best(group, |capture| is_eligible(capture)) else {
+        let Some(best) = self.best(group, is_eligible) else {
             return Ok(change);
         };
         let (input, capture) = &mut group[best];
@@ -238,7 +238,7 @@ impl Step<'_, '_> {
         let had_content = before.as_ref().is_some_and(VersionRow::has_content);
         // A key without a version can have captures that leave now: those that could not be read again when it lost its version.
         let came = Some(stored(&group));
-        let best = self.best(&group, |capture| is_eligible(capture));
+        let best = self.best(&group, is_eligible);
         let time_ms = best.map(|best| group[best].1.fetch_time_ms);
         let of_version = |(_, c): &&(InputId, Capture)| Some(c.fetch_time_ms) == time_ms && is_eligible(c);
         let of_version: Vec<_> = group.iter().filter(of_version).collect();

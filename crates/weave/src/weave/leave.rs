@@ -194,7 +194,7 @@ impl Leave<'_> {
                 captures.extend(order::is_eligible(capture).then(|| (*input, capture.clone())));
                 continue;
             }
-            if !order::is_eligible(&stored) {
+            if !order::is_eligible_row(&stored) {
                 continue;
             }
             // Its record does not have the content.
