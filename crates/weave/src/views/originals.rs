@@ -388,7 +388,7 @@ impl<'a> Captures<'a> {
         if capture.kind == CaptureKind::Revisit {
             return Ok(());
         }
-        if is_eligible(capture) {
+        if is_eligible_row(capture) {
             let second = capture.fetch_time_ms.div_euclid(1000);
             self.referring(&target_prefix(&capture.url_key, second), 0, into)?;
         }

@@ -1,0 +1,146 @@
+//! A revisit of another URL is a version of its own URL, with what its original has.
+
+use std::path::Path;
+
+use archive::Archive;
+use archive::question::{Page, PageBody, SearchQuestion};
+use rights::Groups;
+
+use crate::data::{self, load, own};
+
+/// In the text of the original, and nowhere else.
+const WORD: &str = "vellichor";
+
+fn original() -> String {
+    let http = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><head><title>River</title></head><body>{WORD} \
+         <a href=\"http://c.example/\">see</a></body></html>"
+    );
+    data::response("http://a.example/", "2014-03-11T10:00:00Z", &digest(), &http)
+}
+
+fn digest() -> String {
+    format!("WARC-Payload-Digest: sha1:{}\r\n", "D".repeat(32))
+}
+
+fn revisit(url: &str, fields: &str) -> String {
+    let http = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+    format!(
+        "WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2014-03-12T10:00:00Z\r\n\
+         WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n{fields}\
+         Content-Type: application/http;msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
+        http.len()
+    )
+}
+
+fn revisits() -> String {
+    let named =
+        "WARC-Refers-To-Target-URI: http://a.example/\r\nWARC-Refers-To-Date: 2014-03-11T10:00:00Z\r\n";
+    [
+        revisit("http://named.example/", named),
+        revisit("http://alike.example/", &digest()),
+        revisit("http://a.example/", &digest()),
+        revisit("http://nothing.example/", ""),
+    ]
+    .concat()
+}
+
+/// Loads inputs in this order.
+fn loaded(dir: &Path, inputs: &[(&str, String)]) -> Archive {
+    let archive = own(dir);
+    for (name, records) in inputs {
+        std::fs::write(dir.join(name), records).unwrap();
+        load(&archive, &data::request(dir, &[name]));
+    }
+    archive
+}
+
+fn page(archive: &Archive, url: &str) -> PageBody {
+    archive.ask(Page { url: url.into() }).unwrap().body
+}
+
+fn found(archive: &Archive) -> u64 {
+    let search = SearchQuestion {
+        query: WORD.into(),
+        limit: 10,
+        ..SearchQuestion::default()
+    };
+    archive.seen_by(Groups::public()).ask(search).unwrap().body.total
+}
+
+#[test]
+fn a_revisit_of_another_url_is_a_version_of_its_own_whichever_is_loaded_first() {
+    let mut dumps = Vec::new();
+    for is_original_first in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut inputs = vec![("a.warc", original()), ("b.warc", revisits())];
+        if !is_original_first {
+            inputs.reverse();
+        }
+        let archive = loaded(dir.path(), &inputs);
+        for url in [
+            "http://a.example/",
+            "http://named.example/",
+            "http://alike.example/",
+        ] {
+            let page = page(&archive, url);
+            assert_eq!(
+                (page.is_page, page.title.as_str(), page.status, page.links),
+                (true, "River", 200, 1),
+                "{url}"
+            );
+        }
+        let own = page(&archive, "http://a.example/");
+        assert_eq!(own.fetch_time.as_deref(), Some("2014-03-11T10:00:00.000Z"));
+        assert_eq!(own.last_seen.as_deref(), Some("2014-03-12T10:00:00.000Z"));
+        assert!(!page(&archive, "http://nothing.example/").is_page);
+        assert_eq!(found(&archive), 3);
+        dumps.push(["pages", "links", "uris", "domains", "top"].map(|view| data::dump(&archive, view)));
+    }
+    assert_eq!(dumps[0], dumps[1]);
+}
+
+/// Who may not see the original, whatever hides it, sees nothing of the revisit's version.
+#[test]
+fn what_hides_the_original_hides_the_versions_that_have_its_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = loaded(dir.path(), &[("b.warc", revisits()), ("a.warc", original())]);
+    for (condition, expected) in [
+        ("url = \"http://nothing.example/\"", 3),
+        ("url = \"http://a.example/\"", 0),
+        ("url = \"http://named.example/\"", 2),
+        ("digest = \"DDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD\"", 0),
+    ] {
+        let rule = format!("strict = true\n[[rule]]\naccess = \"deny\"\n{condition}\n");
+        std::fs::write(archive.rights_path(), rule).unwrap();
+        assert_eq!(found(&archive), expected, "{condition}");
+        let shown = archive.seen_by(Groups::public()).ask(Page {
+            url: "http://alike.example/".into(),
+        });
+        let text = shown.map_or_else(|error| error.to_string(), |shown| format!("{:?}", shown.body));
+        assert_eq!(text.contains("River"), expected > 0, "{condition}: {text}");
+    }
+}
+
+#[test]
+fn pages_that_field_files_have_as_revisits_alone_are_pages() {
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
+    if !shared.join("field").exists() {
+        println!("skipped: no field in {}", shared.display());
+        return;
+    }
+    for (name, pages) in [
+        ("field/c68-revisit-pages.warc.gz", 3),
+        ("field/c26-digests.warc.gz", 8),
+        ("field/c61-unresolvable-revisit.warc.gz", 4),
+        ("field/c69-two-urls.warc.gz", 3),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let archive = own(root.path());
+        load(&archive, &data::request(&shared, &[name]));
+        let found = data::dump(&archive, "pages");
+        assert_eq!(found.lines().count(), pages, "{name}: {found}");
+    }
+}
