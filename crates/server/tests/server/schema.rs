@@ -240,6 +240,7 @@ async fn requests_for_a_load_have_their_schema() {
             name: "crawl.warc.gz".into(),
             path: "/data/crawl.warc.gz".into(),
         }],
+        allow_elsewhere: vec!["files.example.org".into()],
         collection: Some("news".into()),
         links: Some(archive::question::LinkScope::All),
         documents: Some(archive::question::DocumentScope::All),

@@ -55,7 +55,7 @@ impl Weave {
             let copied = copied.map_err(|error| failed("create", &Words(&error)))?;
             copy(snapshot.cut(), &copied, covered, progress)?
                 .map_err(|error| failed("write", &Words(&error)))?;
-            copied.close().map_err(|error| failed("close", &Words(&error)))?;
+            copied.close().map_err(|error| failed("close", &error))?;
         }
         crash::purging_point("purge.before_exchange");
         // Whoever reads holds the tables; from here on only the writer and what is published do.
