@@ -168,7 +168,7 @@ fn ls(context: &mut Context) -> anyhow::Result<Outcome> {
     let body = match file(context)?.rules()? {
         Some(rules) => counted(context).unwrap_or_else(|error| {
             eprintln!("note: what the rules match was not counted: {error:#}");
-            uncounted(rules)
+            uncounted(&rules)
         }),
         None => RightsBody::default(),
     };
@@ -207,12 +207,12 @@ fn counted(context: &Context) -> anyhow::Result<RightsBody> {
 }
 
 /// The rules as they stand in the file, of an archive that does not answer.
-fn uncounted(rules: Rules) -> RightsBody {
+fn uncounted(rules: &Rules) -> RightsBody {
     let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
-    let numbered = (1..).zip(rules.rules).map(|(number, rule)| NumberedRule {
+    let numbered = (1..).zip(&rules.rules).map(|(number, rule)| NumberedRule {
         number,
         in_force: rule.clause(now_ms).is_ok_and(|clause| clause.is_some()),
-        rule,
+        rule: rule.clone(),
         matches: None,
     });
     RightsBody {
