@@ -364,7 +364,10 @@ fn a_name_that_is_not_ours_reads_nothing() {
         assert!(!answer.contains("a.example"), "{path} tells nothing: {answer}");
     }
     for host in ["localhost", "127.0.0.1:8080", "[::1]", "Archive.Example:443"] {
-        assert!(ask("/api/v1/status", host).starts_with("HTTP/1.1 200"), "{host}");
+        assert!(
+            ask("/api/v1/page?url=a", host).starts_with("HTTP/1.1 200"),
+            "{host}"
+        );
     }
     assert!(ask("/healthz", "10.1.2.3:8080").starts_with("HTTP/1.1 200"));
     // RFC 9112, 3.2: no Host, or two.
