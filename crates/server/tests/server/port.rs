@@ -378,13 +378,13 @@ fn a_name_that_is_not_ours_reads_nothing() {
             assert!(answer.starts_with("HTTP/1.1 400"), "{path} {hosts:?}: {answer}");
         }
     }
-    let answer = running.raw(b"GET /api/v1/status HTTP/1.0\r\n\r\n");
+    let answer = running.raw(b"GET /api/v1/page?url=a HTTP/1.0\r\n\r\n");
     assert!(
         answer.starts_with("HTTP/1.0 200") || answer.starts_with("HTTP/1.1 200"),
         "{answer}"
     );
     let absolute =
-        b"GET http://evil.example/api/v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        b"GET http://evil.example/api/v1/page?url=a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     assert!(running.raw(absolute).starts_with("HTTP/1.1 421"));
 }
 
