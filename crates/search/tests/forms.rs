@@ -327,7 +327,7 @@ fn plurals_of_pages_of_unknown_language_are_found() {
         for (epoch, word) in [(epoch, one), (epoch + 1, many)] {
             let document = Document {
                 language: String::new(),
-                ..page(&format!("{word}-page"), "", word)
+                ..page(&format!("n{epoch}"), "", word)
             };
             index.apply(epoch, [upsert(document)]).unwrap();
         }

@@ -168,7 +168,7 @@ fn and_joins_before_or_and_the_answer_says_so() {
     );
     noted("(a AND b) OR c", "a OR c b OR c", "(a AND b) OR c");
     // What would be too many clauses is left out, and that is said.
-    let many = vec!["a AND b AND c AND d"; 10].join(" OR ");
+    let many = ["a AND b AND c AND d"; 10].join(" OR ");
     let parsed = parse(&many.replace("a AND", "x AND"));
     let leaves: usize = parsed.clauses.iter().map(|clause| clause.any.len()).sum();
     assert!(leaves <= parser::CLAUSES_MAX, "{leaves}");

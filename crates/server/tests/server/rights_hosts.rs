@@ -10,6 +10,8 @@ use axum::http::{Request, StatusCode};
 use server::ServerSettings;
 use tower::ServiceExt;
 
+use crate::port::{Running, with_replay};
+
 /// A page of each host; the last word of its text is its own.
 const PAGES: [(&str, &str); 7] = [
     ("http://x.org/bare", "quagga"),
@@ -144,15 +146,10 @@ impl Scene {
         }
     }
 
-    /// Dates of captures, pages, previews and what is about all pages: asked less often, because they take longer.
+    /// Records, previews and what is about all pages: asked less often, because they take longer.
     async fn check_slow(&self, seen: &[&str]) {
         for (url, word) in PAGES {
-            for path in [
-                "/api/v1/page?url=",
-                "/timegate/",
-                "/timemap/link/",
-                "/sandbox/content?url=",
-            ] {
+            for path in ["/api/v1/record?url=", "/sandbox/content?url="] {
                 let (status, text) = self.get(&format!("{path}{url}")).await;
                 let is_there = status.is_success() || status.is_redirection();
                 assert_eq!(is_there, seen.contains(&word), "{path}{url}: {status} {text}");
@@ -218,6 +215,27 @@ async fn in_an_open_archive_a_rule_hides_its_hosts_and_no_other() {
     }
     scene.rules(&open("host = \"x.org\""));
     scene.check_slow(&[A, BA, X2, AX]).await;
+}
+
+#[test]
+fn replay_and_memento_show_the_hosts_that_a_rule_opens() {
+    let scene = Scene::new();
+    scene.rules("default = \"deny\"\n[[rule]]\naccess = \"allow\"\nhost = \"x.org\"\n");
+    let running = Running::start_over(scene.archive.clone(), with_replay());
+    for (url, word) in PAGES {
+        for path in ["/replay/20140311100000/", "/timegate/", "/timemap/link/"] {
+            let request = format!(
+                "GET {path}{url} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.7\r\nConnection: close\r\n\r\n"
+            );
+            let answer = running.raw(request.as_bytes());
+            let is_there = answer.starts_with("HTTP/1.1 2") || answer.starts_with("HTTP/1.1 3");
+            assert_eq!(
+                is_there,
+                [BARE, WWW, PORT].contains(&word),
+                "{path}{url}: {answer}"
+            );
+        }
+    }
 }
 
 /// A rule that would open or hide more than it says closes everything until it is mended.
