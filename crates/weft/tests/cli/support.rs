@@ -137,7 +137,7 @@ impl Run {
         }
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let code = self.code.map_or("signal".to_owned(), |code| code.to_string());
         let stderr: String = self.stderr.lines().map(|line| format!("2> {line}\n")).collect();
         format!("exit code {code}\n{}{stderr}", self.stdout)
