@@ -58,10 +58,13 @@ const NOT_RUN: &[(&str, &str)] = &[
 const OF_ANOTHER_MACHINE: &[&str] = &["weft files scan /usr"];
 
 /// What has to be there for a line, and nobody is told how to make.
-const BEFORE: &[(&str, &str)] = &[(
-    "weft pages --input crawl.wacz",
-    "weft export --wacz crawl.wacz --url-prefix http://www.iana.org/ && weft load crawl.wacz",
-)];
+const BEFORE: &[(&str, &str)] = &[
+    (
+        "weft pages --input crawl.wacz",
+        "weft export --wacz crawl.wacz --url-prefix http://www.iana.org/ && weft load crawl.wacz",
+    ),
+    ("weft files policy plan", "weft files scan data/crawls"),
+];
 
 /// Lines that end with 1, and why.
 const ENDS_WITH_1: &[(&str, &str)] = &[
