@@ -227,7 +227,7 @@ impl Conditions<'_> {
             negated,
         } = is_in;
         let is_in = match has_one_row(&subquery.subquery) {
-            true => expr.eq(Expr::ScalarSubquery(subquery)),
+            true => (*expr).eq(Expr::ScalarSubquery(subquery)),
             false => {
                 let parts = Parts::of(self, *expr, &subquery)?;
                 let is_unknown = match parts.is_null_of_any {
