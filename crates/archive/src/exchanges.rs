@@ -6,7 +6,8 @@
 //!
 //! Invariants:
 //! - the method of an answer depends on the records around it alone, never on where reading began or paused: an answer is
-//!   given on once no record behind it could still tell its request;
+//!   given on once no record behind it could still tell its request. The exception is the end of an input that may grow: without
+//!   a request near by the answers there are given on, so that inputs without requests are loaded to their end;
 //! - a reader that goes on begins at [`Exchanges::context_from`], and the records before its position are only looked at;
 //! - memory is bounded by that many records.
 
@@ -153,6 +154,15 @@ impl Exchanges {
                 || self.is_far(first.entry.span().end())
         });
         is_settled.then(|| self.take_first()).flatten()
+    }
+
+    /// The next entry where an input ends that may grow. Without a request near by none is waited for: a writer that keeps
+    /// requests has them beside its answers.
+    pub(crate) fn pop_where_it_may_grow(&mut self) -> Option<(Entry, SentBy)> {
+        match self.requests.is_empty() {
+            true => self.take_first(),
+            false => self.pop(),
+        }
     }
 
     /// The next entry at the end of the input, where nothing comes any more.

@@ -137,6 +137,8 @@ impl<'a> Reading<'a> {
                     let end = if cut { End::Cut { changed } } else { End::Whole };
                     if !cut && self.registered.growing != Growing::Open {
                         self.take_rest();
+                    } else {
+                        self.take_without_requests();
                     }
                     return Ok(self.digest_to(size).err().unwrap_or(end));
                 }
@@ -239,6 +241,13 @@ impl<'a> Reading<'a> {
     /// Takes the entries that wait, although nothing comes behind them.
     fn take_rest(&mut self) {
         while let Some((entry, sent_by)) = self.exchanges.pop_at_end() {
+            self.take(entry, sent_by.method);
+        }
+    }
+
+    /// Takes the entries at the end of an input that may grow, as far as no request is waited for.
+    fn take_without_requests(&mut self) {
+        while let Some((entry, sent_by)) = self.exchanges.pop_where_it_may_grow() {
             self.take(entry, sent_by.method);
         }
     }

@@ -277,8 +277,10 @@ fn an_interrupted_load_goes_on_by_range() {
     let read = memory.read_of(address);
     let rest = content.len() as u64 - done;
     // A look at the beginning, for a dictionary, is 8 bytes each.
+    // The sixteen records before are looked at again: their requests may belong to later answers.
+    let context = 17 * content.len() as u64 / 3000;
     assert!(
-        read <= rest + 64,
+        read <= rest + 64 + context,
         "{read} bytes read, {rest} were left of {}",
         content.len()
     );
