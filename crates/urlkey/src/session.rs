@@ -9,7 +9,7 @@ use std::ops::Range;
 type Form = fn(&[u8]) -> Option<usize>;
 
 /// Is told of each range that is removed, before the next is looked for.
-type Also<'a> = &'a mut dyn FnMut(Range<usize>);
+pub(crate) type Also<'a> = &'a mut dyn FnMut(Range<usize>);
 
 /// Removes the cookieless session segment of ASP.NET from the path in `out[start..]`: `(24 letters or
 /// digits)`, or a run of `x(24 letters or digits)` in brackets, before a segment with `.aspx`.

@@ -78,11 +78,7 @@ fn append_query(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Removes what a key has removed, whose forms are in lower case.
-fn strip(
-    out: &mut Vec<u8>,
-    start: usize,
-    forms: fn(&mut Vec<u8>, usize, &mut dyn FnMut(std::ops::Range<usize>)),
-) {
+fn strip(out: &mut Vec<u8>, start: usize, forms: fn(&mut Vec<u8>, usize, session::Also<'_>)) {
     let mut lower = out.to_ascii_lowercase();
     forms(&mut lower, start, &mut |removed| drop(out.drain(removed)));
 }

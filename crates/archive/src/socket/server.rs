@@ -7,11 +7,11 @@ use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 use rights::Groups;
+use rustix::event::{PollFd, PollFlags, poll};
 
 use super::frame::{read_frame, write_data, write_message};
 use super::{Hello, Reply, Request, path};
@@ -39,15 +39,13 @@ pub(crate) trait Answerer: Send + Sync + 'static {
 /// A running socket server.
 pub(crate) struct Server {
     path: PathBuf,
-    shared: Arc<Shared>,
+    /// The accepting thread ends when this is closed.
+    running: UnixStream,
+    connections: Arc<Connections>,
     accepting: Option<JoinHandle<()>>,
 }
 
-#[derive(Default)]
-struct Shared {
-    stopping: AtomicBool,
-    connections: Mutex<Vec<Connection>>,
-}
+type Connections = Mutex<Vec<Connection>>;
 
 struct Connection {
     /// A second handle, for ending the connection from outside.
@@ -59,14 +57,17 @@ impl Server {
     /// Binds the socket and starts answering. The caller holds the lock.
     pub(crate) fn start(path: &Path, answerer: Arc<dyn Answerer>) -> io::Result<Server> {
         let listener = path::bind(path)?;
-        let shared = Arc::new(Shared::default());
-        let in_thread = shared.clone();
+        listener.set_nonblocking(true)?;
+        let (running, stopped) = UnixStream::pair()?;
+        let connections = Arc::new(Connections::default());
+        let in_thread = connections.clone();
         let accepting = std::thread::Builder::new()
             .name("socket".into())
-            .spawn(move || accept_loop(&listener, &in_thread, &answerer))?;
+            .spawn(move || accept_loop(&listener, &stopped, &in_thread, &answerer))?;
         Ok(Server {
             path: path.to_owned(),
-            shared,
+            running,
+            connections,
             accepting: Some(accepting),
         })
     }
@@ -76,16 +77,14 @@ impl Server {
         let Some(accepting) = self.accepting.take() else {
             return;
         };
-        self.shared.stopping.store(true, Ordering::SeqCst);
-        // This connection wakes the accepting thread, which then sees `stopping`. It fails only if that
-        // thread has already ended.
-        let _ = path::connect(&self.path);
+        // This fails if that thread has already ended.
+        let _ = self.running.shutdown(Shutdown::Both);
         // A panic was reported when it happened. After the join no new connection can be added, so the loop
         // below ends all of them.
         let _ = accepting.join();
         // A socket left behind does no harm: the next owner replaces it.
         let _ = std::fs::remove_file(&self.path);
-        for connection in self.shared.connections.lock().drain(..) {
+        for connection in self.connections.lock().drain(..) {
             // This fails if the client has gone already. The shutdown must come before the join, because the
             // thread may be waiting for a request.
             let _ = connection.stream.shutdown(Shutdown::Both);
@@ -100,12 +99,14 @@ impl Drop for Server {
     }
 }
 
-fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, answerer: &Arc<dyn Answerer>) {
-    for stream in listener.incoming() {
-        if shared.stopping.load(Ordering::SeqCst) {
-            return;
-        }
-        let started = stream.and_then(|stream| start_connection(stream, shared, answerer));
+fn accept_loop(
+    listener: &UnixListener,
+    stopped: &UnixStream,
+    connections: &Connections,
+    answerer: &Arc<dyn Answerer>,
+) {
+    while let Some(stream) = accept(listener, stopped) {
+        let started = stream.and_then(|stream| start_connection(stream, connections, answerer));
         if let Err(error) = started {
             tracing::warn!(%error, "a connection to the archive's socket was not answered");
             // File descriptors have probably run out. Wait for other connections to end before the next
@@ -115,12 +116,35 @@ fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, answerer: &Arc<dyn
     }
 }
 
+/// The next connection; `None` once the other end of `stopped` is closed. A connection of our own would not end the wait if
+/// the archive's directory, and with it the socket, is gone.
+fn accept(listener: &UnixListener, stopped: &UnixStream) -> Option<io::Result<UnixStream>> {
+    loop {
+        let mut events = [
+            PollFd::new(stopped, PollFlags::IN),
+            PollFd::new(listener, PollFlags::IN),
+        ];
+        match poll(&mut events, None) {
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Some(Err(error.into())),
+            Ok(_) if !events[0].revents().is_empty() => return None,
+            Ok(_) => {}
+        }
+        match listener.accept() {
+            // Who asked has gone again.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Some(Err(error)),
+            Ok((stream, _)) => return Some(stream.set_nonblocking(false).map(|()| stream)),
+        }
+    }
+}
+
 fn start_connection(
     stream: UnixStream,
-    shared: &Arc<Shared>,
+    connections: &Connections,
     answerer: &Arc<dyn Answerer>,
 ) -> io::Result<()> {
-    let mut connections = shared.connections.lock();
+    let mut connections = connections.lock();
     connections.retain(|connection| !connection.thread.is_finished());
     if connections.len() >= CONNECTIONS_MAX {
         return Err(io::Error::new(ErrorKind::QuotaExceeded, "too many connections"));

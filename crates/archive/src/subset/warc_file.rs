@@ -153,7 +153,7 @@ impl<'a, W: Write> WarcFile<'a, W> {
     pub(super) fn put_related(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ExportError> {
         if let Some(copied) = self.copied.take() {
             let related = copied.write(self.sources, &mut self.out, goes_on)?;
-            self.exported.related = related.records;
+            self.exported.related += related.records;
             self.exported.problems.extend(related.problems);
         }
         Ok(())

@@ -480,7 +480,7 @@ fn progress_moves_inside_a_large_record() {
     let (_, job) = archive
         .load(&request(&[address]), &mut |_, job| {
             if job.bytes_read > half / 2 && job.bytes_done == 0 {
-                seen = Some((job.bytes_read, job.bytes));
+                seen.get_or_insert((job.bytes_read, job.bytes));
                 memory.let_go();
             }
             true

@@ -311,47 +311,50 @@ fn a_cut_file_of_another_kind_is_continued_as_well() {
     check_continued(&arc, arc.len() / 5);
 }
 
+/// The answer to a POST is no page, which only the request behind it tells.
 #[test]
-fn what_the_cut_record_replaced_comes_back_where_the_whole_one_does_not() {
-    let root = tempfile::tempdir().unwrap();
-    let archive = own(&root.path().join("a"));
-    let record = |date: &str, head: &str, html: &str| {
-        let block = format!("HTTP/1.1 {head}\r\nContent-Type: text/html\r\n\r\n{html}");
+fn what_an_answer_replaced_comes_back_where_its_request_was_cut_off() {
+    let record = |kind: &str, date: &str, more: &str, block: &str| {
         let length = block.len();
         format!(
-            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:{date}>\r\nWARC-Date: {date}\r\n\
-             WARC-Target-URI: http://a.com/\r\nContent-Type: application/http\r\nContent-Length: {length}\r\n\r\n\
+            "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:x:{kind}:{date}>\r\nWARC-Date: {date}\r\n\
+             WARC-Target-URI: http://a.com/\r\n{more}Content-Type: application/http\r\nContent-Length: {length}\r\n\r\n\
              {block}\r\n\r\n"
         )
     };
-    let old = record(
-        "2020-01-01T00:00:00Z",
-        "200 OK",
-        "<title>Old</title><a href=http://b.org/>b</a>",
-    );
-    // Cut within its status, which then reads as that of a page.
-    let new = record("2021-01-01T00:00:00Z", "2000 What", "<title>New</title>");
-    fs::write(root.path().join("old.warc"), &old).unwrap();
-    load_one(&archive, root.path(), "old.warc");
-    let before = data::dump(&archive, "pages");
-    let cut = new.find("2000 What").unwrap() + 3;
-    fs::write(root.path().join("x.warc"), &new[..cut]).unwrap();
-    make_old(&root.path().join("x.warc"));
-    load_one(&archive, root.path(), "x.warc");
-    assert_ne!(data::dump(&archive, "pages"), before, "the cut record is current");
-    fs::write(root.path().join("x.warc"), &new).unwrap();
-    make_old(&root.path().join("x.warc"));
-    load_one(&archive, root.path(), "x.warc");
-    assert_eq!(data::dump(&archive, "pages"), before);
-    assert_eq!(data::dump(&archive, "captures").lines().count(), 2);
-    let query = archive::question::SearchQuestion {
-        query: "old".into(),
-        ..Default::default()
+    let answer = |date: &str, html: &str| {
+        let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{html}");
+        record("response", date, "", &block)
     };
-    let archive::question::Body::Search(found) = data::ask(&archive, Question::Search(query)) else {
-        panic!()
-    };
-    assert_eq!(found.total, 1);
+    let old = answer("2020-01-01T00:00:00Z", "<title>Old</title><a href=http://b.org/>b</a>");
+    let later = "2021-01-01T00:00:00Z";
+    let new = answer(later, "<title>New</title><p>Thanks</p>");
+    let concurrent = format!("WARC-Concurrent-To: <urn:x:response:{later}>\r\n");
+    let post = record("request", later, &concurrent, "POST / HTTP/1.1\r\nHost: a.com\r\n\r\n");
+    let whole = format!("{new}{post}");
+    for cut in [new.find("Thanks").unwrap(), new.len(), new.len() + 50] {
+        let root = tempfile::tempdir().unwrap();
+        let archive = own(&root.path().join("a"));
+        fs::write(root.path().join("old.warc"), &old).unwrap();
+        load_one(&archive, root.path(), "old.warc");
+        let before = data::dump(&archive, "pages");
+        for (content, is_current) in [(&whole[..cut], true), (&*whole, false)] {
+            fs::write(root.path().join("x.warc"), content).unwrap();
+            make_old(&root.path().join("x.warc"));
+            load_one(&archive, root.path(), "x.warc");
+            let pages = data::dump(&archive, "pages");
+            assert_eq!(pages != before, is_current, "cut at {cut}: {pages}");
+        }
+        assert_eq!(data::dump(&archive, "captures").lines().count(), 2, "cut at {cut}");
+        let query = archive::question::SearchQuestion {
+            query: "old".into(),
+            ..Default::default()
+        };
+        let archive::question::Body::Search(found) = data::ask(&archive, Question::Search(query)) else {
+            panic!()
+        };
+        assert_eq!(found.total, 1, "cut at {cut}");
+    }
 }
 
 #[test]

@@ -237,15 +237,22 @@ fn the_parts_of_a_cluster_are_inputs() {
 /// Loaded again under another name nothing is new; a longer index that begins alike takes its place.
 #[test]
 fn an_index_that_has_grown_is_read_anew() {
-    let root = tempfile::tempdir().unwrap();
-    let archive = own(&root.path().join("archive"));
     let two = cdxj(1, 100) + &cdxj(2, 200);
-    load_text(&archive, root.path(), "x.cdxj", &two);
-    let copy = load_text(&archive, root.path(), "copy.cdxj", &two);
-    assert_eq!((copy.inputs_known, copy.index_lines), (1, 0));
-    load_text(&archive, root.path(), "x.cdxj", &(two + &cdxj(3, 300)));
-    assert_eq!(all(&archive).len(), 3);
-    assert_eq!((status(&archive).inputs, status(&archive).index_lines), (1, 3));
+    let three = two.clone() + &cdxj(3, 300);
+    // The copy that has the least name is the input of this content, so what has grown is another one beside it.
+    for (copy, inputs, index_lines) in [(None, 1, 3), (Some("y.cdxj"), 1, 3), (Some("copy.cdxj"), 2, 5)] {
+        let root = tempfile::tempdir().unwrap();
+        let archive = own(&root.path().join("archive"));
+        load_text(&archive, root.path(), "x.cdxj", &two);
+        if let Some(copy) = copy {
+            let copy = load_text(&archive, root.path(), copy, &two);
+            assert_eq!((copy.inputs_known, copy.index_lines), (1, 0));
+        }
+        load_text(&archive, root.path(), "x.cdxj", &three);
+        assert_eq!(all(&archive).len(), 3, "{copy:?}");
+        let status = status(&archive);
+        assert_eq!((status.inputs, status.index_lines), (inputs, index_lines), "{copy:?}");
+    }
 }
 
 #[test]

@@ -311,3 +311,21 @@ fn dump_all_links(shared: &Path) -> String {
     load(&archive, &data::request(shared, &FILES));
     dump(&archive, "links")
 }
+
+/// The story: somebody removed the archive's directory, and the program that had it open never ended.
+#[test]
+fn an_archive_whose_directory_is_gone_is_closed() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("a");
+    let archive = own(&directory);
+    assert_eq!(status(&archive).captures, 0);
+    std::fs::remove_dir_all(&directory).unwrap();
+    let (closed, waiting) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        drop(archive);
+        closed.send(()).unwrap();
+    });
+    waiting
+        .recv_timeout(std::time::Duration::from_secs(30))
+        .expect("the archive is closed");
+}

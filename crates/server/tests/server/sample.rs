@@ -669,6 +669,7 @@ fn job() -> JobBody {
         id: 1,
         state: JobState::Running,
         error: Some("no space left on device".into()),
+        left_ms: Some(8_000),
         problems: vec![ledger()],
         documents: 12,
         documents_unread: vec![UnreadRow {
