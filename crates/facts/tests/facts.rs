@@ -131,8 +131,9 @@ fn a_row_says_what_the_capture_says() {
         &captures[1],
         r#"{"collection":"news","content_charset":"windows-1252","content_digest":"D6","content_languages":"en",
         "content_mime_detected":"text/html","content_mime_type":"text/html","content_truncated":"length","epoch":5,
-        "fetch_status":200,"fetch_time":1400000000129000,"input_digest":"sha256:00","input_id":2,"is_page":true,
-        "kind":"response","links_dropped":3,"method":"POST","redirects_to_itself":false,"shortfall":"part","text_length":6,
+        "fetch_status":200,"fetch_time":1400000000129000,"input_digest":"sha256:00","input_id":2,"is_document":false,
+        "is_page":true,"kind":"response","links_dropped":3,"method":"POST","redirects_to_itself":false,
+        "refers_to_surtkey":null,"refers_to_time":null,"shortfall":"part","text_length":6,
         "title":"Title 6",
         "url":"https://www.Example.co.uk:8443/a/b?c=1#d","url_host_name":"www.example.co.uk",
         "url_host_registered_domain":"example.co.uk","url_host_tld":"uk","url_path":"/a/b","url_port":8443,
@@ -274,12 +275,18 @@ fn tables_of_an_older_program_get_the_columns_that_were_added() {
     let page = capture("http://a.org/", 6, &[]);
     facts.publish(&stage(&facts, 5, &[(1, page)])).unwrap();
     drop(facts);
-    // As if the table had been begun without the last two.
+    // As if the table had been begun without the last columns.
     let commit = root.path().join("captures/_delta_log/00000000000000000000.json");
     let mut text = std::fs::read_to_string(&commit).unwrap();
-    for name in ["method", "shortfall"] {
+    for (name, kind) in [
+        ("method", "string"),
+        ("shortfall", "string"),
+        ("refers_to_surtkey", "string"),
+        ("refers_to_time", "timestamp"),
+        ("is_document", "boolean"),
+    ] {
         let column = format!(
-            ",{{\\\"metadata\\\":{{}},\\\"name\\\":\\\"{name}\\\",\\\"nullable\\\":true,\\\"type\\\":\\\"string\\\"}}"
+            ",{{\\\"metadata\\\":{{}},\\\"name\\\":\\\"{name}\\\",\\\"nullable\\\":true,\\\"type\\\":\\\"{kind}\\\"}}"
         );
         assert!(text.contains(&column), "{text}");
         text = text.replace(&column, "");

@@ -84,7 +84,7 @@ fn member(pattern: &[Unit], at: usize) -> Option<(Unit, usize)> {
         return Some((*pattern.get(at + 1)?, at + 2));
     }
     if first == unit('[')
-        && let [mark, c, again, close] = *pattern.get(at + 1..at + 5)?
+        && let Some(&[mark, c, again, close]) = pattern.get(at + 1..at + 5)
         && mark == again
         && [unit('.'), unit('=')].contains(&mark)
         && close == unit(']')

@@ -76,10 +76,22 @@ fn goes(pieces: &[Piece], piece: &Piece) -> bool {
                 Some(of) => piece = of,
                 None => return false,
             },
-            _ => return false,
+            Piece::Dns => return lookup_goes(pieces),
+            Piece::Info | Piece::Revisit(_) | Piece::Damage => return false,
         }
     }
     false
+}
+
+/// The lookup of the one host goes with its last response.
+fn lookup_goes(pieces: &[Piece]) -> bool {
+    let stays = |piece: &Piece| match piece {
+        Piece::Response(old) | Piece::Unusable(old) => Some(!old),
+        Piece::Revisit(_) => Some(true),
+        _ => None,
+    };
+    let mut contents = pieces.iter().filter_map(stays).peekable();
+    contents.peek().is_some() && contents.all(|stays| !stays)
 }
 
 fn bytes_of(number: usize, piece: &Piece, compression: Compression) -> Vec<u8> {

@@ -326,11 +326,19 @@ fn what_an_answer_replaced_comes_back_where_its_request_was_cut_off() {
         let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{html}");
         record("response", date, "", &block)
     };
-    let old = answer("2020-01-01T00:00:00Z", "<title>Old</title><a href=http://b.org/>b</a>");
+    let old = answer(
+        "2020-01-01T00:00:00Z",
+        "<title>Old</title><a href=http://b.org/>b</a>",
+    );
     let later = "2021-01-01T00:00:00Z";
     let new = answer(later, "<title>New</title><p>Thanks</p>");
     let concurrent = format!("WARC-Concurrent-To: <urn:x:response:{later}>\r\n");
-    let post = record("request", later, &concurrent, "POST / HTTP/1.1\r\nHost: a.com\r\n\r\n");
+    let post = record(
+        "request",
+        later,
+        &concurrent,
+        "POST / HTTP/1.1\r\nHost: a.com\r\n\r\n",
+    );
     let whole = format!("{new}{post}");
     for cut in [new.find("Thanks").unwrap(), new.len(), new.len() + 50] {
         let root = tempfile::tempdir().unwrap();
@@ -345,7 +353,11 @@ fn what_an_answer_replaced_comes_back_where_its_request_was_cut_off() {
             let pages = data::dump(&archive, "pages");
             assert_eq!(pages != before, is_current, "cut at {cut}: {pages}");
         }
-        assert_eq!(data::dump(&archive, "captures").lines().count(), 2, "cut at {cut}");
+        assert_eq!(
+            data::dump(&archive, "captures").lines().count(),
+            2,
+            "cut at {cut}"
+        );
         let query = archive::question::SearchQuestion {
             query: "old".into(),
             ..Default::default()

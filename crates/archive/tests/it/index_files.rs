@@ -251,7 +251,11 @@ fn an_index_that_has_grown_is_read_anew() {
         load_text(&archive, root.path(), "x.cdxj", &three);
         assert_eq!(all(&archive).len(), 3, "{copy:?}");
         let status = status(&archive);
-        assert_eq!((status.inputs, status.index_lines), (inputs, index_lines), "{copy:?}");
+        assert_eq!(
+            (status.inputs, status.index_lines),
+            (inputs, index_lines),
+            "{copy:?}"
+        );
     }
 }
 

@@ -5,12 +5,21 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
-/// Files with many records, revisits, redirects and links between hosts.
-pub(crate) const FILES: [&str; 4] = [
+/// Files with many records, revisits, redirects and links between hosts; behind them what may not displace a page, revisits of other
+/// URLs, pages that differ in case, and one content under two names.
+pub(crate) const FILES: [&str; 12] = [
     "crawls/hackfest.warc.gz",
     "crawls/dupes.warc.gz",
     "crawls/etig.warc.gz",
     "crawls/iana.warc.gz",
+    "field/c03-case.warc.gz",
+    "field/c65-post-same-url.warc.gz",
+    "field/c68-revisit-pages.warc.gz",
+    "field/c69-two-urls.warc.gz",
+    "field/c71-response304.warc.gz",
+    "field/conversion-not-text.warc",
+    "field/two-names/kk.warc.gz",
+    "field/two-names/k.warc.gz",
 ];
 
 /// Dumps of all views.
