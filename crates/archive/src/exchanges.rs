@@ -7,9 +7,10 @@
 //! Invariants:
 //! - the method of an answer depends on the records around it alone, never on where reading began or paused: an answer is
 //!   given on once no record behind it could still tell its request. The exception is the end of an input that may grow: without
-//!   a request near by the answers there are given on, so that inputs without requests are loaded to their end;
+//!   a request near by the answers there are given on early, so that inputs without requests are loaded to their end. Whoever
+//!   goes on takes them back if a request comes ([`early_answers`]);
 //! - a reader that goes on begins at [`Exchanges::context_from`], and the records before its position are only looked at;
-//! - memory is bounded by that many records.
+//! - memory is bounded by twice that many records.
 
 use std::collections::VecDeque;
 
@@ -32,8 +33,10 @@ pub(crate) struct Exchanges {
     waiting: VecDeque<Waiting>,
     /// The last requests.
     requests: VecDeque<Request>,
-    /// Offsets and ends of the last records that were given on.
+    /// Offsets and ends of the last records that were given on, of twice the distance at which a request may be.
     given: VecDeque<(u64, u64)>,
+    /// Whether answers may have been given on before their requests could be known.
+    is_early: bool,
 }
 
 struct Waiting {
@@ -159,10 +162,11 @@ impl Exchanges {
     /// The next entry where an input ends that may grow. Without a request near by none is waited for: a writer that keeps
     /// requests has them beside its answers.
     pub(crate) fn pop_where_it_may_grow(&mut self) -> Option<(Entry, SentBy)> {
-        match self.requests.is_empty() {
-            true => self.take_first(),
-            false => self.pop(),
+        if !self.requests.is_empty() {
+            return self.pop();
         }
+        self.is_early = true;
+        self.take_first()
     }
 
     /// The next entry at the end of the input, where nothing comes any more.
@@ -171,9 +175,23 @@ impl Exchanges {
     }
 
     /// Where a reader must begin that goes on behind what was given on: at the first record that may be the request of a later
-    /// answer. `position` is where it goes on.
+    /// answer, or of one that was given on early. `position` is where it goes on.
     pub(crate) fn context_from(&self, position: u64) -> u64 {
-        self.given.front().map_or(position, |(offset, _)| *offset)
+        let Some((_, last_end)) = self.given.back() else {
+            return position;
+        };
+        let is_near = |(_, end): &&(u64, u64)| last_end.saturating_sub(*end) <= BYTES;
+        let context = match self.is_early {
+            true => self.given.front(),
+            false => self
+                .given
+                .iter()
+                .rev()
+                .take(RECORDS as usize)
+                .take_while(is_near)
+                .last(),
+        };
+        context.map_or(position, |(offset, _)| *offset)
     }
 
     /// Whether an answer that ends here is so far from the last entry that no later one is near enough.
@@ -197,8 +215,8 @@ impl Exchanges {
         if matches!(entry, Entry::Record(_)) {
             self.given.push_back((span.offset, span.end()));
         }
-        let is_of_no_use = |(_, end): &(u64, u64)| span.end().saturating_sub(*end) > BYTES;
-        while self.given.len() as u64 > RECORDS || self.given.front().is_some_and(is_of_no_use) {
+        let is_of_no_use = |(_, end): &(u64, u64)| span.end().saturating_sub(*end) > 2 * BYTES;
+        while self.given.len() as u64 > 2 * RECORDS || self.given.front().is_some_and(is_of_no_use) {
             self.given.pop_front();
         }
     }
@@ -237,6 +255,57 @@ impl Exchanges {
         }
         answer
     }
+}
+
+/// Answers that were given on early, at the end of what was there of an input.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct EarlyAnswers {
+    /// Where the entry before the first of them ends.
+    pub(crate) begin: u64,
+    /// Number of records from there on.
+    pub(crate) records: u64,
+}
+
+/// The answers before `position` that were given on early, if a request has come behind it that may be of one of them. `reader` begins at
+/// the context of `position`.
+///
+/// # Errors
+/// What the reader says.
+pub(crate) fn early_answers(
+    reader: &mut warc::Reader,
+    (context_from, position): (u64, u64),
+) -> Result<Option<EarlyAnswers>, warc::ReadError> {
+    let mut exchanges = Exchanges::default();
+    let (mut settled, mut begin) = (0, context_from);
+    let mut came = 0;
+    while let Some(entry) = reader.next_entry()? {
+        let span = entry.span();
+        let is_record = matches!(entry, Entry::Record(_));
+        if span.offset < position {
+            exchanges.push(entry);
+            while let Some((entry, _)) = exchanges.pop() {
+                begin = entry.span().end();
+                settled += u64::from(matches!(entry, Entry::Record(_)));
+            }
+            continue;
+        }
+        // Without all records near them nobody knows whether they were early: context is kept for those that were.
+        let has_context =
+            context_from == 0 || settled >= RECORDS || begin.saturating_sub(context_from) > BYTES;
+        if exchanges.waiting.is_empty() || !has_context || came >= RECORDS || span.offset - position > BYTES {
+            return Ok(None);
+        }
+        if matches!(&entry, Entry::Record(record) if RequestFacts::of(record).is_some()) {
+            let records = exchanges.waiting.iter();
+            let records = records.filter(|waiting| matches!(waiting.entry, Entry::Record(_)));
+            return Ok(Some(EarlyAnswers {
+                begin,
+                records: records.count() as u64,
+            }));
+        }
+        came += u64::from(is_record);
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

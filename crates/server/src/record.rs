@@ -159,14 +159,13 @@ impl Maker for RawRecord {
 /// The failure for a client whose record cannot be read from its input.
 pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     tracing::warn!(%error, "a record's bytes cannot be had");
+    // Whoever asks: the log has the folders.
+    let input = archive::base_name(&capture.filename);
     match error {
         RecordError::Read(ReadError::Io { source, .. }) if is_gone(source.kind()) => Failure::new(
             StatusCode::NOT_FOUND,
             Code::InputMissing,
-            format!(
-                "the input {} is no longer where it was loaded from",
-                capture.filename
-            ),
+            format!("the input {input} is no longer where it was loaded from"),
         ),
         RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::TimedOut => {
             Failure::unavailable("the record could not be read in time")
@@ -175,17 +174,14 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
         RecordError::Read(ReadError::Io { .. }) => {
             Failure::unavailable("the input cannot be read now; the server's log says why")
         }
-        RecordError::Read(ReadError::NoRecord { offset, .. }) => changed(format!(
-            "{} has no record at offset {offset} any more",
-            capture.filename
-        )),
-        RecordError::Shorter { .. } => changed(format!(
-            "{} has fewer bytes now than were loaded from it",
-            capture.filename
-        )),
+        RecordError::Read(ReadError::NoRecord { offset, .. }) => {
+            changed(format!("{input} has no record at offset {offset} any more"))
+        }
+        RecordError::Shorter { .. } => {
+            changed(format!("{input} has fewer bytes now than were loaded from it"))
+        }
         RecordError::Changed { offset, .. } => changed(format!(
-            "{} has another record at offset {offset} now than the one that was loaded",
-            capture.filename
+            "{input} has another record at offset {offset} now than the one that was loaded"
         )),
         _ => Failure::internal(),
     }

@@ -135,10 +135,10 @@ impl<'a> Reading<'a> {
                     let changed = reader.size() != size;
                     let cut = changed || self.read_to < size;
                     let end = if cut { End::Cut { changed } } else { End::Whole };
-                    if !cut && self.registered.growing != Growing::Open {
-                        self.take_rest();
-                    } else {
-                        self.take_without_requests();
+                    match self.registered.growing {
+                        Growing::Open => self.take_without_requests(),
+                        _ if cut => {}
+                        Growing::No | Growing::Recent { .. } => self.take_rest(),
                     }
                     return Ok(self.digest_to(size).err().unwrap_or(end));
                 }

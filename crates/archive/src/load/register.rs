@@ -200,6 +200,8 @@ fn undo_end(
         take_back::to_the_beginning(&context.open, &context.extract, id, begin, Some(&input()?))?;
     } else if had_ended && is_woven && entry.size < size {
         take_back::to_last_whole_record(context, (id, entry), &input()?)?;
+    } else if is_woven && entry.size < size {
+        take_back::to_early_answers(context, (id, entry), &input()?)?;
     }
     Ok(true)
 }

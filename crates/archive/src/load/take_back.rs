@@ -17,7 +17,7 @@ use warc::{Entry, Input, Reader, ReaderSettings};
 use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError, TakeDown, TookDown};
 
 use super::context::Context;
-use crate::exchanges::Exchanges;
+use crate::exchanges::{self, Exchanges};
 use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
 use crate::record_outcome::extract_guarded;
@@ -58,6 +58,30 @@ pub(super) fn to_last_whole_record(
         bytes_done: bytes_done.min(entry.bytes_done),
         exchange_from: whole.exchange_from.min(entry.exchange_from),
         records: records.min(entry.records),
+        state: InputState::Loading,
+    };
+    take_back(&context.open, &context.extract, id, &to, Some(input))
+}
+
+/// Takes back the last answers of an input that has grown, if they were taken before their requests came.
+pub(super) fn to_early_answers(
+    context: &Context,
+    (id, entry): (InputId, &LedgerEntry),
+    input: &Arc<dyn Input>,
+) -> Result<(), Failure> {
+    let mut settings = position_settings();
+    settings.start_offset = entry.exchange_from;
+    let reader = Reader::from_input(Box::new(input.clone()), &entry.location, settings);
+    let early = reader.and_then(|mut reader| {
+        exchanges::early_answers(&mut reader, (entry.exchange_from, entry.bytes_done))
+    });
+    let Some(early) = early.map_err(|error| Failure::Input(error.to_string()))? else {
+        return Ok(());
+    };
+    let to = TakeBack {
+        bytes_done: early.begin,
+        exchange_from: entry.exchange_from,
+        records: entry.records.saturating_sub(early.records),
         state: InputState::Loading,
     };
     take_back(&context.open, &context.extract, id, &to, Some(input))
@@ -170,12 +194,7 @@ fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<Wh
         input: input.clone(),
         size,
     };
-    let mut settings = ReaderSettings::default();
-    // With `growing` the reader stops before an incomplete last record. Only positions and requests matter here, so that little
-    // is kept of bodies.
-    settings.growing = true;
-    settings.body_bytes_max = REQUEST_BYTES;
-    let mut reader = Reader::from_input(Box::new(part), "its earlier part", settings)?;
+    let mut reader = Reader::from_input(Box::new(part), "its earlier part", position_settings())?;
     let mut whole = WholePart {
         bytes_done: 0,
         exchange_from: 0,
@@ -201,6 +220,15 @@ fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<Wh
         }
     }
     Ok(whole)
+}
+
+/// With `growing` the reader stops before an incomplete last record. Only positions and requests matter here, so that little
+/// is kept of bodies.
+fn position_settings() -> ReaderSettings {
+    let mut settings = ReaderSettings::default();
+    settings.growing = true;
+    settings.body_bytes_max = REQUEST_BYTES;
+    settings
 }
 
 /// The first `size` bytes of an input, as if it ended there.

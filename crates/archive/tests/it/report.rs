@@ -56,7 +56,7 @@ fn model(archive: &Archive, question: &Report) -> ReportBody {
         .lines()
         .map(|line| {
             let cells: Vec<&str> = line.split('\t').collect();
-            ((cells[6], cells[5]), (cells[2], cells[4]))
+            ((cells[7], cells[6]), (cells[2], cells[5]))
         })
         .collect();
     let captures = dump(archive, "captures");
@@ -72,7 +72,19 @@ fn model(archive: &Archive, question: &Report) -> ReportBody {
     let mut revisits: Vec<(String, u64)> = Vec::new();
     for line in captures.lines() {
         let cells: Vec<&str> = line.split('\t').collect();
-        let [url_key, time, url, mime, status, digest, length, offset, input] = cells[..] else {
+        let [
+            url_key,
+            time,
+            url,
+            mime,
+            status,
+            digest,
+            length,
+            offset,
+            input,
+            _method,
+        ] = cells[..]
+        else {
             panic!("{line}")
         };
         let (kind, collection) = kinds[&(input, offset)];

@@ -9,6 +9,7 @@ mod gateway;
 mod gateway_reads;
 mod log;
 mod object_store_client;
+mod ranges;
 mod sign;
 mod signatures;
 mod strict;

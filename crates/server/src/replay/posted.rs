@@ -1,8 +1,8 @@
 //! Finds the capture that answers a request with a body.
 //!
 //! Pages ask one URL for many things, so the answer nearest in time is often another one. In order: the capture whose URL has the body in
-//! it, as pywb keeps it; of the captures of the URL that whose own request, which stands beside it in its file, had this body; the one
-//! nearest in time.
+//! it, as pywb keeps it; of the captures of the URL that whose own request, which stands beside it in its file, had this body; of the
+//! answers to a POST the one nearest in time; any nearest in time.
 
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,10 @@ use super::find;
 use crate::ask::{Answers, Asker};
 use crate::failure::{Code, Failure};
 
+const METHOD: &str = "POST";
+
 /// How the body of a request is looked up behind the query.
-const METHOD: &str = "__wb_method=POST";
+const METHOD_IN_QUERY: &str = "__wb_method=POST";
 
 /// Longest body that is looked up, in bytes.
 const BODY_BYTES_MAX: usize = 64 << 10;
@@ -44,7 +46,11 @@ pub(super) async fn find(
         )
     })?;
     let mark = if address.url.contains('?') { '&' } else { '?' };
-    let url = format!("{}{mark}{METHOD}&{}", address.url, String::from_utf8_lossy(&body));
+    let url = format!(
+        "{}{mark}{METHOD_IN_QUERY}&{}",
+        address.url,
+        String::from_utf8_lossy(&body)
+    );
     match find::nearest_like(asker, &url, &address.time).await {
         Err(failure) if failure.status == StatusCode::NOT_FOUND => {}
         found => return found,
@@ -53,7 +59,7 @@ pub(super) async fn find(
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
     let posted = SentRequest {
-        method: "POST".to_owned(),
+        method: METHOD.to_owned(),
         content_type: content_type.unwrap_or_default().to_owned(),
         body: body.into(),
     };
@@ -63,7 +69,7 @@ pub(super) async fn find(
     }
 }
 
-/// Of several captures of a URL, that of the same request.
+/// Of the captures of a URL, that of the same request; else the answer to another POST.
 async fn answer_to(
     asker: &Asker,
     address: &Address,
@@ -86,12 +92,12 @@ async fn answer_to(
         Err(failure) if failure.status == StatusCode::NOT_FOUND => return Ok(None),
         Err(failure) => return Err(failure),
     };
-    if rows.len() < 2 {
-        return Ok(None);
-    }
     let until = ambient::now() + LOOK_MAX;
     asker
-        .blocking(move |source| first_like(source, &rows, &posted, until))
+        .blocking(move |source| {
+            let posts = |row: &&CdxRow| row.method.eq_ignore_ascii_case(METHOD) && find::can_replay(row.kind);
+            first_like(source, &rows, &posted, until).or_else(|| record_of(source, rows.iter().find(posts)?))
+        })
         .await
 }
 
@@ -106,6 +112,7 @@ fn first_like(
     rows.iter()
         .take_while(|_| ambient::now() < until)
         .filter(|row| find::can_replay(row.kind))
+        .filter(|row| row.method.is_empty() || row.method.eq_ignore_ascii_case(&posted.method))
         .find_map(|row| {
             let record = record_of(source, row)?;
             let sent = archive::request_of(&source.sources(), &record).ok().flatten()?;

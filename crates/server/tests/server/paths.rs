@@ -155,7 +155,7 @@ fn every_part_of_the_ledger_is_reached_without_its_names() {
         names.extend(
             json["rows"]
                 .as_array()
-                .expect("rows")
+                .unwrap_or_else(|| panic!("{answer}"))
                 .iter()
                 .map(|row| row["input"].as_str().expect("a name").to_owned()),
         );

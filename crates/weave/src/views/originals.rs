@@ -15,15 +15,13 @@
 //!
 //! `payloads` has a row for each page and document that is no revisit and has a digest: the first 8 bytes of the hash of the digest, time, URL key.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 mod candidates;
 mod change;
 mod content;
 mod revisit;
 mod rows;
 
-pub(crate) use candidates::{Leaves, original_order};
+pub(crate) use candidates::original_order;
 pub(crate) use change::{arrive, leave};
 pub(crate) use content::{given, whole};
 pub(crate) use revisit::{Revisit, is_known};
