@@ -69,12 +69,15 @@ pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the directory of the node's own files. The volume's own directory must be there: if it is gone, a
-/// disk may have been unmounted, and nothing must be written to the disk below.
-fn make_dir(dir: &Path) -> io::Result<()> {
+/// Makes a directory that only its owner may read, and syncs the one that it is in, which must be there: if a volume's own
+/// directory is gone, a disk may have been unmounted, and nothing must be written to the disk below.
+pub(super) fn make_dir(dir: &Path) -> io::Result<()> {
     match private::create_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Err(_) => Ok(()),
-        Ok(()) => File::open(dir.parent().unwrap_or(Path::new(".")))?.sync_all(),
+        Ok(()) => {
+            let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+            File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use contract::{Cause, Counters, NodeStatus, Volume, VolumeId};
@@ -14,6 +14,7 @@ use volume::{FixityLog, NODE_DIR, fixity};
 
 use super::beacon::Beacon;
 use super::connector::Connector;
+use super::durable_file;
 use super::event_log::EventLog;
 use super::layout_log::LayoutLog;
 use super::lazy_volume::{LazyVolume, Opening};
@@ -171,14 +172,8 @@ fn open_each(
 /// an absent directory that a layout names is taken for a disk that is not mounted. So it would be after a kill in between.
 fn make_directories(given: &[OpenVolume]) {
     for volume in given.iter().filter(|volume| volume.makes_directory) {
-        let parent = volume
-            .path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let made = private::create_dir(&volume.path)
-            .and_then(|()| std::fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all());
-        if let Err(error) = made {
-            // Mostly it is there. Opening the volume says what else is wrong.
+        if let Err(error) = durable_file::make_dir(&volume.path) {
+            // Opening the volume says what is wrong.
             tracing::debug!(volume = %volume.id, path = %volume.path.display(), %error, "no directory was made");
         }
     }

@@ -3,11 +3,14 @@
 //! Written from the definitions alone, with maps and full recomputation; it shares only the printer and the rule
 //! of what a usable key is with the index. For tests: it holds everything in memory.
 
+mod spellings;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use extract::{Capture, CaptureKind, Link, Original, Shortfall};
 
+use self::spellings::{different_pages, spelling};
 use crate::dump::{Cell, Printer, date_time, dump_ledger, dump_quarantine, print_captures};
 use crate::dump::{DumpFormat, View};
 use crate::epoch::Batch;
@@ -317,9 +320,9 @@ impl Model {
         let current = newest.map_or(current, |(_, c)| c);
         let (mut since_ms, mut past) = (0, Vec::new());
         let pages = different_pages(&readable);
-        for (spellings, captures) in &pages {
-            let mut versions = self.versions_of(captures);
-            let is_of = |url: &str| spellings.contains(&spelling(url));
+        for page in &pages {
+            let mut versions = self.versions_of(&page.captures);
+            let is_of = |url: &str| page.spellings.contains(&spelling(url));
             let last = versions.pop();
             if is_of(&current.url) {
                 since_ms = last.map_or(0, |(_, _, since_ms)| since_ms);
@@ -328,7 +331,7 @@ impl Model {
             }
             let kept = versions.into_iter().filter_map(|(version, ..)| version);
             past.extend(kept.map(|version| PastVersion {
-                page: (!is_of(&current.url)).then(|| spellings.first().cloned().unwrap_or_default()),
+                page: (!is_of(&current.url)).then(|| page.spellings.first().cloned().unwrap_or_default()),
                 ..version
             }));
         }
@@ -844,37 +847,6 @@ fn confirms(c: &Capture) -> bool {
 
 fn is_page(c: &Capture) -> bool {
     c.page.is_some() && is_served(c)
-}
-
-/// What search has of a capture.
-/// The key of a URL with letters as they are.
-fn spelling(url: &str) -> String {
-    urlkey::Spelling::of(url).map_or_else(|_| url.to_owned(), |spelling| spelling.as_str().to_owned())
-}
-
-/// Captures of one key by the page that they are of, with the spellings of its address: two spellings are of one page if a page or
-/// document of one has the digest of one of the other.
-fn different_pages<'c>(
-    captures: &[(InputId, &'c Capture)],
-) -> Vec<(BTreeSet<String>, Vec<(InputId, &'c Capture)>)> {
-    let mut pages: Vec<(BTreeSet<String>, Vec<(InputId, &Capture)>)> = Vec::new();
-    for (input, c) in captures {
-        let is_of_one = |other: &Capture| {
-            spelling(&other.url) == spelling(&c.url)
-                || other.digest == c.digest && content(other).is_some() && content(c).is_some()
-        };
-        let (same, apart): (Vec<_>, Vec<_>) = std::mem::take(&mut pages)
-            .into_iter()
-            .partition(|(_, captures)| captures.iter().any(|(_, other)| is_of_one(other)));
-        let mut page = (BTreeSet::from([spelling(&c.url)]), vec![(*input, *c)]);
-        for (spellings, captures) in same {
-            page.0.extend(spellings);
-            page.1.extend(captures);
-        }
-        pages = apart;
-        pages.push(page);
-    }
-    pages
 }
 
 fn content(c: &Capture) -> Option<&extract::Page> {
