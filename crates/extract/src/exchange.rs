@@ -1,6 +1,6 @@
 //! What records of an exchange say of each other: the request that an answer was given to, and its method.
 //!
-//! A request belongs to an answer if either names the other as concurrent (`WARC-Concurrent-To`). A request that names none
+//! A request belongs to an answer if either names the other as concurrent (`WARC-Concurrent-To`). Where neither names any record, it
 //! may belong to an answer of its URL and time. Of WAT, requests with another method than GET alone are known: those of GET
 //! would have to be parsed, and say nothing that changes an answer.
 
@@ -57,8 +57,10 @@ impl ExchangeNames {
 
     /// Whether either names the other.
     fn is_linked(&self, other: &ExchangeNames) -> bool {
-        let names =
-            |of: &ExchangeNames, id: &str| !id.is_empty() && of.concurrent.iter().any(|named| named == id);
+        // Some writers leave the angle brackets of ids out.
+        let names = |of: &ExchangeNames, id: &str| {
+            !bare(id).is_empty() && of.concurrent.iter().any(|named| bare(named) == bare(id))
+        };
         names(self, &other.id) || names(other, &self.id)
     }
 
@@ -70,12 +72,17 @@ impl ExchangeNames {
     }
 }
 
+/// An id without blanks and angle brackets.
+fn bare(id: &str) -> &str {
+    id.trim().trim_start_matches('<').trim_end_matches('>')
+}
+
 /// How surely a request belongs to an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Belonging {
     /// One names the other.
     Named,
-    /// The request names nobody, and both have the same URL and time.
+    /// Neither names anybody, and both have the same URL and time.
     Alike,
 }
 
@@ -108,7 +115,8 @@ impl RequestFacts {
         if self.names.is_linked(answer) {
             return Some(Belonging::Named);
         }
-        (self.names.concurrent.is_empty() && self.names.is_alike(answer)).then_some(Belonging::Alike)
+        let names_nobody = self.names.concurrent.is_empty() && answer.concurrent.is_empty();
+        (names_nobody && self.names.is_alike(answer)).then_some(Belonging::Alike)
     }
 }
 

@@ -211,7 +211,10 @@
       if (event.source !== replay.contentWindow || !event.data || event.data.weft !== "replay") return;
       const { url, time } = event.data;
       if (typeof url !== "string" || typeof time !== "string" || !/^https?:\/\//.test(url) || !/^\d{0,17}$/.test(time)) return;
-      const here = "/replay/" + (time && time + "/") + url.replace(/#.*/, "");
+      // Without dot segments, which would lead out of /replay/.
+      const plain = URL.canParse(url) ? new URL(url).href : "";
+      if (!/^https?:\/\//.test(plain)) return;
+      const here = "/replay/" + (time && time + "/") + plain.replace(/#.*/, "");
       // The first is the page that this bar is of.
       shown ??= here;
       if (here !== shown) location.assign(here);

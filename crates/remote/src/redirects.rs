@@ -1,7 +1,7 @@
 //! The HTTP client for inputs, which follows redirects by itself.
 //!
 //! Invariants:
-//! - once a server of the public network has answered, no redirect leads to an address that is not public: of names, every
+//! - no redirect leads to an address that is not public, but from one that is not public to the same host: of names, every
 //!   address is compared that a connection is made to, so that a name that resolves anew is no way around it;
 //! - what signs a request, or says who sends it, goes to the server of the request alone.
 
@@ -149,7 +149,7 @@ impl HttpService for RedirectClient {
                 return Ok(response);
             };
             let peer = peer_of(&response);
-            is_public = is_public || !network.is_inside(&at, peer).await;
+            is_public = is_public || !is_one_place(&at, &next) || !network.is_inside(&at, peer).await;
             if is_public && let Some(host) = network.inside_literal(&next) {
                 return Err(refused(RedirectError::NotPublic { host }));
             }
@@ -207,6 +207,15 @@ fn target(at: &Uri, response: &HttpResponse) -> Option<Url> {
 
 fn is_one_server(at: &Uri, next: &Url) -> bool {
     Url::parse(&at.to_string()).is_ok_and(|at| at.origin() == next.origin())
+}
+
+/// Whether a redirect stays with the server that answered, or leads on to the same host with TLS.
+fn is_one_place(at: &Uri, next: &Url) -> bool {
+    let Ok(at) = Url::parse(&at.to_string()) else {
+        return false;
+    };
+    let has_own_port = |url: &Url| url.port().is_none();
+    at.origin() == next.origin() || at.host() == next.host() && has_own_port(&at) && has_own_port(next)
 }
 
 fn without_credentials(headers: &mut HeaderMap<HeaderValue>) {

@@ -345,6 +345,13 @@ fn host_keys(
     }
     if !name.starts_with('[') {
         let whole = urlkey::whole_host(name).map_err(|error| failed(&error.to_string()))?;
+        if whole
+            .contains(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_'))
+        {
+            return Err(failed(
+                "it is no host: one has letters, digits, dots and hyphens, and a rule names one",
+            ));
+        }
         let without = urlkey::host_without_www(&whole);
         if without != whole {
             return Err(RuleError::Www {

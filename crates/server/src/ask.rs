@@ -35,6 +35,11 @@ pub trait Answers: Send + Sync + 'static {
     fn sources(&self) -> Sources {
         Sources::default()
     }
+
+    /// What may be told of why something failed.
+    fn told(&self, why: String) -> String {
+        why
+    }
 }
 
 impl Answers for Archive {

@@ -42,6 +42,11 @@ impl Answers for WithoutPaths {
     fn sources(&self) -> Sources {
         self.0.sources()
     }
+
+    fn told(&self, mut why: String) -> String {
+        hide_in_text(&mut why);
+        why
+    }
 }
 
 fn hide_in(body: &mut Body) {

@@ -39,6 +39,28 @@ const SECRETS: &[&str] = &[
     "credentials",
     "jwt",
     "sessionid",
+    "session",
+    "sas",
+    "hmac",
+    "bearer",
+    "hdnea",
+    "hdnts",
+    "md5",
+    "verify",
+];
+
+/// What the names of more of them end with.
+const SECRETS_END: &[&str] = &[
+    "token",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "subscriptionkey",
+    "secret",
+    "password",
+    "signature",
+    "credential",
 ];
 
 /// What the names of parameters of signatures begin with.
@@ -124,6 +146,7 @@ fn kept_of(part: &str) -> Cow<'_, str> {
     let is_secret = |name: &str| {
         SECRETS.contains(&name)
             || SECRETS_BEGIN.iter().any(|begin| name.starts_with(begin))
+            || SECRETS_END.iter().any(|end| name.ends_with(end))
             || is_signed && BESIDE_A_SIGNATURE.contains(&name)
     };
     let kept: Vec<&str> = pairs

@@ -70,8 +70,10 @@ pub(super) fn found(basis: &Basis<'_>, seen: &Seen<'_>, query: &Query) -> Result
 
 /// Why the search index could not be read.
 pub(super) fn damaged(open: &OpenArchive, error: &SearchError) -> AskError {
+    // In words of the engine.
+    tracing::error!(%error, folder = %open.search_folder(), "the search index cannot be read");
     AskError::internal(format!(
-        "{error}; {} may be damaged (`weft verify` says): {}",
+        "the search index cannot be read: {} may be damaged (`weft verify` says): {}",
         open.search_folder(),
         open.remake_search()
     ))

@@ -20,7 +20,7 @@ fn declared(record: &warc::Record, payload: &[u8]) -> Option<&'static Encoding> 
         let (_, rest) = head.split_once("charset=")?;
         let label = rest.trim_start_matches(['"', '\'', ' ']);
         let end = label.find(['"', '\'', ' ', '>', ';', '/'])?;
-        Encoding::for_label(label[..end].as_bytes())
+        Encoding::for_label(&label.as_bytes()[..end])
     })
 }
 

@@ -15,7 +15,9 @@ use http::{HeaderMap, Method, StatusCode};
 use crate::query::Query;
 use crate::refusal::Refusal;
 
-use self::tables::{NOT_HERE, OF_BUCKETS, OF_OBJECTS, PARAMETERS, Resource, VERSIONED};
+use self::tables::{
+    HEADERS, HEADERS_BEGIN, NOT_HERE, OF_BUCKETS, OF_OBJECTS, PARAMETERS, Resource, VERSIONED,
+};
 
 mod tables;
 
@@ -48,8 +50,8 @@ pub(crate) struct Named {
     pub(crate) is_sure: bool,
 }
 
-/// Headers that make another operation of a request, and the operation. Other headers whose names end with `-source`
-/// are taken for such, too.
+/// Headers that make another operation of a request, and the operation. All other headers of S3 that are not in [`HEADERS`] are
+/// taken for such, too.
 const OF_HEADERS: [(&str, &str); 4] = [
     ("x-amz-rename-source", "RenameObject"),
     ("x-amz-request-route", "WriteGetObjectResponse"),
@@ -136,9 +138,14 @@ fn refuse_not_here(request: &Request<'_>, verb: Option<usize>, changes: bool) ->
         if let Some((_, operation)) = OF_HEADERS.iter().find(|(header, _)| *header == name) {
             return Err(not_implemented(operation));
         }
-        if name.starts_with("x-amz-") && name.ends_with("-source") && name != COPY_SOURCE {
+        let is_known =
+            || HEADERS.contains(&name) || HEADERS_BEGIN.iter().any(|begin| name.starts_with(begin));
+        if name.starts_with("x-amz-") && !is_known() {
             return Err(not_implemented(&format!("the header {name}")));
         }
+    }
+    if headers.contains_key(http::header::CONTENT_RANGE) {
+        return Err(not_implemented("a write of a part of an object (Content-Range)"));
     }
     match in_query.iter().any(|name| name == COPY_SOURCE) {
         // Nobody reads it there: an empty object would be written.
@@ -149,7 +156,11 @@ fn refuse_not_here(request: &Request<'_>, verb: Option<usize>, changes: bool) ->
 
 /// The name of a write, which is another one if it has a source.
 fn copying(name: &'static str, request: &Request<'_>, changes: bool) -> Result<&'static str, Refusal> {
+    let has_range = request.headers.contains_key("x-amz-copy-source-range");
     match (name, request.headers.contains_key(COPY_SOURCE)) {
+        ("PutObject", true) if has_range => {
+            Err(not_implemented("a copy of a part (x-amz-copy-source-range)"))
+        }
         ("PutObject", true) => Ok("CopyObject"),
         ("UploadPart", true) => Ok("UploadPartCopy"),
         (_, true) if changes => Err(Refusal::bad(

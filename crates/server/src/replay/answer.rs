@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use archive::question::{CdxRow, RecordBody};
+use archive::question::{CaptureKind, CdxRow, RecordBody};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use replay::{Address, Scope, Scripts};
@@ -35,12 +35,17 @@ pub(super) async fn with(
     opened: Option<Opened>,
 ) -> Result<Response, Failure> {
     let (capture, fuzzy) = (found.capture.clone(), found.fuzzy.clone());
+    let own_location = own_location(state, &found).await;
     let record = find::content_of(found)?;
     let opened = match opened {
         Some(opened) => opened,
         None => content::open(state, &record).await?,
     };
-    let fields = opened.payload.fields().to_vec();
+    let mut fields = opened.payload.fields().to_vec();
+    if let Some(own) = own_location {
+        fields.retain(|(name, _)| !name.eq_ignore_ascii_case("location"));
+        fields.push(("Location".to_owned(), own));
+    }
     let status = status_of(&capture, opened.payload.status());
     if let Some(location) = redirect(status, &fields) {
         let again = leads_to_itself(&capture, location);
@@ -76,6 +81,20 @@ pub(super) async fn with(
         .and_then(|place| place.first_origin(asked.headers));
     super::frame::memento(headers, &capture, first.as_deref());
     Ok(response)
+}
+
+/// Where the head of a revisit leads, if it is one of a redirect: that goes before where its original leads.
+async fn own_location(state: &State, found: &RecordBody) -> Option<String> {
+    let CdxRow { kind, status, .. } = &found.capture;
+    if *kind != CaptureKind::Revisit || !(300..400).contains(status) {
+        return None;
+    }
+    let own = content::open(state, found).await.ok()?;
+    redirect(
+        status_of(&found.capture, own.payload.status()),
+        own.payload.fields(),
+    )
+    .map(str::to_owned)
 }
 
 /// Whether a redirect leads to the key that it was captured under.

@@ -124,7 +124,7 @@ pub fn check_page(
     };
     let references = check
         .references(&found, page, Modifier::Page)
-        .map_err(|error| AskError::unavailable(format!("read {}: {error}", capture.url)))?;
+        .map_err(|error| AskError::unavailable(source.told(format!("{}: {error}", capture.url))))?;
     check.walk(&capture.url, references, (1, false))?;
     let missing = check.parts.iter().filter(|part| part.found.is_none()).count();
     let all = check.parts.len();
@@ -274,13 +274,16 @@ impl Check<'_> {
         Ok(None)
     }
 
-    /// Where a redirect leads.
+    /// Where a redirect leads. What the head of a revisit says comes first.
     fn location(&self, found: &RecordBody) -> Option<String> {
-        let payload = self.payload(content_of(found)).ok()?;
-        let status = status_of(&found.capture, payload.status());
-        let location = redirect(status, payload.fields())?;
+        let said_by = |record: &RecordBody| {
+            let payload = self.payload(record).ok()?;
+            let status = status_of(&found.capture, payload.status());
+            redirect(status, payload.fields()).map(str::to_owned)
+        };
+        let location = said_by(found).or_else(|| said_by(content_of(found)))?;
         let base = Url::parse(&found.capture.url).ok()?;
-        base.join(location).ok().map(String::from)
+        base.join(&location).ok().map(String::from)
     }
 
     fn payload(&self, content: &RecordBody) -> std::io::Result<PayloadReader> {

@@ -503,7 +503,15 @@ fn what_a_revisit_brings_from_another_url_is_in_order() {
 fn what_was_taken_down_does_not_leave() {
     let place = local();
     let page = "http://www.library.example/";
-    place.good(&["forget", "--url", page, "--reason", "test", "--archive", "local"]);
+    place.good(&[
+        "forget",
+        "--url",
+        &page.replace("www.", ""),
+        "--reason",
+        "test",
+        "--archive",
+        "local",
+    ]);
     place.good(&["export", "--wacz", "x.wacz", "--archive", "local"]);
     place.good(&["load", "x.wacz", "--archive", "fresh"]);
     let left = captures(&place, "fresh");

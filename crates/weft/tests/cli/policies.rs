@@ -522,7 +522,7 @@ fn a_policy_that_has_no_store_does_not_keep_the_others_from_running() {
     let root = tree(&place);
     let rules = rules(
         &place,
-        "[policy.first]\naction = 'copy'\nto = 'store://x/'\nreplicas = 1\ntrigger.every = '1 d'\n\
+        "[policy.first]\naction = 'copy'\nto = 'store://copies/'\nreplicas = 1\ntrigger.every = '1 d'\n\
          [policy.second]\naction = 'verify'\ntrigger.every = '1 d'\n",
     );
     place.good(&["files", "scan", root.to_str().unwrap()]);

@@ -99,7 +99,7 @@ fn what_rules_hide_is_not_replayed() {
     let place = loaded();
     let mut served = serve(&place, &[]);
     assert!(replayed(&mut served, PAGE).starts_with("HTTP/1.0 302 "));
-    place.good(&["rights", "add", "--deny", "--url", "http://www.library.example/"]);
+    place.good(&["rights", "add", "--deny", "--url", "http://library.example/"]);
     let hidden = replayed(&mut served, PAGE);
     assert!(
         !hidden.starts_with("HTTP/1.0 2") && !hidden.starts_with("HTTP/1.0 302 "),

@@ -89,7 +89,7 @@ impl Place {
     pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let run = self.run(arguments);
         assert_eq!(
-            (run.code, run.stderr.as_str()),
+            (run.code, without_progress(&run.stderr).as_str()),
             (Some(0), ""),
             "weft {}\n{}",
             arguments.join(" "),
@@ -117,6 +117,17 @@ impl Place {
         let run = self.run(arguments);
         expected.assert_eq(&self.stable(&run.text()));
     }
+}
+
+/// What was said, without the lines of progress that a load of more than ten seconds prints.
+fn without_progress(said: &str) -> String {
+    let is_progress = |line: &&str| {
+        let seconds = line.split_once(" s  ").map_or("", |(seconds, _)| seconds);
+        !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    said.split_inclusive('\n')
+        .filter(|line| !is_progress(line))
+        .collect()
 }
 
 /// Starts a command whose output is read.

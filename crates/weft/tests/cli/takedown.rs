@@ -149,7 +149,12 @@ fn inputs_labels_and_times_are_taken_down_whole() {
         is_clean(&place);
     }
     place.good(&["load", "labelled.warc", "web.warc", "other.warc"]);
-    assert_eq!(dumps(&place), before);
+    // Of two names the least one counts.
+    let before: Vec<_> = before
+        .into_iter()
+        .map(|view| view.replace("other.warc", "copy.warc"))
+        .collect();
+    assert_eq!(dumps(&place).to_vec(), before);
     is_clean(&place);
 }
 
@@ -185,7 +190,7 @@ fn what_cannot_be_taken_down_is_told() {
     }
     // The same once more is no error, and no takedown of its own.
     place.good(&["forget", "--url", "http://museum.example/"]);
-    let again = place.good(&["forget", "--url", "https://www.museum.example"]);
+    let again = place.good(&["forget", "--url", "https://museum.example"]);
     assert!(again.starts_with("takedown 1 of "), "{again}");
     assert_eq!(
         place.json(&["forget", "--list"])["rows"]

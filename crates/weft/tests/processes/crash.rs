@@ -159,7 +159,7 @@ fn aborted_while_a_cut_input_is_taken_back() {
 /// while that is done.
 #[test]
 fn aborted_while_facts_are_taken_back() {
-    let whole: String = (0..4).map(record).collect();
+    let whole: String = (0..24).map(record).collect();
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     let load = |archive: &Path| weft(root, archive, &["load", "x.warc"]);
@@ -241,7 +241,7 @@ pub(crate) fn record(number: usize) -> String {
 /// for the beginning of a record.
 #[test]
 fn aborted_around_the_cut_end_of_an_input_that_goes_on() {
-    let whole: String = (0..4).map(record).collect();
+    let whole: String = (0..24).map(record).collect();
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     let load = |archive: &Path| weft(root, archive, &["load", "--epoch-bytes", "1", "x.warc"]);

@@ -85,7 +85,7 @@ fn the_last_epoch_is_published_by_a_load_that_adds_nothing() {
 
 #[test]
 fn aborted_while_facts_in_a_store_are_taken_back() {
-    let whole: String = (0..4).map(record).collect();
+    let whole: String = (0..24).map(record).collect();
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     let server = S3Server::start();

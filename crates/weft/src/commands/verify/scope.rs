@@ -96,6 +96,7 @@ impl Scope {
         let columns: Vec<&[u8]> = line.split(|byte| *byte == b'\t').collect();
         let input = match column {
             Column::First => columns.first(),
+            Column::BeforeLast => columns.iter().nth_back(1),
             Column::Last => columns.last(),
         };
         let input = input.copied().unwrap_or_default();
@@ -128,6 +129,7 @@ impl Scope {
 /// Where a row names its input.
 enum Column {
     First,
+    BeforeLast,
     Last,
 }
 
@@ -145,9 +147,8 @@ impl Compared {
     fn input_column(self) -> Option<Column> {
         match self {
             Compared::Rows(Dump::View(View::Ledger | View::Quarantine)) => Some(Column::First),
-            Compared::Rows(
-                Dump::View(View::Captures) | Dump::Details(Details::Kinds | Details::IndexLines),
-            ) => Some(Column::Last),
+            Compared::Rows(Dump::View(View::Captures)) => Some(Column::BeforeLast),
+            Compared::Rows(Dump::Details(Details::Kinds | Details::IndexLines)) => Some(Column::Last),
             Compared::Rows(_) | Compared::Totals => None,
         }
     }
