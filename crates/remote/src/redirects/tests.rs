@@ -118,17 +118,27 @@ fn a_public_server_leads_to_public_addresses_alone() {
 }
 
 #[test]
-fn a_private_server_may_lead_anywhere() {
-    let far = Server::start(FAR, |_| None);
-    let to = far.at;
+fn a_private_server_leads_to_itself_and_to_public_ones() {
+    let (far, other) = (Server::start(FAR, |_| None), Server::start(NEAR, |_| None));
+    let (to, beside) = (far.at, other.at);
     let near = Server::start(NEAR, move |path| match path {
         "/own" => Some("/plain".to_owned()),
         "/far" => Some(format!("http://{to}/plain")),
+        "/beside" => Some(format!("http://{beside}/plain")),
+        "/named" => Some(format!("http://near.test:{}/plain", beside.port())),
         _ => None,
     });
     for path in ["own", "far"] {
         assert_eq!(get(&format!("http://{}/{path}", near.at), &[]), Ok(200), "{path}");
     }
+    for path in ["beside", "named"] {
+        let refused = get(&format!("http://{}/{path}", near.at), &[]).unwrap_err();
+        assert!(
+            refused.contains("no address of the public network"),
+            "{path}: {refused}"
+        );
+    }
+    assert_eq!(other.asked(), Vec::<String>::new());
 }
 
 #[test]
@@ -140,7 +150,7 @@ fn nothing_leads_on_without_end() {
 
 #[test]
 fn credentials_stay_with_their_server() {
-    let other = Server::start(NEAR, |_| None);
+    let other = Server::start(FAR, |_| None);
     let to = other.at;
     let first = Server::start(NEAR, move |path| match path {
         "/own" => Some("/plain".to_owned()),

@@ -16,6 +16,7 @@ use s3s::{S3Error, S3Result, StdError, TrailingHeaders};
 
 use crate::body::{Faults, explain};
 use crate::checksum::{Declared, Hasher, compare};
+use crate::error::fault;
 use crate::exchange::Exchange;
 
 /// Content of a request, on its way.
@@ -25,6 +26,8 @@ pub(crate) struct Upload {
     held: Option<Bytes>,
     /// Length in bytes, if it was declared.
     length: Option<u64>,
+    /// Bytes that have come.
+    received: u64,
     trailer: Option<Trailer>,
     faults: Faults,
     exchange: Option<Arc<Exchange>>,
@@ -77,6 +80,7 @@ impl Upload {
                 .and_then(|length| length.to_str().ok())
                 .and_then(|length| length.parse().ok()),
             trailer: Trailer::of(headers, trailers)?,
+            received: 0,
             faults,
             exchange,
             ended: false,
@@ -93,6 +97,7 @@ impl Upload {
 
     /// The piece before, when another has come.
     fn take(&mut self, piece: Bytes) -> Option<Bytes> {
+        self.received += piece.len() as u64;
         if let Some(trailer) = &mut self.trailer {
             trailer.hasher.update(&piece);
         }
@@ -105,6 +110,10 @@ impl Upload {
     /// The last piece, after the checks.
     fn end(&mut self) -> Option<Result<Bytes, StdError>> {
         self.ended = true;
+        if let Some(length) = self.length.filter(|length| *length != self.received) {
+            let detail = format!("the body has {} bytes, {length} were announced", self.received);
+            return Some(Err(self.fails(fault("IncompleteBody", detail))));
+        }
         if let Some(Err(fault)) = self.trailer.take().map(Trailer::compare) {
             return Some(Err(self.fails(fault)));
         }
