@@ -189,7 +189,7 @@ fn epochs_behind_a_damaged_byte_of_the_journal_are_told_and_loaded_again() {
     let name = journal.file_name().expect("a name").to_owned();
     let whole = std::fs::read(journal).expect("a journal");
     let written = whole.iter().rposition(|byte| *byte != 0).expect("bytes") + 1;
-    std::fs::remove_file(place.path("weft-archive/socket")).expect("left by the one that was killed");
+    std::fs::remove_file(place.path("weft-archive/run/socket")).expect("left by the one that was killed");
     let copied = |copy: &str, bytes: &[u8]| {
         let mut command = apart::command("cp", &place.path(""));
         command
