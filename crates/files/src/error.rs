@@ -50,8 +50,9 @@ pub enum CatalogueError {
         seconds: u64,
     },
     /// The engine failed.
+    // No source: whoever shows the causes of an error would show the engine's own text behind ours.
     #[error("the catalogue of files: {}", said(.0))]
-    Engine(#[from] fjall::Error),
+    Engine(fjall::Error),
     /// A row is not as this program writes it.
     #[error("the catalogue of files is damaged: {0}: remove it, and scan anew")]
     Corrupt(#[from] Corrupt),
@@ -100,6 +101,12 @@ fn what_to_do(source: &std::io::Error) -> String {
             format!("{source}: only who may write there can change it")
         }
         _ => source.to_string(),
+    }
+}
+
+impl From<fjall::Error> for CatalogueError {
+    fn from(error: fjall::Error) -> CatalogueError {
+        CatalogueError::Engine(error)
     }
 }
 

@@ -1,0 +1,313 @@
+//! Captures that may be the original of a revisit.
+
+use std::collections::BTreeSet;
+
+use extract::{Capture, CaptureKind};
+use rustc_hash::FxHashMap;
+
+use super::content::{bare, given, whole};
+use super::revisit::{Revisit, is_known};
+use super::rows::{digest_prefix, is_payload, payload_prefix, split_payload, target_prefix};
+use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
+use crate::tables::Table;
+use crate::views::captures::{self, Place, Stored};
+use crate::views::order::{content_of, is_eligible, is_eligible_row};
+use crate::views::past::{Collections, content_order};
+
+/// Captures that leave.
+pub(crate) type Leaves<'a> = dyn Fn(&[u8], Place) -> bool + 'a;
+
+/// Place of a capture among those that may be an original. Of two that are alike in all this it does not matter which it is.
+pub(crate) fn original_order<'r>(row: &'r Stored, names: &'r dyn Collections) -> impl Ord + use<'r> {
+    let rest = (row.status, row.kind, row.fetch_time_ms, &row.details);
+    (content_order(row, names), rest)
+}
+
+/// A capture that may be an original: one that came, by its place in the batch, or one that is stored.
+pub(super) struct Candidate {
+    pub(super) row: Stored,
+    came: Option<usize>,
+}
+
+/// Captures as they will be: those that are stored and do not leave, and those that come.
+pub(super) struct Captures<'a> {
+    cut: &'a Cut,
+    names: &'a dyn Collections,
+    leaves: &'a Leaves<'a>,
+    /// Sorted by key and time.
+    came: &'a [(InputId, Capture)],
+    /// Pages and documents that came, by digest.
+    came_by_digest: FxHashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Captures<'a> {
+    pub(super) fn new(
+        cut: &'a Cut,
+        names: &'a dyn Collections,
+        leaves: &'a Leaves<'a>,
+        came: &'a [(InputId, Capture)],
+    ) -> Captures<'a> {
+        let mut came_by_digest: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+        for (index, (_, capture)) in came.iter().enumerate() {
+            let is_payload = capture.kind != CaptureKind::Revisit && content_of(capture).is_some();
+            if is_payload && is_eligible(capture) && is_known(&capture.digest) {
+                came_by_digest.entry(&capture.digest).or_default().push(index);
+            }
+        }
+        Captures {
+            cut,
+            names,
+            leaves,
+            came,
+            came_by_digest,
+        }
+    }
+
+    /// The original of a revisit.
+    pub(super) fn original(&self, revisit: Revisit<'_>) -> Result<Option<Candidate>, SnapshotError> {
+        if revisit.names_its_own() || revisit.redirects_to_itself() {
+            return Ok(None);
+        }
+        if let Some((target, second)) = revisit.target()
+            && let Some(found) = self.at(revisit, target, second)?
+        {
+            return Ok(Some(found));
+        }
+        if !revisit.may_go_by_digest()
+            || (revisit.refers_to().is_none() && self.has_digest(revisit.url_key(), revisit.digest())?)
+        {
+            return Ok(None);
+        }
+        self.first_with_digest(revisit)
+    }
+
+    /// The best capture of a key within a second.
+    fn at(
+        &self,
+        revisit: Revisit<'_>,
+        target: &str,
+        second: i64,
+    ) -> Result<Option<Candidate>, SnapshotError> {
+        let time_ms = revisit.refers_to().and_then(|refers| refers.time_ms);
+        let times = (
+            second.saturating_mul(1000),
+            second.saturating_mul(1000).saturating_add(999),
+        );
+        let suits = |row: &Stored| {
+            row.kind != CaptureKind::Revisit && is_eligible_row(row) && revisit.is_like(row.kind, row.status)
+        };
+        let order = |candidate: &Candidate| {
+            let row = &candidate.row;
+            (row.digest == revisit.digest(), Some(row.fetch_time_ms) == time_ms)
+        };
+        let found = self
+            .between(target, times)?
+            .into_iter()
+            .filter(|found| suits(&found.row));
+        Ok(found.max_by(|a, b| {
+            order(a)
+                .cmp(&order(b))
+                .then_with(|| original_order(&a.row, self.names).cmp(&original_order(&b.row, self.names)))
+        }))
+    }
+
+    /// Captures of a key between two times, both included.
+    fn between(&self, url_key: &str, (from_ms, to_ms): (i64, i64)) -> Result<Vec<Candidate>, SnapshotError> {
+        let mut found = Vec::new();
+        let from = captures::time_prefix(url_key, from_ms);
+        let to = captures::time_prefix(url_key, to_ms.saturating_add(1));
+        for row in self.cut.range(Table::Captures, &from, &to) {
+            let (key, value) = row?;
+            if !captures::is_of_key(&key, url_key) {
+                continue;
+            }
+            let row = self
+                .cut
+                .decode(Table::Captures, &key, captures::decode(&key, &value))?;
+            if row.url_key == url_key && !(self.leaves)(url_key.as_bytes(), row.place()) {
+                found.push(Candidate { row, came: None });
+            }
+        }
+        let first = self.came.partition_point(|(_, capture)| {
+            (capture.url_key.as_bytes(), capture.fetch_time_ms) < (url_key.as_bytes(), from_ms)
+        });
+        let came = self.came.iter().enumerate().skip(first);
+        for (index, (input, capture)) in
+            came.take_while(|(_, (_, c))| c.url_key == url_key && c.fetch_time_ms <= to_ms)
+        {
+            found.push(Candidate {
+                row: Stored::of(*input, capture),
+                came: Some(index),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Whether a capture of a key that is no revisit has a digest.
+    fn has_digest(&self, url_key: &str, digest: &str) -> Result<bool, SnapshotError> {
+        let all = self.between(url_key, (i64::MIN, i64::MAX - 1))?;
+        Ok(all
+            .iter()
+            .any(|found| found.row.kind != CaptureKind::Revisit && found.row.digest == digest))
+    }
+
+    /// The first page or document of another URL with the digest of a revisit.
+    fn first_with_digest(&self, revisit: Revisit<'_>) -> Result<Option<Candidate>, SnapshotError> {
+        let came = self.came_by_digest.get(revisit.digest());
+        let came = came.into_iter().flatten().map(|index| &self.came[*index].1);
+        let came = came.filter(|capture| capture.url_key != revisit.url_key());
+        let came = came.min_by(|a, b| time_and_key(a).cmp(&time_and_key(b)));
+        let mut first = came.map(|capture| (capture.fetch_time_ms, capture.url_key.clone()));
+        for row in self
+            .cut
+            .prefix(Table::Payloads, &payload_prefix(revisit.digest()))
+        {
+            let (key, _) = row?;
+            let (time_ms, url_key) = self.cut.decode(Table::Payloads, &key, split_payload(&key))?;
+            if first
+                .as_ref()
+                .is_some_and(|first| *first < (time_ms, url_key.clone()))
+            {
+                break;
+            }
+            if url_key != revisit.url_key()
+                && self
+                    .best_with_digest(revisit.digest(), time_ms, &url_key)?
+                    .is_some()
+            {
+                first = Some((time_ms, url_key));
+                break;
+            }
+        }
+        match first {
+            Some((time_ms, url_key)) => self.best_with_digest(revisit.digest(), time_ms, &url_key),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn best_with_digest(
+        &self,
+        digest: &str,
+        time_ms: i64,
+        url_key: &str,
+    ) -> Result<Option<Candidate>, SnapshotError> {
+        let all = self.between(url_key, (time_ms, time_ms))?.into_iter();
+        let with_digest = all.filter(|found| is_payload(&found.row) && found.row.digest == digest);
+        Ok(with_digest
+            .max_by(|a, b| original_order(&a.row, self.names).cmp(&original_order(&b.row, self.names))))
+    }
+
+    /// A capture with its page or links.
+    fn whole(&self, candidate: &Candidate) -> Result<Capture, SnapshotError> {
+        match candidate.came {
+            Some(index) => Ok(self.came[index].1.clone()),
+            None => whole(self.cut, &candidate.row),
+        }
+    }
+
+    /// Revisits that may have another original when this capture comes or goes: keys of their rows.
+    pub(super) fn may_turn(
+        &self,
+        capture: &Stored,
+        into: &mut BTreeSet<Vec<u8>>,
+    ) -> Result<(), SnapshotError> {
+        if capture.kind == CaptureKind::Revisit {
+            return Ok(());
+        }
+        if is_eligible_row(capture) {
+            let second = capture.fetch_time_ms.div_euclid(1000);
+            self.referring(&target_prefix(&capture.url_key, second), 0, into)?;
+        }
+        if !is_known(&capture.digest) {
+            return Ok(());
+        }
+        let prefix = digest_prefix(&capture.digest);
+        let own = [prefix.as_slice(), &captures::key_prefix(&capture.url_key)].concat();
+        self.referring(&own, captures::key_prefix(&capture.url_key).len(), into)?;
+        // A payload that comes after those of two other URLs is first for nobody.
+        if is_payload(capture) && !self.comes_third(capture)? {
+            self.referring(&prefix, 0, into)?;
+        }
+        Ok(())
+    }
+
+    /// Keys of the rows of revisits that `references` has under a prefix, of which the last bytes are of that key already.
+    fn referring(
+        &self,
+        prefix: &[u8],
+        own: usize,
+        into: &mut BTreeSet<Vec<u8>>,
+    ) -> Result<(), SnapshotError> {
+        for row in self.cut.prefix(Table::References, prefix) {
+            let (key, _) = row?;
+            into.insert(key[prefix.len() - own..].to_vec());
+        }
+        Ok(())
+    }
+
+    /// Whether payloads of two URLs with its digest are stored that stand before it and stay.
+    fn comes_third(&self, capture: &Stored) -> Result<bool, SnapshotError> {
+        let mut first: Option<String> = None;
+        for row in self.cut.prefix(Table::Payloads, &payload_prefix(&capture.digest)) {
+            let (key, _) = row?;
+            let (time_ms, url_key) = self.cut.decode(Table::Payloads, &key, split_payload(&key))?;
+            if (time_ms, url_key.as_str()) >= (capture.fetch_time_ms, capture.url_key.as_str()) {
+                return Ok(false);
+            }
+            if first.as_ref() == Some(&url_key)
+                || self
+                    .best_with_digest(&capture.digest, time_ms, &url_key)?
+                    .is_none()
+            {
+                continue;
+            }
+            if first.replace(url_key).is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// A revisit with the content of a capture; `None` where that leads to the revisit's own key.
+    pub(super) fn with_content(
+        &self,
+        revisit: &Capture,
+        original: &Candidate,
+    ) -> Result<Option<Capture>, SnapshotError> {
+        Ok(given(revisit, original.row.input, self.whole(original)?))
+    }
+
+    /// A stored revisit and what it is now, if its original is another one.
+    pub(super) fn turn(&self, row_key: &[u8]) -> Result<Option<(Stored, Capture)>, SnapshotError> {
+        let Some(value) = self.cut.get(Table::Captures, row_key)? else {
+            return Ok(None);
+        };
+        let stored = captures::decode(row_key, &value);
+        let stored = self.cut.decode(Table::Captures, row_key, stored)?;
+        if (self.leaves)(stored.url_key.as_bytes(), stored.place()) {
+            return Ok(None);
+        }
+        let original = self.original((&stored).into())?;
+        let is_it = |row: &Stored| {
+            stored.original.as_ref().is_some_and(|known| {
+                (known.input, known.offset, &known.url_key) == (row.input.0, row.offset, &row.url_key)
+            })
+        };
+        if original.as_ref().is_some_and(|found| is_it(&found.row)) {
+            return Ok(None);
+        }
+        let bare = bare(&stored)?;
+        let now = match &original {
+            Some(original) => self.with_content(&bare, original)?.unwrap_or(bare),
+            None => bare,
+        };
+        let is_same = now.original.is_none() && stored.original.is_none();
+        Ok((!is_same).then_some((stored, now)))
+    }
+}
+
+fn time_and_key(capture: &Capture) -> (i64, &str) {
+    (capture.fetch_time_ms, &capture.url_key)
+}

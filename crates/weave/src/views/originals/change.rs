@@ -1,0 +1,191 @@
+//! What captures that come and go change of revisits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use extract::{Capture, CaptureKind};
+
+use super::candidates::{Captures, Leaves};
+use super::content::whole;
+use super::rows::{payload_key, reference_keys};
+use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
+use crate::tables::Table;
+use crate::views::captures::{self, Place, Stored};
+use crate::views::order::{content_of, is_eligible, is_eligible_row};
+use crate::views::past::{self, Collections};
+use crate::views::version_change::Anew;
+use crate::write::Write;
+
+/// Keys whose revisits have come with content or have another now.
+pub(crate) struct Arrived {
+    pub(crate) anew: Vec<(Anew, Vec<Place>)>,
+}
+
+/// Finds the originals of revisits that come, and of those that what comes may be the original of; writes the rows of these. Takes the
+/// captures of keys that are to be decided anew out of `new`.
+pub(crate) fn arrive(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    names: &dyn Collections,
+    new: &mut Vec<(InputId, Capture)>,
+) -> Result<Arrived, SnapshotError> {
+    let row_key =
+        |input: InputId, c: &Capture| captures::row_key(&c.url_key, c.fetch_time_ms, input, c.offset);
+    let mut turned: BTreeMap<Vec<u8>, (InputId, Capture)> = BTreeMap::new();
+    let mut payloads = BTreeSet::new();
+    {
+        let all = Captures::new(cut, names, &|_, _| false, new);
+        let mut affected = BTreeSet::new();
+        let has_references = cut.iter(Table::References).next().transpose()?.is_some();
+        for (input, capture) in new.iter() {
+            if capture.kind == CaptureKind::Revisit {
+                let key = row_key(*input, capture);
+                for reference in reference_keys(capture.into(), &key) {
+                    write.put(Table::References, reference, []);
+                }
+                let now = match all.original(capture.into())? {
+                    Some(original) => all.with_content(capture, &original)?,
+                    None => None,
+                };
+                write.put(
+                    Table::Captures,
+                    key.as_slice(),
+                    captures::encode(now.as_ref().unwrap_or(capture)),
+                );
+                if let Some(now) = now {
+                    turned.insert(key, (*input, now));
+                }
+                continue;
+            }
+            let may_be = has_references || content_of(capture).is_some();
+            if !may_be {
+                continue;
+            }
+            let row = Stored::of(*input, capture);
+            payloads.extend(payload_key(&row));
+            if has_references {
+                all.may_turn(&row, &mut affected)?;
+            }
+        }
+        for key in affected {
+            if let Some((stored, now)) = all.turn(&key)? {
+                write.put(Table::Captures, key.as_slice(), captures::encode(&now));
+                turned.insert(key, (stored.input, now));
+            }
+        }
+    }
+    for key in payloads {
+        if !cut.contains(Table::Payloads, &key)? {
+            write.put(Table::Payloads, key, []);
+        }
+    }
+    if turned.is_empty() {
+        return Ok(Arrived { anew: Vec::new() });
+    }
+    let keys: BTreeSet<String> = turned.values().map(|(_, c)| c.url_key.clone()).collect();
+    let mut groups: BTreeMap<String, Vec<(InputId, Capture)>> = BTreeMap::new();
+    for (input, capture) in new.extract_if(.., |(_, c)| keys.contains(&c.url_key)) {
+        let is_turned =
+            capture.kind == CaptureKind::Revisit && turned.contains_key(&row_key(input, &capture));
+        if !is_turned {
+            groups
+                .entry(capture.url_key.clone())
+                .or_default()
+                .push((input, capture));
+        }
+    }
+    for turned in turned.into_values() {
+        groups.entry(turned.1.url_key.clone()).or_default().push(turned);
+    }
+    let anew = groups.into_iter().map(|(url_key, group)| {
+        let captures = Some(with_newest(cut, &url_key, group)?);
+        let anew = Anew {
+            url_key,
+            captures,
+            captured: true,
+            arrives: true,
+        };
+        Ok((anew, Vec::new()))
+    });
+    Ok(Arrived {
+        anew: anew.collect::<Result<_, SnapshotError>>()?,
+    })
+}
+
+/// Adds to captures of a key the stored ones of the latest time at which any may be current.
+fn with_newest(
+    cut: &Cut,
+    url_key: &str,
+    mut group: Vec<(InputId, Capture)>,
+) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
+    let known: Vec<(InputId, u64)> = group.iter().map(|(input, c)| (*input, c.offset)).collect();
+    let rows = past::rows(cut, url_key)?;
+    let stay = || {
+        rows.iter()
+            .filter(|row| is_eligible_row(row) && !known.contains(&(row.input, row.offset)))
+    };
+    let came = group
+        .iter()
+        .filter(|(_, c)| is_eligible(c))
+        .map(|(_, c)| c.fetch_time_ms);
+    let newest = stay().map(|row| row.fetch_time_ms).chain(came).max();
+    for row in stay().filter(|row| Some(row.fetch_time_ms) == newest) {
+        group.push((row.input, whole(cut, row)?));
+    }
+    Ok(group)
+}
+
+/// What becomes of revisits that stay when captures leave.
+#[derive(Default)]
+pub(crate) struct Turned {
+    /// By URL key: what they are now.
+    pub(crate) by_key: BTreeMap<String, Vec<(InputId, Capture)>>,
+    /// Rows of `references` and `payloads` that go.
+    pub(crate) gone: Vec<(Table, Vec<u8>)>,
+    /// Rows of `captures` that change.
+    pub(crate) rows: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// Finds the revisits that have another original, or none, when captures leave.
+pub(crate) fn leave(
+    cut: &Cut,
+    names: &dyn Collections,
+    leaves: &Leaves<'_>,
+    leaving: &[Stored],
+) -> Result<Turned, SnapshotError> {
+    let all = Captures::new(cut, names, leaves, &[]);
+    let mut turned = Turned::default();
+    let mut affected = BTreeSet::new();
+    let mut payloads = BTreeSet::new();
+    let has_references = cut.iter(Table::References).next().transpose()?.is_some();
+    for row in leaving {
+        if row.kind == CaptureKind::Revisit {
+            let key = captures::row_key(&row.url_key, row.fetch_time_ms, row.input, row.offset);
+            let references = reference_keys(row.into(), &key).into_iter();
+            turned.gone.extend(references.map(|key| (Table::References, key)));
+            continue;
+        }
+        if let Some(key) = payload_key(row)
+            && all
+                .best_with_digest(&row.digest, row.fetch_time_ms, &row.url_key)?
+                .is_none()
+        {
+            payloads.insert(key);
+        }
+        if has_references {
+            all.may_turn(row, &mut affected)?;
+        }
+    }
+    turned
+        .gone
+        .extend(payloads.into_iter().map(|key| (Table::Payloads, key)));
+    for key in affected {
+        if let Some((stored, now)) = all.turn(&key)? {
+            turned.rows.push((key, captures::encode(&now)));
+            let of_key = turned.by_key.entry(stored.url_key).or_default();
+            of_key.push((stored.input, now));
+        }
+    }
+    Ok(turned)
+}

@@ -1,0 +1,93 @@
+//! Rows of `references` and `payloads`.
+
+use extract::CaptureKind;
+
+use super::revisit::{Revisit, is_known};
+use crate::codec::{self, Corrupt};
+use crate::views::captures::Stored;
+use crate::views::order::is_eligible_row;
+
+const BY_TARGET: u8 = 1;
+const BY_DIGEST: u8 = 2;
+const HASH_BYTES: usize = 16;
+const PAYLOAD_HASH_BYTES: usize = 8;
+
+/// Keys of the rows of `references` of a revisit whose row of `captures` has this key.
+pub(crate) fn reference_keys(revisit: Revisit<'_>, row_key: &[u8]) -> Vec<Vec<u8>> {
+    if revisit.names_its_own() {
+        return Vec::new();
+    }
+    let by_target = revisit.target().map(|(target, second)| {
+        let mut key = target_prefix(target, second);
+        key.extend_from_slice(row_key);
+        key
+    });
+    let by_digest = is_known(revisit.digest()).then(|| {
+        let mut key = digest_prefix(revisit.digest());
+        key.extend_from_slice(row_key);
+        key
+    });
+    by_target.into_iter().chain(by_digest).collect()
+}
+
+/// What stands for a target with its second, or for a digest, where references meet without an index.
+pub(crate) fn reference_hash(prefix: &[u8]) -> [u8; HASH_BYTES] {
+    let mut hash = [0; HASH_BYTES];
+    hash.copy_from_slice(&blake3::hash(prefix).as_bytes()[..HASH_BYTES]);
+    hash
+}
+
+/// What the row of `references` with this key refers to.
+pub(crate) fn referred_hash(key: &[u8]) -> [u8; HASH_BYTES] {
+    let bytes = match key.first() {
+        Some(&BY_TARGET) => 1 + HASH_BYTES + 8,
+        _ => 1 + HASH_BYTES,
+    };
+    reference_hash(key.get(..bytes).unwrap_or_default())
+}
+
+pub(crate) fn target_prefix(target: &str, second: i64) -> Vec<u8> {
+    let hash = blake3::hash(target.as_bytes());
+    [
+        &[BY_TARGET],
+        &hash.as_bytes()[..HASH_BYTES],
+        &codec::sortable(second),
+    ]
+    .concat()
+}
+
+pub(crate) fn digest_prefix(digest: &str) -> Vec<u8> {
+    let hash = blake3::hash(digest.as_bytes());
+    [&[BY_DIGEST], &hash.as_bytes()[..HASH_BYTES]].concat()
+}
+
+/// Key of the row of `payloads` of a capture, if it has one.
+pub(crate) fn payload_key(row: &Stored) -> Option<Vec<u8>> {
+    let has_one = is_payload(row) && is_known(&row.digest);
+    has_one.then(|| {
+        let mut key = payload_prefix(&row.digest);
+        key.extend_from_slice(&codec::sortable(row.fetch_time_ms));
+        key.extend_from_slice(row.url_key.as_bytes());
+        key
+    })
+}
+
+pub(super) fn payload_prefix(digest: &str) -> Vec<u8> {
+    blake3::hash(digest.as_bytes()).as_bytes()[..PAYLOAD_HASH_BYTES].to_vec()
+}
+
+/// Time and URL key of a row of `payloads`.
+pub(super) fn split_payload(key: &[u8]) -> Result<(i64, String), Corrupt> {
+    let short = Corrupt("key too short");
+    let time = key
+        .get(PAYLOAD_HASH_BYTES..)
+        .and_then(<[u8]>::first_chunk)
+        .ok_or(short)?;
+    let url_key = codec::to_text(&key[PAYLOAD_HASH_BYTES + 8..])?;
+    Ok((codec::from_sortable(*time), url_key))
+}
+
+/// Whether it is a page or document that is no revisit.
+pub(super) fn is_payload(row: &Stored) -> bool {
+    row.kind != CaptureKind::Revisit && row.content.is_some() && is_eligible_row(row)
+}
