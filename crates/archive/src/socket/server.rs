@@ -4,14 +4,15 @@
 
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 use rights::Groups;
-use rustix::event::{PollFd, PollFlags, poll};
 
 use super::frame::{read_frame, write_data, write_message};
 use super::{Hello, Reply, Request, path};
@@ -39,13 +40,17 @@ pub(crate) trait Answerer: Send + Sync + 'static {
 /// A running socket server.
 pub(crate) struct Server {
     path: PathBuf,
-    /// The accepting thread ends when this is closed.
-    running: UnixStream,
-    connections: Arc<Connections>,
+    /// A second handle of the socket, for ending the wait for connections.
+    listening: UnixStream,
+    shared: Arc<Shared>,
     accepting: Option<JoinHandle<()>>,
 }
 
-type Connections = Mutex<Vec<Connection>>;
+#[derive(Default)]
+struct Shared {
+    stopping: AtomicBool,
+    connections: Mutex<Vec<Connection>>,
+}
 
 struct Connection {
     /// A second handle, for ending the connection from outside.
@@ -57,17 +62,16 @@ impl Server {
     /// Binds the socket and starts answering. The caller holds the lock.
     pub(crate) fn start(path: &Path, answerer: Arc<dyn Answerer>) -> io::Result<Server> {
         let listener = path::bind(path)?;
-        listener.set_nonblocking(true)?;
-        let (running, stopped) = UnixStream::pair()?;
-        let connections = Arc::new(Connections::default());
-        let in_thread = connections.clone();
+        let listening = UnixStream::from(OwnedFd::from(listener.try_clone()?));
+        let shared = Arc::new(Shared::default());
+        let in_thread = shared.clone();
         let accepting = std::thread::Builder::new()
             .name("socket".into())
-            .spawn(move || accept_loop(&listener, &stopped, &in_thread, &answerer))?;
+            .spawn(move || accept_loop(&listener, &in_thread, &answerer))?;
         Ok(Server {
             path: path.to_owned(),
-            running,
-            connections,
+            listening,
+            shared,
             accepting: Some(accepting),
         })
     }
@@ -77,14 +81,18 @@ impl Server {
         let Some(accepting) = self.accepting.take() else {
             return;
         };
-        // This fails if that thread has already ended.
-        let _ = self.running.shutdown(Shutdown::Both);
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // Both wake the accepting thread, which then sees `stopping`: the first also where the archive's directory, and with it
+        // the socket, is gone; the second on systems that end no wait by it.
+        if self.listening.shutdown(Shutdown::Both).is_err() {
+            let _ = path::connect(&self.path);
+        }
         // A panic was reported when it happened. After the join no new connection can be added, so the loop
         // below ends all of them.
         let _ = accepting.join();
         // A socket left behind does no harm: the next owner replaces it.
         let _ = std::fs::remove_file(&self.path);
-        for connection in self.connections.lock().drain(..) {
+        for connection in self.shared.connections.lock().drain(..) {
             // This fails if the client has gone already. The shutdown must come before the join, because the
             // thread may be waiting for a request.
             let _ = connection.stream.shutdown(Shutdown::Both);
@@ -99,14 +107,12 @@ impl Drop for Server {
     }
 }
 
-fn accept_loop(
-    listener: &UnixListener,
-    stopped: &UnixStream,
-    connections: &Connections,
-    answerer: &Arc<dyn Answerer>,
-) {
-    while let Some(stream) = accept(listener, stopped) {
-        let started = stream.and_then(|stream| start_connection(stream, connections, answerer));
+fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, answerer: &Arc<dyn Answerer>) {
+    for stream in listener.incoming() {
+        if shared.stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let started = stream.and_then(|stream| start_connection(stream, shared, answerer));
         if let Err(error) = started {
             tracing::warn!(%error, "a connection to the archive's socket was not answered");
             // File descriptors have probably run out. Wait for other connections to end before the next
@@ -116,35 +122,12 @@ fn accept_loop(
     }
 }
 
-/// The next connection; `None` once the other end of `stopped` is closed. A connection of our own would not end the wait if
-/// the archive's directory, and with it the socket, is gone.
-fn accept(listener: &UnixListener, stopped: &UnixStream) -> Option<io::Result<UnixStream>> {
-    loop {
-        let mut events = [
-            PollFd::new(stopped, PollFlags::IN),
-            PollFd::new(listener, PollFlags::IN),
-        ];
-        match poll(&mut events, None) {
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Some(Err(error.into())),
-            Ok(_) if !events[0].revents().is_empty() => return None,
-            Ok(_) => {}
-        }
-        match listener.accept() {
-            // Who asked has gone again.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(error) => return Some(Err(error)),
-            Ok((stream, _)) => return Some(stream.set_nonblocking(false).map(|()| stream)),
-        }
-    }
-}
-
 fn start_connection(
     stream: UnixStream,
-    connections: &Connections,
+    shared: &Arc<Shared>,
     answerer: &Arc<dyn Answerer>,
 ) -> io::Result<()> {
-    let mut connections = connections.lock();
+    let mut connections = shared.connections.lock();
     connections.retain(|connection| !connection.thread.is_finished());
     if connections.len() >= CONNECTIONS_MAX {
         return Err(io::Error::new(ErrorKind::QuotaExceeded, "too many connections"));
