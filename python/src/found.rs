@@ -30,7 +30,8 @@ pub(crate) fn find(arguments: &[PathBuf]) -> PyResult<Vec<FoundInput>> {
             name,
         });
     }
-    Ok(found_inputs(&inputs, &sources()))
+    // Lists lead to their own origin alone.
+    Ok(found_inputs(&inputs, &[], &sources()))
 }
 
 /// Name, location, size, validator and problem of an input.

@@ -243,7 +243,7 @@ impl Conditions<'_> {
     }
 
     /// An expression of these rows, as one within a subquery writes it.
-    fn from_within(&self, expr: Expr) -> Result<Expr> {
+    fn seen_within(&self, expr: Expr) -> Result<Expr> {
         let expr = expr.transform_up(|expr| {
             let is_of_outer = |subquery: &Subquery| !subquery.outer_ref_columns.is_empty();
             match expr {
@@ -282,7 +282,7 @@ struct Parts {
 impl Parts {
     fn of(conditions: &Conditions<'_>, expr: Expr, subquery: &Subquery) -> Result<Parts> {
         refuse_unless_plain(subquery, false)?;
-        let within = conditions.from_within(expr.clone())?;
+        let within = conditions.seen_within(expr.clone())?;
         let plan = &subquery.subquery;
         // Before types are settled some expressions cannot say it.
         let may_be_null = expr.nullable(conditions.0).unwrap_or(true);
