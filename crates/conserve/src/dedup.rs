@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - a response becomes a revisit only if its payload as stored has the SHA-256 of an earlier one, the same transfer and content coding,
-//!   and no declared digest says otherwise;
+//!   the same status, and no declared digest says otherwise;
+//! - redirects and parts (206) stay: what they say is in their headers, and a page that refers to one would have no content;
 //! - the revisit has the payload digest of the record that it refers to, which is in the output, unchanged;
 //! - its HTTP header stays byte for byte, and so does every other record;
 //! - a record that a revisit of the inputs refers to already stays, so that no revisit refers to one without a payload.
@@ -175,9 +176,13 @@ impl Known<'_> {
             .map_err(&failed)?
             .take(record.body_length);
         io::copy(&mut block.by_ref().take(http_bytes as u64), &mut io::sink()).map_err(&failed)?;
-        // A payload means the same only in the same coding.
-        let coding = header::codings(http);
-        let mut keyed = Hashed::new(coding.as_bytes().chain(block));
+        let Some(status) = status_of(http).filter(|status| *status != 206 && !(300..400).contains(status))
+        else {
+            return Ok(None);
+        };
+        // A payload means the same only in the same coding, and under the same status.
+        let means = format!("{status} {}", header::codings(http));
+        let mut keyed = Hashed::new(means.as_bytes().chain(block));
         io::copy(&mut keyed, &mut io::sink()).map_err(&failed)?;
         let own = record.headers.get("WARC-Payload-Digest");
         match self.originals.entry(keyed.finish()) {
@@ -221,6 +226,17 @@ fn http_header_of_whole(record: &Record) -> Option<usize> {
     }
     let length = warc::http_header_length(&record.body)?;
     (record.body_length > length as u64).then_some(length)
+}
+
+/// The status in an HTTP header.
+fn status_of(http: &[u8]) -> Option<u16> {
+    let line = http.split(|byte| *byte == b'\n').next()?;
+    std::str::from_utf8(line)
+        .ok()?
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 /// Whether two declared digests may be of the same payload. Digests of different algorithms tell nothing.
