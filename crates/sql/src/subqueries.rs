@@ -287,7 +287,10 @@ impl Parts {
         // Before types are settled some expressions cannot say it.
         let may_be_null = expr.nullable(conditions.0).unwrap_or(true);
         let is_null_of_any = match may_be_null {
-            true => Some(expr.is_null().and(exists(plan.as_ref().clone())?)),
+            true => Some(
+                expr.is_null()
+                    .and(exists(value_and_rows(plan).1.as_ref().clone())?),
+            ),
             false => None,
         };
         Ok(Parts {
@@ -299,20 +302,25 @@ impl Parts {
 }
 
 /// The rows of a subquery whose only value fulfils a condition.
-fn with(plan: &LogicalPlan, condition: &dyn Fn(Expr) -> Expr) -> Result<LogicalPlan> {
-    let (value, input) = match plan {
-        // The condition of one that is correlated has to stand beside the others.
+fn with(plan: &Arc<LogicalPlan>, condition: &dyn Fn(Expr) -> Expr) -> Result<LogicalPlan> {
+    let (value, rows) = value_and_rows(plan);
+    Ok(LogicalPlan::Filter(Filter::try_new(condition(value), rows)?))
+}
+
+/// The only value of a subquery, and the rows that it is of, before it alone is chosen of them: a condition of a subquery that is
+/// correlated has to stand beside the others.
+fn value_and_rows(plan: &Arc<LogicalPlan>) -> (Expr, Arc<LogicalPlan>) {
+    match plan.as_ref() {
         LogicalPlan::Projection(projection) => match &projection.expr[..] {
             [value] if !value.is_volatile() => {
                 (value.clone().unalias_nested().data, Arc::clone(&projection.input))
             }
-            _ => (value_of(plan), Arc::new(plan.clone())),
+            _ => (value_of(plan), Arc::clone(plan)),
         },
-        LogicalPlan::Distinct(Distinct::All(input)) => return with(input, condition),
-        LogicalPlan::Sort(sort) if sort.fetch.is_none() => return with(&sort.input, condition),
-        _ => (value_of(plan), Arc::new(plan.clone())),
-    };
-    Ok(LogicalPlan::Filter(Filter::try_new(condition(value), input)?))
+        LogicalPlan::Distinct(Distinct::All(input)) => value_and_rows(input),
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => value_and_rows(&sort.input),
+        _ => (value_of(plan), Arc::clone(plan)),
+    }
 }
 
 fn value_of(plan: &LogicalPlan) -> Expr {
