@@ -70,7 +70,8 @@ pub(super) fn against(
         let is_bytes = bytes.len() >= UTF16_BYTES_MIN && memchr::memchr(0, bytes).is_none();
         return (is_bytes && Utf8::of(bytes).malformed == 0).then_some(UTF_8);
     }
-    if bytes.is_ascii() {
+    // Most pages: nothing is counted of them.
+    if bytes.is_ascii() || declared == UTF_8 && std::str::from_utf8(bytes).is_ok() {
         return None;
     }
     let utf8 = Utf8::of(bytes);
