@@ -304,7 +304,14 @@ impl Parts {
 /// The rows of a subquery whose only value fulfils a condition.
 fn with(plan: &Arc<LogicalPlan>, condition: &dyn Fn(Expr) -> Expr) -> Result<LogicalPlan> {
     let (value, rows) = value_and_rows(plan);
-    Ok(LogicalPlan::Filter(Filter::try_new(condition(value), rows)?))
+    // Of two filters that are correlated, one above the other, the engine loses a column.
+    let filter = match rows.as_ref() {
+        LogicalPlan::Filter(Filter { predicate, input, .. }) => {
+            Filter::try_new(predicate.clone().and(condition(value)), Arc::clone(input))
+        }
+        _ => Filter::try_new(condition(value), rows),
+    };
+    Ok(LogicalPlan::Filter(filter?))
 }
 
 /// The only value of a subquery, and the rows that it is of, before it alone is chosen of them: a condition of a subquery that is
