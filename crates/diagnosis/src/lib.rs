@@ -3,6 +3,7 @@
 //! Its own texts are names of its types, as `FjallError: Storage(ChecksumMismatch { .. })`. Who shows an error says beside
 //! the words which file or table it is about, and what to do.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use std::fmt::{self, Display, Formatter};

@@ -8,6 +8,7 @@
 //! Invariant: nothing in the directory is written, created or removed. The links stay valid while its caller holds a
 //! lock that is shared with other readers and keeps owners out.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod readable;

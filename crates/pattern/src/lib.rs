@@ -8,6 +8,7 @@
 //!
 //! It knows no folders: `*` and `?` match a slash, too. Who walks through folders takes a pattern for each name.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod braces;
