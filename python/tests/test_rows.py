@@ -8,8 +8,8 @@ import pytest
 import weft
 from conftest import REPOSITORY
 
-#: What only an archive gives: numbers of inputs and epochs, and digests of beginnings.
-OF_ARCHIVES = {"input_id", "input_digest", "epoch"}
+#: What only an archive gives: numbers of inputs and epochs, digests of beginnings, and documents, which are not read here.
+OF_ARCHIVES = {"input_id", "input_digest", "epoch", "is_document"}
 
 
 def rows(table: pyarrow.Table) -> "list[tuple]":
@@ -27,6 +27,11 @@ def test_rows_and_schema_are_those_of_the_tables(archive, crawls, table):
     plain = [(field.name, str(field.type).replace("string_view", "string"), field.nullable) for field in expected]
     assert [(field.name, str(field.type), field.nullable) for field in reader.schema] == plain
     assert rows(reader.read_all()) == rows(kept.to_arrow())
+
+
+def test_documents_are_not_read(archive, crawls):
+    assert set(weft.captures(*crawls).read_all()["is_document"].to_pylist()) == {False}
+    assert True in weft.open(archive).facts().captures.to_arrow()["is_document"].to_pylist()
 
 
 def test_the_number_of_an_input_is_that_of_its_content(tmp_path, shared):

@@ -259,9 +259,11 @@ pub(super) const PARAMETERS: [&str; 18] = [
 
 /// Headers and signing parameters of S3 that a request which may change something may have, beside those that begin with one of
 /// [`HEADERS_BEGIN`]. Any other may make another operation of it.
-pub(super) const HEADERS: [&str; 43] = [
+pub(super) const HEADERS: [&str; 44] = [
     "x-amz-acl",
     "x-amz-algorithm",
+    // The SDK for C++ sends it with every request; pyarrow's writes come that way.
+    "x-amz-api-version",
     "x-amz-bucket-object-lock-enabled",
     "x-amz-bucket-region",
     "x-amz-bypass-governance-retention",

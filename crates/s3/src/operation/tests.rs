@@ -145,6 +145,11 @@ fn operations_have_their_parameters() {
         name("PUT /b/k", &[(COPY_SOURCE, "a/b")]),
         Ok(("CopyObject", true))
     );
+    // As pyarrow sends it.
+    assert_eq!(
+        name("POST /b/k?uploads", &[("x-amz-api-version", "2006-03-01")]),
+        Ok(("CreateMultipartUpload", true))
+    );
     assert_eq!(
         name("POST /b", &[("content-type", "x")]),
         Ok(("PostObject", true))
