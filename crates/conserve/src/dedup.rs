@@ -6,12 +6,13 @@
 //! - redirects and parts (206) stay: what they say is in their headers, and a page that refers to one would have no content;
 //! - the revisit has the payload digest of the record that it refers to, which is in the output, unchanged;
 //! - its HTTP header stays byte for byte, and so does every other record;
-//! - a record that a revisit of the inputs refers to already stays, so that no revisit refers to one without a payload.
+//! - a record that a revisit of the inputs refers to already stays, so that no revisit refers to one without a payload;
+//! - answers to other methods than GET stay, and nothing refers to them.
 //!
 //! Memory: the id, URL, date and digest of each payload that is not a repetition.
 
 mod header;
-mod referred;
+mod relations;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
@@ -28,7 +29,7 @@ use crate::folder::{Folder, WrittenFolder};
 use crate::proof::{self, Hashed, Proof};
 use crate::source::Source;
 use header::{Header, Original};
-pub use referred::{Referred, referred};
+pub use relations::{Relations, relations};
 
 /// What was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -51,7 +52,7 @@ pub struct Deduplicated {
     pub output_bytes: u64,
 }
 
-/// Writes `inputs`, of which `referred` is known, in their order aside for the folder `out`, each under its own name, compressed as `compression` says for that
+/// Writes `inputs`, of which `relations` are known, in their order aside for the folder `out`, each under its own name, compressed as `compression` says for that
 /// name. `each` is told how much of all inputs was read, and ends it by returning false.
 ///
 /// # Errors
@@ -59,13 +60,13 @@ pub struct Deduplicated {
 pub fn write(
     inputs: &[PathBuf],
     out: &Path,
-    referred: &Referred,
+    relations: &Relations,
     compression: &dyn Fn(&Path) -> Compression,
     each: &mut Each<'_>,
 ) -> Result<(WrittenFolder, Deduplicated), WriteError> {
     let folder = Folder::new(out)?;
     let mut known = Known {
-        referred,
+        relations,
         originals: HashMap::new(),
         report: Deduplicated::default(),
     };
@@ -86,7 +87,7 @@ pub fn write(
 
 /// The payloads that were seen.
 struct Known<'a> {
-    referred: &'a Referred,
+    relations: &'a Relations,
     originals: HashMap<[u8; 32], Original>,
     report: Deduplicated,
 }
@@ -167,6 +168,9 @@ impl Known<'_> {
         let Some(http_bytes) = http_header_of_whole(record) else {
             return Ok(None);
         };
+        if self.relations.answers_other_method(record) {
+            return Ok(None);
+        }
         let payload_bytes = record.body_length - http_bytes as u64;
         let http = &record.body[..http_bytes];
         let failed = proof::keep(out);
@@ -194,7 +198,7 @@ impl Known<'_> {
             }
             Place::Occupied(place) => {
                 let original = place.get();
-                if self.referred.has(record) {
+                if self.relations.is_referred(record) {
                     self.report.referred += 1;
                     return Ok(None);
                 }

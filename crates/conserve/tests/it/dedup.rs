@@ -14,8 +14,8 @@ use crate::support::{file, folder_is_clean, record, response};
 
 fn deduplicated(inputs: &[PathBuf], out: &Path) -> Result<Deduplicated, WriteError> {
     let gzip = |_: &Path| Compression::GZIP;
-    let referred = dedup::referred(inputs, &mut |_| true)?;
-    let (written, report) = dedup::write(inputs, out, &referred, &gzip, &mut |_| true)?;
+    let relations = dedup::relations(inputs, &mut |_| true)?;
+    let (written, report) = dedup::write(inputs, out, &relations, &gzip, &mut |_| true)?;
     written.prove(&mut |_| true)?.put()?;
     Ok(report)
 }
@@ -220,6 +220,54 @@ fn what_a_revisit_refers_to_already_stays() {
     assert_eq!(records_of(&out.join("a.warc"))[3], Kind::Revisit);
 }
 
+/// A page that refers to the answer of a POST, to a redirect or to a part would have no content.
+#[test]
+fn what_is_never_a_page_is_no_original() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let input = dir.path().join("a.warc");
+    let request = |id: u32, method: &str, line: &str| {
+        let lines = format!(
+            "WARC-Type: request\nWARC-Record-ID: <urn:test:{id}>\nWARC-Date: 2024-01-02T03:04:05Z\n\
+             {line}Content-Type: application/http; msgtype=request"
+        );
+        record(&lines, &format!("{method} / HTTP/1.1\r\n\r\n"))
+    };
+    let of = |id: u32| format!("WARC-Target-URI: http://example.com/{id}\n");
+    let other = |id: u32, status: &str| {
+        let text = String::from_utf8(response(id, "same")).expect("text");
+        // Of the same length.
+        text.replace("200 OK", status).into_bytes()
+    };
+    let naming = |id: u32, named: u32| {
+        let text = String::from_utf8(response(id, "same")).expect("text");
+        let line = format!("Target-URI: http://example.com/{id}\r\nWARC-Concurrent-To: <urn:test:{named}>");
+        text.replace(&format!("Target-URI: http://example.com/{id}"), &line)
+            .into_bytes()
+    };
+    let input_records = [
+        other(1, "206 OK"),
+        other(2, "302 OK"),
+        // Told by URL and date, by the request, and by the answer; behind it and before it.
+        response(3, "same"),
+        request(13, "POST", &of(3)),
+        request(14, "put", "WARC-Concurrent-To: urn:test:4\n"),
+        response(4, "same"),
+        naming(5, 15),
+        request(15, "HEAD", ""),
+        // The first of the pages, and a second one.
+        response(6, "same"),
+        request(16, "get", &of(6)),
+        response(7, "same"),
+    ];
+    fs::write(&input, input_records.concat()).expect("written");
+    let out = dir.path().join("out");
+    let report = deduplicated(std::slice::from_ref(&input), &out).expect("deduplicated");
+    assert_eq!(report.revisits, 1);
+    let written = records(&out.join("a.warc"));
+    assert_eq!(written[10].kind, Kind::Revisit);
+    assert_eq!(written[10].headers.get("WARC-Refers-To"), Some("<urn:test:6>"));
+}
+
 #[test]
 fn two_inputs_of_one_name_are_refused_and_nothing_is_left() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -230,7 +278,7 @@ fn two_inputs_of_one_name_are_refused_and_nothing_is_left() {
     }
     let failed = deduplicated(&inputs, &dir.path().join("out"));
     assert!(matches!(failed, Err(WriteError::SameName { .. })), "{failed:?}");
-    let stopped = dedup::referred(&inputs[..1], &mut |_| false);
+    let stopped = dedup::relations(&inputs[..1], &mut |_| false);
     assert!(matches!(stopped, Err(WriteError::Stopped)));
     let (out, none) = (dir.path().join("out"), dedup::Referred::default());
     let stopped = dedup::write(&inputs[..1], &out, &none, &|_| Compression::Plain, &mut |_| false);

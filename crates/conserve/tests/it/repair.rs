@@ -200,7 +200,7 @@ fn what_is_no_file_is_refused() {
         });
         let message = refused.expect_err("it is refused").to_string();
         assert!(message.contains("no file of this machine"), "{message}");
-        let refused = conserve::dedup::referred(&[input.to_owned()], &mut |_| true);
+        let refused = conserve::dedup::relations(&[input.to_owned()], &mut |_| true);
         let message = refused.expect_err("it is refused").to_string();
         assert!(message.contains("no file of this machine"), "{message}");
     }

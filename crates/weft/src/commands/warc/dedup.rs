@@ -58,9 +58,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     };
     let progress = Progress::new(context)?;
     let input_bytes = args.inputs.iter().map(|input| size_bytes(input)).sum();
-    let referred = progress.step("reading", input_bytes, |each| dedup::referred(&args.inputs, each))?;
+    let relations = progress.step("reading", input_bytes, |each| dedup::relations(&args.inputs, each))?;
     let (written, numbers) = progress.step("writing", input_bytes, |each| {
-        dedup::write(&args.inputs, &args.out, &referred, &compression, each)
+        dedup::write(&args.inputs, &args.out, &relations, &compression, each)
     })?;
     progress.put_folder(written)?;
     let report = Report {

@@ -1,0 +1,125 @@
+//! What other records of the inputs say of a response, because of which it stays as it is.
+//!
+//! - A revisit refers to it already: who looks for the payload of that revisit would find another record without it.
+//! - It answers a request that is no GET. Such an answer is never the version of a page, so that a page which refers to it would
+//!   have no content. Any sign of such a request counts, wherever its record is: either names the other, or both have one URL and date.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use warc::{Entry, Kind, Reader, ReaderSettings, Record};
+
+use crate::Each;
+use crate::error::WriteError;
+use crate::short_digest;
+use crate::source::Original;
+
+/// The beginning of a block that is read: enough for the method of a request.
+const BLOCK_BYTES: u64 = 8;
+
+/// What the records of inputs say of others: 16 bytes of memory for each reference, with as much around it.
+#[derive(Debug, Default)]
+pub struct Relations {
+    /// Ids, and URLs with dates, that revisits refer to.
+    referred: HashSet<[u8; 16]>,
+    /// Ids, and URLs with dates, of requests that are no GET, and ids that these name.
+    requests: HashSet<[u8; 16]>,
+}
+
+/// Reads through inputs for the relations in them. `each` is told how much of all inputs was read, and ends it by returning
+/// false.
+///
+/// # Errors
+/// [`WriteError::Read`], [`WriteError::Stopped`]. Damage is no error.
+pub fn relations(inputs: &[PathBuf], each: &mut Each<'_>) -> Result<Relations, WriteError> {
+    let mut relations = Relations::default();
+    let mut before = 0;
+    for input in inputs {
+        let original = Original::open(input)?;
+        let mut settings = ReaderSettings::default();
+        settings.body_bytes_max = BLOCK_BYTES;
+        let mut reader = Reader::from_input(Box::new(original.file()?), &original.name(), settings)?;
+        while let Some(entry) = reader.next_entry()? {
+            if let Entry::Record(record) = entry {
+                relations.add(&record);
+                reader.recycle(record);
+            }
+            if !each(before + reader.position()) {
+                return Err(WriteError::Stopped);
+            }
+        }
+        before += reader.size();
+    }
+    Ok(relations)
+}
+
+impl Relations {
+    fn add(&mut self, record: &Record) {
+        let field = |name: &str| record.headers.get(name);
+        match record.kind {
+            Kind::Revisit => {
+                self.referred
+                    .extend(field("WARC-Refers-To").map(|id| key(&[bare(id)])));
+                if let (Some(url), Some(date)) =
+                    (field("WARC-Refers-To-Target-URI"), field("WARC-Refers-To-Date"))
+                {
+                    self.referred.insert(key(&[url, date]));
+                }
+            }
+            Kind::Request if !is_get(&record.body) => {
+                self.requests.extend([by_id(record), by_place(record)]);
+                self.requests.extend(concurrent(record));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a revisit refers to a record, by its id or by its URL and date.
+    pub(super) fn is_referred(&self, record: &Record) -> bool {
+        self.referred.contains(&by_id(record)) || self.referred.contains(&by_place(record))
+    }
+
+    /// Whether a record may answer a request that is no GET.
+    pub(super) fn answers_other_method(&self, record: &Record) -> bool {
+        !self.requests.is_empty()
+            && [by_id(record), by_place(record)]
+                .into_iter()
+                .chain(concurrent(record))
+                .any(|key| self.requests.contains(&key))
+    }
+}
+
+/// Whether the block of a request begins with GET, in whatever case. A block without a method is one: its method is not known.
+fn is_get(block: &[u8]) -> bool {
+    let end = block.iter().position(u8::is_ascii_whitespace);
+    let method = &block[..end.unwrap_or(block.len())];
+    method.is_empty() || method.eq_ignore_ascii_case(b"GET")
+}
+
+fn by_id(record: &Record) -> [u8; 16] {
+    key(&[bare(record.headers.get("WARC-Record-ID").unwrap_or_default())])
+}
+
+fn by_place(record: &Record) -> [u8; 16] {
+    let field = |name: &str| record.headers.get(name).unwrap_or_default();
+    key(&[field("WARC-Target-URI"), field("WARC-Date")])
+}
+
+/// The records that a record names as of the same exchange.
+fn concurrent(record: &Record) -> impl Iterator<Item = [u8; 16]> + '_ {
+    let named = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("WARC-Concurrent-To");
+    record
+        .headers
+        .iter()
+        .filter(named)
+        .map(|(_, id)| key(&[bare(id)]))
+}
+
+/// An id without blanks and angle brackets, which some writers leave out.
+fn bare(id: &str) -> &str {
+    id.trim().trim_start_matches('<').trim_end_matches('>')
+}
+
+fn key(parts: &[&str]) -> [u8; 16] {
+    short_digest(&parts.join("\n"))
+}
