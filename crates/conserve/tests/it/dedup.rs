@@ -280,7 +280,7 @@ fn two_inputs_of_one_name_are_refused_and_nothing_is_left() {
     assert!(matches!(failed, Err(WriteError::SameName { .. })), "{failed:?}");
     let stopped = dedup::relations(&inputs[..1], &mut |_| false);
     assert!(matches!(stopped, Err(WriteError::Stopped)));
-    let (out, none) = (dir.path().join("out"), dedup::Referred::default());
+    let (out, none) = (dir.path().join("out"), dedup::Relations::default());
     let stopped = dedup::write(&inputs[..1], &out, &none, &|_| Compression::Plain, &mut |_| false);
     assert!(matches!(stopped, Err(WriteError::Stopped)));
     assert!(!dir.path().join("out").exists());
