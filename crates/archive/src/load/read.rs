@@ -137,7 +137,8 @@ impl<'a> Reading<'a> {
                     let end = if cut { End::Cut { changed } } else { End::Whole };
                     match self.registered.growing {
                         Growing::Open => self.take_without_requests(),
-                        _ if cut => {}
+                        Growing::Recent { .. } if cut => self.take_without_requests(),
+                        Growing::No if cut => {}
                         Growing::No | Growing::Recent { .. } => self.take_rest(),
                     }
                     return Ok(self.digest_to(size).err().unwrap_or(end));

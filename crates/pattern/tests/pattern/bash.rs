@@ -83,7 +83,11 @@ fn names() -> impl Strategy<Value = Vec<u8>> {
         9 => text.prop_map(|text| text.as_bytes().to_vec()),
         1 => prop::sample::select(vec![b"\xff".to_vec(), b"\xc3".to_vec(), b"\xa9".to_vec()]),
     ];
-    prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.concat())
+    // A character that a backslash cuts is a character of its own for bash 5.2, although `[[ $'\\303' == ? ]]` compares bytes.
+    let is_cut = |name: &[u8]| name.windows(2).any(|two| two == b"\xc3\\");
+    prop::collection::vec(piece, 0..5)
+        .prop_map(|pieces| pieces.concat())
+        .prop_filter("a character cut by a backslash", move |name| !is_cut(name))
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_load_while_a_server_runs() {
     let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!(
         (last["state"].as_str(), last["inputs_done"].as_u64()),
-        (Some("done"), Some(4)),
+        (Some("done"), Some(FILES.len() as u64)),
         "{last}"
     );
     assert_eq!(status(&shared, &archive, "owner_pid"), u64::from(server.id()));

@@ -216,11 +216,11 @@ mod tests {
         check("ledger", "c\tsha256:c\t9\tpending\t0\t0\t0\t0\n", None);
         check("ledger", "d\\t\tsha256:d\t9\tdone\t1\t1\t0\t9\n", None);
         check("ledger", "e\tsha256:e\t9\tfailed(x)\t0\t0\t0\t0\n", None);
-        check("captures", "k\tt\tu\tm\t200\td\t1\t0\td\\t\n", None);
+        check("captures", "k\tt\tu\tm\t200\td\t1\t0\td\\t\tGET\n", None);
         check(
             "captures",
-            "k\tt\tu\tm\t200\td\t1\t0\tb\n",
-            Some("k\tt\tu\tm\t200\td\t1\t0\tb\n"),
+            "k\tt\tu\tm\t200\td\t1\t0\tb\tGET\n",
+            Some("k\tt\tu\tm\t200\td\t1\t0\tb\tGET\n"),
         );
         assert!(scope.refuses(rows_of("links")).is_some() && scope.refuses(rows_of("captures")).is_none());
     }
