@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -14,6 +15,7 @@ import pyarrow.fs as fs
 import pytest
 
 import dumped
+import odd_crawls
 import weft
 from asked import assert_same, rows_of
 from conftest import REPOSITORY, dump_all, needs_java
@@ -122,6 +124,21 @@ def test_two_workers_write_what_a_load_writes(loaded, archive, dumps, run_weft):
     check_views(loaded, dumps)
     check_ledger(loaded, archive, run_weft)
     assert not (loaded / "staging/1").exists()
+
+
+def test_odd_crawls_have_the_views_of_an_archive(tmp_path, cluster, run_weft):
+    """Posts, parts, revisits of other URLs and the like (docs/views.md), but documents, which Spark does not read."""
+    seed = int(os.environ.get("WEFT_TEST_SEED") or random.randrange(2**32))
+    print(f"WEFT_TEST_SEED={seed}")
+    odd_crawls.write(tmp_path / "odd", seed, documents=False)
+    base, archive = tmp_path / "base", tmp_path / "archive"
+    run(tmp_path / "job.log", "--base", base, "--views", tmp_path / "odd", master=cluster.url)
+    run_weft("load", "--archive", archive, tmp_path / "odd")
+    (tmp_path / "dumps").mkdir()
+    dumps = dump_all(tmp_path / "dumps", run_weft, archive)
+    assert len((dumps / "pages.tsv").read_text()) > 0
+    check_facts(base, dumps)
+    check_views(base, dumps)
 
 
 def check_the_way_back(base, dumps, archive, run_weft, weft_sql) -> None:
