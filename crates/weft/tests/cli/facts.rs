@@ -269,6 +269,9 @@ fn every_view_is_its_statement_over_the_facts() {
         let dump = place.good(&["dump", &view]);
         place.write(&format!("dumps/{view}.tsv"), dump.as_bytes());
     }
-    let said = run(&scripts.join("facts.py"), &[tables, statements, place.path("dumps")]);
+    let said = run(
+        &scripts.join("facts.py"),
+        &[tables, statements, place.path("dumps")],
+    );
     assert!(said.contains("captures 1900 rows"), "{said}");
 }

@@ -58,7 +58,9 @@ pub(super) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     };
     let progress = Progress::new(context)?;
     let input_bytes = args.inputs.iter().map(|input| size_bytes(input)).sum();
-    let relations = progress.step("reading", input_bytes, |each| dedup::relations(&args.inputs, each))?;
+    let relations = progress.step("reading", input_bytes, |each| {
+        dedup::relations(&args.inputs, each)
+    })?;
     let (written, numbers) = progress.step("writing", input_bytes, |each| {
         dedup::write(&args.inputs, &args.out, &relations, &compression, each)
     })?;
