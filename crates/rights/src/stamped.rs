@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +15,9 @@ use parking_lot::Mutex;
 /// A file that changed this recently is read again at the next question: within one tick of the file system's clock it could
 /// change once more and look the same.
 const SETTLED_AFTER_MS: i64 = 2000;
+
+/// Mode of a new file that others may read.
+const FILE_MODE: u32 = 0o644;
 
 /// What a file was when it was read. A file that is changed differs in one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +173,10 @@ impl<T> Stamped<T> {
             true => private::file(),
             false => OpenOptions::new(),
         };
+        // Nobody but the owner writes it, whatever the mask of the process is.
+        if !self.is_private {
+            options.mode(FILE_MODE);
+        }
         options.create(true).write(true);
         options
     }

@@ -15,7 +15,7 @@ pub(crate) struct Written {
     /// Whether it allows or denies.
     access: Access,
     /// The groups it is for; absent where it is for everybody. `public` are those in no group that any rule names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "some_groups")]
     groups: Vec<String>,
     /// Groups it is not for, even if they are in one of `groups`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,6 +59,17 @@ pub(crate) struct Written {
     /// Why there is this rule, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     note: String,
+}
+
+/// Groups, at least one: who empties the list means nobody, and without it the rule is for everybody.
+fn some_groups<'de, D: serde::Deserializer<'de>>(list: D) -> Result<Vec<String>, D::Error> {
+    let groups = Vec::deserialize(list)?;
+    match groups.is_empty() {
+        true => Err(serde::de::Error::custom(
+            "groups = [] names nobody; leave groups out for a rule that is for everybody, or remove the rule",
+        )),
+        false => Ok(groups),
+    }
 }
 
 impl From<Written> for Rule {

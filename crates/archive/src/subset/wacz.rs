@@ -171,7 +171,9 @@ fn index_line(block: &Block) -> String {
 
 /// Whether a player is to list the capture.
 fn is_page(row: &CdxRow) -> bool {
-    row.status == 200 && matches!(&*row.mime, "text/html" | "application/xhtml+xml")
+    row.status == 200
+        && matches!(&*row.mime, "text/html" | "application/xhtml+xml")
+        && matches!(&*row.method, "" | "GET")
 }
 
 /// The title that the page had at the time of a capture, as far as it is known.
@@ -250,5 +252,29 @@ impl Package {
         let out = self.zip.finish().map_err(io::Error::from)?;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_html_that_a_get_was_answered_with() {
+        for (status, mime, method, expected) in [
+            (200, "text/html", "", true),
+            (200, "application/xhtml+xml", "GET", true),
+            (200, "text/html", "POST", false),
+            (404, "text/html", "GET", false),
+            (200, "image/png", "GET", false),
+        ] {
+            let row = CdxRow {
+                status,
+                mime: mime.into(),
+                method: method.into(),
+                ..CdxRow::default()
+            };
+            assert_eq!(is_page(&row), expected, "{row:?}");
+        }
     }
 }
