@@ -25,7 +25,8 @@ async fn volumes_replaced_one_after_another_keep_their_layouts() {
         };
         wipe(&lone.path(volume));
         until("the wipe is noticed", async || told("volume-wiped").await).await;
-        assert!(lone.path(volume).join("node/layouts.json").exists());
+        let layouts_file = lone.path(volume).join("node/layouts.json");
+        until("the layouts are back", async || layouts_file.exists()).await;
         until("the rebuilding ends", async || told("volume-rebuilt").await).await;
         assert_eq!(state(&client.store(), id).await, VolumeState::InService);
         check_whole(&client.store()).await;

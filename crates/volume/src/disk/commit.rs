@@ -168,8 +168,15 @@ impl Inner {
             return Ok(());
         }
         let dir = partition_dir(&self.root, partition);
-        make_directory(self.disk.as_ref(), &dir)
-            .map_err(|error| self.failed(format!("create {}", dir.display()), &error))?;
+        let made = make_directory(self.disk.as_ref(), &dir).or_else(|error| {
+            if !is_gone(&error) {
+                return Err(error);
+            }
+            // What the partitions are in may have been wiped.
+            self.look_after_directories()?;
+            make_directory(self.disk.as_ref(), &dir)
+        });
+        made.map_err(|error| self.failed(format!("create {}", dir.display()), &error))?;
         let objects = self.root.join("objects");
         // This sync is needed even if another thread made the directory: it may not have synced yet.
         self.disk

@@ -117,6 +117,22 @@ fn a_volume_wiped_at_any_sync_begins_anew() {
     }
 }
 
+/// A slow wipe removes what the volume has made when it began anew: `objects` before any partition is in it.
+#[test]
+fn directories_that_a_slow_wipe_removes_are_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    run(async {
+        let volume = open(dir.path());
+        for name in ["objects", "staging", "lost+found"] {
+            wipe(dir.path());
+            assert_eq!(state(&volume).await, VolumeState::Rebuilding);
+            std::fs::remove_dir_all(dir.path().join(name)).unwrap();
+            put_some(&volume, "k").await.unwrap();
+            assert!(volume.head(&key("k")).await.unwrap().found.is_some(), "{name}");
+        }
+    });
+}
+
 #[test]
 fn a_reader_notices_that_the_directory_is_wiped() {
     let dir = tempfile::tempdir().unwrap();
