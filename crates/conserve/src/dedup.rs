@@ -1,8 +1,9 @@
 //! Payloads that occur again, replaced by revisit records (WARC/1.1, 6.7.2) that refer to the first of them.
 //!
 //! Invariants:
-//! - a response becomes a revisit only if its payload as stored has the SHA-256 of an earlier one, the same transfer and content coding,
-//!   the same status, and no declared digest says otherwise;
+//! - a response becomes a revisit only if its payload as stored has the SHA-256 of an earlier one, the same type, transfer and content
+//!   coding, the same status, and no declared digest says otherwise: of a revisit the type is that of the record that it refers to;
+//! - that record is a capture: of an http or https URL, at a date that can be read;
 //! - redirects and parts (206) stay: what they say is in their headers, and a page that refers to one would have no content;
 //! - the revisit has the payload digest of the record that it refers to, which is in the output, unchanged;
 //! - its HTTP header stays byte for byte, and so does every other record;
@@ -184,8 +185,8 @@ impl Known<'_> {
         else {
             return Ok(None);
         };
-        // A payload means the same only in the same coding, and under the same status.
-        let means = format!("{status} {}", header::codings(http));
+        // A payload means the same only in the same coding, of the same type, and under the same status.
+        let means = format!("{status} {}", header::meaning(http));
         let mut keyed = Hashed::new(means.as_bytes().chain(block));
         io::copy(&mut keyed, &mut io::sink()).map_err(&failed)?;
         let own = record.headers.get("WARC-Payload-Digest");
@@ -198,7 +199,8 @@ impl Known<'_> {
             }
             Place::Occupied(place) => {
                 let original = place.get();
-                if self.relations.is_referred(record) {
+                let computed = || format!("sha1:{}", warc::payload_digest(record));
+                if self.relations.is_referred(record, computed) {
                     self.report.referred += 1;
                     return Ok(None);
                 }

@@ -1,6 +1,6 @@
 //! What records of an exchange say of each other: the request that an answer was given to, and its method.
 //!
-//! A request belongs to an answer if either names the other as concurrent (`WARC-Concurrent-To`). Where neither names any record, it
+//! A request belongs to an answer of its URL if either names the other as concurrent (`WARC-Concurrent-To`). Where neither names any record, it
 //! may belong to an answer of its URL and time. Of WAT, requests with another method than GET alone are known: those of GET
 //! would have to be parsed, and say nothing that changes an answer.
 
@@ -55,13 +55,14 @@ impl ExchangeNames {
         }
     }
 
-    /// Whether either names the other.
+    /// Whether either names the other, of one URL: ids that occur twice are met in practice.
     fn is_linked(&self, other: &ExchangeNames) -> bool {
         // Some writers leave the angle brackets of ids out.
         let names = |of: &ExchangeNames, id: &str| {
             !bare(id).is_empty() && of.concurrent.iter().any(|named| bare(named) == bare(id))
         };
-        names(self, &other.id) || names(other, &self.id)
+        let is_of_one_url = self.url.is_empty() || other.url.is_empty() || self.url == other.url;
+        is_of_one_url && (names(self, &other.id) || names(other, &self.id))
     }
 
     fn is_alike(&self, other: &ExchangeNames) -> bool {
@@ -199,6 +200,12 @@ mod tests {
             request(names("<r>", &[], 9)).belongs(&naming),
             Some(Belonging::Named)
         );
+        // An id that occurs twice does not make the request of one URL that of another.
+        let of_another = ExchangeNames {
+            url: "http://b.org/".into(),
+            ..names("<r>", &["<a>"], 5)
+        };
+        assert_eq!(request(of_another).belongs(&answer), None);
         // Records without ids name nobody.
         assert_eq!(request(names("", &[""], 9)).belongs(&names("", &[""], 5)), None);
     }

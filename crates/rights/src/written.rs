@@ -15,7 +15,11 @@ pub(crate) struct Written {
     /// Whether it allows or denies.
     access: Access,
     /// The groups it is for; absent where it is for everybody. `public` are those in no group that any rule names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "some_groups")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "some_groups"
+    )]
     groups: Vec<String>,
     /// Groups it is not for, even if they are in one of `groups`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -15,13 +15,20 @@ pub(super) struct Original {
 }
 
 impl Original {
-    /// Returns what revisits need of a record, if it has all of it.
+    /// Returns what revisits need of a record, if it has all of it. What is no capture has no content to give.
     pub(super) fn of(record: &Record) -> Option<Original> {
         let text = |name: &str| record.headers.get(name).map(str::to_owned);
+        let target = text("WARC-Target-URI")?;
+        let scheme = target.trim_start_matches('<').split(':').next()?;
+        let is_web = ["http", "https"]
+            .iter()
+            .any(|web| scheme.eq_ignore_ascii_case(web));
+        let date = text("WARC-Date").filter(|date| warc::parse_date(date).is_some())?;
+        is_web.then_some(())?;
         Some(Original {
             id: text("WARC-Record-ID")?,
-            target: text("WARC-Target-URI")?,
-            date: text("WARC-Date")?,
+            target,
+            date,
             digest: text("WARC-Payload-Digest")
                 .unwrap_or_else(|| format!("sha1:{}", warc::payload_digest(record))),
         })
@@ -99,21 +106,21 @@ fn is_field(line: &[u8], name: &str) -> bool {
     line[..colon].trim_ascii().eq_ignore_ascii_case(name.as_bytes())
 }
 
-/// What an HTTP header says of transfer and content coding, in one form.
-pub(super) fn codings(http: &[u8]) -> String {
-    let mut codings = String::new();
-    for name in ["transfer-encoding", "content-encoding"] {
+/// What an HTTP header says of type, transfer and content coding, in one form.
+pub(super) fn meaning(http: &[u8]) -> String {
+    let mut meaning = String::new();
+    for name in ["content-type", "transfer-encoding", "content-encoding"] {
         for line in http
             .split(|byte| *byte == b'\n')
             .filter(|line| is_field(line, name))
         {
             let value = line.splitn(2, |byte| *byte == b':').nth(1).unwrap_or_default();
-            codings.push_str(name);
-            codings.push(':');
-            codings.push_str(&String::from_utf8_lossy(value.trim_ascii()).to_ascii_lowercase());
-            codings.push('\n');
+            meaning.push_str(name);
+            meaning.push(':');
+            meaning.push_str(&String::from_utf8_lossy(value.trim_ascii()).to_ascii_lowercase());
+            meaning.push('\n');
         }
     }
-    codings.push('\n');
-    codings
+    meaning.push('\n');
+    meaning
 }

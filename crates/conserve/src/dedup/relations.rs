@@ -1,13 +1,15 @@
 //! What other records of the inputs say of a response, because of which it stays as it is.
 //!
-//! - A revisit refers to it already: who looks for the payload of that revisit would find another record without it.
+//! - A revisit refers to it already, by its id or by URL and date: who looks for the payload of that revisit would find another
+//!   record without it. A revisit whose URL and date name no record of the inputs is looked up by its digest, so what has that digest
+//!   stays as well.
 //! - It answers a request that is no GET. Such an answer is never the version of a page, so that a page which refers to it would
 //!   have no content. Any sign of such a request counts, wherever its record is: either names the other, or both have one URL and date.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use warc::{Entry, Kind, Reader, ReaderSettings, Record};
+use warc::{DeclaredDigest, Entry, Kind, Reader, ReaderSettings, Record};
 
 use crate::Each;
 use crate::error::WriteError;
@@ -22,6 +24,8 @@ const BLOCK_BYTES: u64 = 8;
 pub struct Relations {
     /// Ids, and URLs with dates, that revisits refer to.
     referred: HashSet<[u8; 16]>,
+    /// Digests of revisits that refer to no record of the inputs by URL and date.
+    digests: HashSet<DeclaredDigest>,
     /// Ids, and URLs with dates, of requests that are no GET, and ids that these name.
     requests: HashSet<[u8; 16]>,
 }
@@ -33,6 +37,8 @@ pub struct Relations {
 /// [`WriteError::Read`], [`WriteError::Stopped`]. Damage is no error.
 pub fn relations(inputs: &[PathBuf], each: &mut Each<'_>) -> Result<Relations, WriteError> {
     let mut relations = Relations::default();
+    let mut places = HashSet::new();
+    let mut revisits = Vec::new();
     let mut before = 0;
     for input in inputs {
         let original = Original::open(input)?;
@@ -42,6 +48,13 @@ pub fn relations(inputs: &[PathBuf], each: &mut Each<'_>) -> Result<Relations, W
         while let Some(entry) = reader.next_entry()? {
             if let Entry::Record(record) = entry {
                 relations.add(&record);
+                match record.kind {
+                    Kind::Revisit => {
+                        revisits.extend(declared(&record).map(|digest| (referred(&record), digest)))
+                    }
+                    Kind::Response | Kind::Resource => drop(places.insert(by_place(&record))),
+                    _ => {}
+                }
                 reader.recycle(record);
             }
             if !each(before + reader.position()) {
@@ -50,7 +63,23 @@ pub fn relations(inputs: &[PathBuf], each: &mut Each<'_>) -> Result<Relations, W
         }
         before += reader.size();
     }
+    let is_found = |place: Option<[u8; 16]>| place.is_some_and(|place| places.contains(&place));
+    let by_digest = revisits.into_iter().filter(|(place, _)| !is_found(*place));
+    relations.digests = by_digest.map(|(_, digest)| digest).collect();
     Ok(relations)
+}
+
+/// The URL and date that a revisit refers to.
+fn referred(revisit: &Record) -> Option<[u8; 16]> {
+    let field = |name: &str| revisit.headers.get(name);
+    Some(key(&[
+        field("WARC-Refers-To-Target-URI")?,
+        field("WARC-Refers-To-Date")?,
+    ]))
+}
+
+fn declared(record: &Record) -> Option<DeclaredDigest> {
+    DeclaredDigest::parse(record.headers.get("WARC-Payload-Digest")?)
 }
 
 impl Relations {
@@ -60,11 +89,7 @@ impl Relations {
             Kind::Revisit => {
                 self.referred
                     .extend(field("WARC-Refers-To").map(|id| key(&[bare(id)])));
-                if let (Some(url), Some(date)) =
-                    (field("WARC-Refers-To-Target-URI"), field("WARC-Refers-To-Date"))
-                {
-                    self.referred.insert(key(&[url, date]));
-                }
+                self.referred.extend(referred(record));
             }
             Kind::Request if !is_get(&record.body) => {
                 self.requests.extend([by_id(record), by_place(record)]);
@@ -74,9 +99,16 @@ impl Relations {
         }
     }
 
-    /// Whether a revisit refers to a record, by its id or by its URL and date.
-    pub(super) fn is_referred(&self, record: &Record) -> bool {
-        self.referred.contains(&by_id(record)) || self.referred.contains(&by_place(record))
+    /// Whether a revisit refers to a record: by its id, by its URL and date, or by its digest, which `digest` gives where the record
+    /// declares none.
+    pub(super) fn is_referred(&self, record: &Record, digest: impl FnOnce() -> String) -> bool {
+        let has_digest = || {
+            let own = declared(record).or_else(|| DeclaredDigest::parse(&digest()));
+            own.is_some_and(|own| self.digests.contains(&own))
+        };
+        self.referred.contains(&by_id(record))
+            || self.referred.contains(&by_place(record))
+            || !self.digests.is_empty() && has_digest()
     }
 
     /// Whether a record may answer a request that is no GET.

@@ -220,6 +220,77 @@ fn what_a_revisit_refers_to_already_stays() {
     assert_eq!(records_of(&out.join("a.warc"))[3], Kind::Revisit);
 }
 
+/// Of a revisit the type is that of its original, and what is no capture has nothing to give.
+#[test]
+fn originals_have_the_same_type_and_are_captures() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let like = |id: u32, from: &str, to: &str| {
+        let text = String::from_utf8(response(id, "same")).expect("text");
+        let (head, block) = text.split_once("\r\n\r\n").expect("a header");
+        let (head, block) = (head.replace(from, to), block.replace(from, to));
+        let bytes = block.len() - "\r\n\r\n".len();
+        let lines = head.lines().map(|line| match line.starts_with("Content-Length") {
+            true => format!("Content-Length: {bytes}"),
+            false => line.to_owned(),
+        });
+        let lines: Vec<String> = lines.collect();
+        format!("{}\r\n\r\n{block}", lines.join("\r\n")).into_bytes()
+    };
+    for (from, to) in [
+        ("text/plain", "text/html"),
+        ("text/plain", "text/plain; charset=windows-1251"),
+        ("http://", "ftp://"),
+        ("2024-01-02", "9999-01-02"),
+    ] {
+        let input = dir.path().join("a.warc");
+        fs::write(&input, [like(1, from, to), response(2, "same")].concat()).expect("written");
+        let relations = dedup::relations(std::slice::from_ref(&input), &mut |_| true).expect("read");
+        let out = dir.path().join(to.replace(['/', ':'], "_"));
+        let written = dedup::write(&[input], &out, &relations, &|_| Compression::GZIP, &mut |_| true);
+        let (_, report) = written.expect("written");
+        assert_eq!((report.records, report.revisits), (2, 0), "{to}");
+    }
+}
+
+/// A revisit whose URL and date name no record here is looked up by its digest.
+#[test]
+fn what_has_the_digest_of_a_revisit_stays() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let input = dir.path().join("a.warc");
+    let digest = format!("sha1:{}", "74ZZAVLTGW5IRU3XKXSBKFF6WA54JGPM");
+    for (refers, revisits) in [
+        ("", 0),
+        ("WARC-Refers-To-Target-URI: http://example.com/1\n", 0),
+        (
+            "WARC-Refers-To-Target-URI: http://example.com/1\nWARC-Refers-To-Date: 2024-01-02T03:04:07Z\n",
+            0,
+        ),
+        (
+            "WARC-Refers-To-Target-URI: http://example.com/1\nWARC-Refers-To-Date: 2024-01-02T03:04:05Z\n",
+            1,
+        ),
+    ] {
+        let lines = format!(
+            "WARC-Type: revisit\nWARC-Record-ID: <urn:test:9>\nWARC-Date: 2024-01-02T03:04:05Z\n\
+             WARC-Target-URI: http://example.com/\nWARC-Payload-Digest: {digest}\n{refers}\
+             WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+        );
+        let records = [response(1, "same"), response(2, "same"), record(&lines, "")];
+        fs::write(&input, records.concat()).expect("written");
+        let relations = dedup::relations(std::slice::from_ref(&input), &mut |_| true).expect("read");
+        let out = dir.path().join("out");
+        let written = dedup::write(
+            std::slice::from_ref(&input),
+            &out,
+            &relations,
+            &|_| Compression::GZIP,
+            &mut |_| true,
+        );
+        let (_, report) = written.expect("written");
+        assert_eq!(report.revisits, revisits, "{refers}");
+    }
+}
+
 /// A page that refers to the answer of a POST, to a redirect or to a part would have no content.
 #[test]
 fn what_is_never_a_page_is_no_original() {

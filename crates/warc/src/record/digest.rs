@@ -8,7 +8,7 @@ use sha1::{Digest, Sha1};
 use sha2::{Sha256, Sha512};
 
 /// Algorithms that can be verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Algorithm {
     Md5,
     Sha1,
@@ -44,7 +44,7 @@ impl Algorithm {
 }
 
 /// A digest that a header declares.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Declared {
     pub(crate) algorithm: Algorithm,
     pub(crate) value: Vec<u8>,
