@@ -5,7 +5,7 @@ use urlkey::KeyRange;
 
 use crate::aclj::EXACT;
 use crate::clause::{Clause, MimePattern};
-use crate::groups::Groups;
+use crate::groups::{ADMIN, Groups};
 use crate::key_ranges::KeyRanges;
 use crate::written::Written;
 
@@ -133,6 +133,12 @@ pub enum RuleError {
         /// What was found.
         name: String,
     },
+    /// A group of Weft's own in other letters.
+    #[error("{name:?}: the groups public and admin are written in small letters")]
+    Spelling {
+        /// What was found.
+        name: String,
+    },
     /// No media type.
     #[error("mime = {text:?} is no media type: text/html, image/* or * are, and have no parameters")]
     Mime {
@@ -159,6 +165,14 @@ impl Rule {
         if let Some(name) = self.groups.iter().chain(&self.except).find(is_bad) {
             return Err(RuleError::Group { name: name.clone() });
         }
+        let is_own = |name: &&String| {
+            [PUBLIC, ADMIN]
+                .iter()
+                .any(|own| name.eq_ignore_ascii_case(own) && name.as_str() != *own)
+        };
+        if let Some(name) = self.groups.iter().chain(&self.except).find(is_own) {
+            return Err(RuleError::Spelling { name: name.clone() });
+        }
         self.condition.clause(now_ms)
     }
 
@@ -178,14 +192,15 @@ impl Condition {
     pub fn clause(&self, now_ms: i64) -> Result<Option<Clause>, RuleError> {
         let until = self.until.as_deref().map(|text| bound("until", text));
         let clause = Clause {
-            collection: self.collection.clone(),
+            collection: self.collection.as_deref().map(|label| label.trim().to_owned()),
             mime: self.mime.as_deref().map(mime).transpose()?,
             digests: self
                 .digest
                 .as_deref()
                 .map(digest)
                 .transpose()?
-                .map(|one| [one].into()),
+                // Base32 is written in capitals, in declared digests and CDX, but not by everybody.
+                .map(|one| [one.to_ascii_uppercase(), one].into()),
             fetch_time_ms: self.times(now_ms)?,
             keys: self.keys()?,
         };

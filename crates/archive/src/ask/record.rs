@@ -43,14 +43,32 @@ pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody,
             None => Err(key::unknown(url, &url_key)),
         };
     };
-    let original = match Originals::of(seen).original(&capture)?.cloned() {
-        None if capture.kind == CaptureKind::Revisit => referred(basis, seen, &capture)?,
-        original => original,
-    };
+    let original = original(basis, seen, &capture)?;
     let mut body = located(capture);
     body.original = original.map(|original| Box::new(located(original)));
     body.fuzzy = rule;
     Ok(body)
+}
+
+/// The capture that has the payload of a revisit: that of its version, so that both are known by the same type and links; else
+/// one of its own key with its digest, else what its record refers to.
+fn original(
+    basis: &Basis<'_>,
+    seen: &Seen<'_>,
+    capture: &CaptureRow,
+) -> Result<Option<CaptureRow>, AskError> {
+    if capture.kind != CaptureKind::Revisit {
+        return Ok(None);
+    }
+    if let Some(original) = seen.snapshot().original(capture)?
+        && seen.sees(&original)
+    {
+        return Ok(Some(original));
+    }
+    match Originals::of(seen).original(capture)?.cloned() {
+        None => referred(basis, seen, capture),
+        original => Ok(original),
+    }
 }
 
 /// The capture nearest to a time, or the current version, of a URL: of all captures of its key only if none is of this URL.
@@ -198,7 +216,8 @@ fn not_loaded(line: &CaptureRow) -> AskError {
 /// precise. Of these the current version is taken, else one with status 2xx, else one whose URL is written as
 /// asked for (a key has several spellings, as with http and https), else the latest.
 ///
-/// An answer to another method than GET, or a 304, is what was at that time only where nothing else was captured.
+/// An answer to another method than GET, or a response of status 304, is what was at that time only where nothing else was captured.
+/// A revisit of status 304 has the content that it refers to.
 fn nearest(
     seen: &Seen<'_>,
     url_key: &str,
@@ -218,8 +237,10 @@ fn nearest(
             capture.url == url,
         )
     };
-    let is_of_page =
-        |capture: &CaptureRow| matches!(capture.method.as_str(), "" | "GET") && capture.status != 304;
+    let is_of_page = |capture: &CaptureRow| {
+        let is_empty = capture.status == 304 && capture.kind != CaptureKind::Revisit;
+        matches!(capture.method.as_str(), "" | "GET") && !is_empty
+    };
     let mut best: Option<(i64, CaptureRow)> = None;
     let mut best_is_asked = false;
     for capture in captures(seen, url_key) {

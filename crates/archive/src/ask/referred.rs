@@ -1,7 +1,8 @@
 //! The capture that a revisit of another URL refers to.
 //!
 //! Crawlers that deduplicate whatever the URL is write `WARC-Refers-To-Target-URI` and `WARC-Refers-To-Date` (WARC 1.1, section 6.7)
-//! into the record. Where the original may be current, the index knows it. Otherwise, as of an error page, the header is read.
+//! into the record. Where the original may be current, the index knows it, and nobody asks here. Otherwise, as of an error page, the
+//! header is read.
 
 use extract::CaptureKind;
 use urlkey::url_key;
@@ -30,12 +31,6 @@ pub(super) fn referred(
     seen: &Seen<'_>,
     revisit: &CaptureRow,
 ) -> Result<Option<CaptureRow>, AskError> {
-    // What its version shows is what it answers with.
-    if let Some(original) = seen.snapshot().original(revisit)?
-        && seen.sees(&original)
-    {
-        return Ok(Some(original));
-    }
     let Some(referred) = header_of(basis, revisit) else {
         return Ok(None);
     };

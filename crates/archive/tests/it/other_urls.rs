@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use archive::Archive;
-use archive::question::{Page, PageBody, SearchQuestion};
+use archive::question::{Page, PageBody, Record, SearchQuestion};
+use archive::{Archive, Subset};
 use rights::Groups;
 
 use crate::data::{self, load, own};
@@ -143,4 +143,74 @@ fn pages_that_field_files_have_as_revisits_alone_are_pages() {
         let found = data::dump(&archive, "pages");
         assert_eq!(found.lines().count(), pages, "{name}: {found}");
     }
+}
+
+/// An export brings the original that the version has, not another capture of the same bytes: whoever loads it has the same pages.
+#[test]
+fn an_export_brings_the_original_of_the_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let page_of = |url: &str, date: &str, title: &str, headers: &str| {
+        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>{title}</title>");
+        data::response(url, date, headers, &http)
+    };
+    let own = "http://own.example/";
+    let named =
+        "WARC-Refers-To-Target-URI: http://a.example/\r\nWARC-Refers-To-Date: 2014-03-11T10:00:00Z\r\n";
+    let records = [
+        page_of(own, "2014-01-01T00:00:00Z", "River", &digest()),
+        page_of(own, "2014-02-01T00:00:00Z", "Another", ""),
+        page_of("http://a.example/", "2014-03-11T10:00:00Z", "River", &digest()),
+        revisit(own, &format!("{named}{}", digest())),
+    ];
+    let archive = loaded(dir.path(), &[("a.warc", records.concat())]);
+    assert_eq!(page(&archive, own).title, "River");
+    let subset = Subset::Part {
+        url_prefix: Some(own.to_owned()),
+        collection: None,
+    };
+    let mut out = Vec::new();
+    let exported = archive.export_warc(&subset, false, &mut out, &mut |_| true);
+    assert_eq!(exported.unwrap().results, 4);
+    std::fs::write(dir.path().join("again.warc.gz"), out).unwrap();
+    let again = crate::data::own(&dir.path().join("again"));
+    load(&again, &data::request(dir.path(), &["again.warc.gz"]));
+    assert_eq!(
+        (page(&again, own).title, page(&again, own).fetch_time),
+        (page(&archive, own).title, page(&archive, own).fetch_time)
+    );
+}
+
+/// What was not modified is what the page was then, and no error between.
+#[test]
+fn a_revisit_of_status_304_is_shown_with_what_it_refers_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = "http://a.example/";
+    let missing = data::response(
+        url,
+        "2014-03-12T09:00:00Z",
+        "",
+        "HTTP/1.1 404 Not Found\r\n\r\nno",
+    );
+    let named =
+        "WARC-Refers-To-Target-URI: http://a.example/\r\nWARC-Refers-To-Date: 2014-03-11T10:00:00Z\r\n";
+    let not_modified = revisit(url, named)
+        .replace("200 OK", "304 No")
+        .replace("identical-payload-digest", "server-not-modified");
+    let archive = loaded(
+        dir.path(),
+        &[("a.warc", [original(), missing, not_modified].concat())],
+    );
+    let question = Record {
+        url: url.into(),
+        at: Some("20140312100000".into()),
+        capture: None,
+        fuzzy: false,
+    };
+    let record = archive.ask(question).unwrap().body;
+    assert_eq!(record.capture.timestamp, "20140312100000");
+    let original = record.original.expect("what it refers to");
+    assert_eq!(
+        (original.capture.timestamp.as_str(), original.capture.status),
+        ("20140311100000", 200)
+    );
 }

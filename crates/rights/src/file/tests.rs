@@ -184,6 +184,8 @@ fn rules_that_silently_do_nothing_are_errors() {
     check("prefix = \"com,Example)/\"", "no URL key");
     check("groups = [\"a b\"]", "no group");
     check("groups = []", "names nobody");
+    check("groups = [\"Public\"]", "small letters");
+    check("except = [\"ADMIN\"]", "small letters");
     check("except = [\"\"]", "no group");
     check("from = \"2015\"\nto = \"2014\"", "later than to");
     // Read as some other time, such a date would end an embargo at once.

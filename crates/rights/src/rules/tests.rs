@@ -505,3 +505,25 @@ proptest! {
         }
     }
 }
+
+/// A digest matches in small letters, and a label with white space around it.
+#[test]
+fn conditions_match_however_they_are_written() {
+    for condition in [
+        Condition {
+            digest: some("sha1:aaaa"),
+            ..Condition::default()
+        },
+        Condition {
+            digest: some("AAAA "),
+            ..Condition::default()
+        },
+        Condition {
+            collection: some(" news "),
+            ..Condition::default()
+        },
+    ] {
+        let clause = condition.clause(NOW_MS).unwrap().unwrap();
+        assert!(clause.matches(&subject("com,example)/")), "{condition:?}");
+    }
+}
