@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     };
     let archive = crate::ask::open(context)?;
     archive
-        .dump(args.view, format, &mut context.out)
+        .dump(args.view, format, &mut context.out.of_strangers())
         .map_err(|error: AskError| anyhow::Error::new(error).context(format!("dump {}", args.view.name())))?;
     Ok(Outcome::Done)
 }

@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let place = &answer.body;
     let sources = context.remote_inputs.sources().of_archive(&context.archive);
     match &args.out {
-        None => write_part(place, &sources, &args.part, &mut context.out)?,
+        None => write_part(place, &sources, &args.part, &mut context.out.of_strangers())?,
         Some(path) => {
             let mut file = File::create(path).with_context(|| format!("create {}", path.display()))?;
             write_part(place, &sources, &args.part, &mut file)
