@@ -106,6 +106,11 @@ impl<T> Stamped<T> {
         &self,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Option<Arc<T>>, Unread<E>> {
+        // To open a pipe would wait for somebody who writes into it.
+        if self.path.metadata().is_ok_and(|found| !found.is_file()) {
+            let source = io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
+            return Err(Unread::io("read")(source));
+        }
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
             // A link that leads nowhere was meant to lead to a file: that is no archive without rules.

@@ -251,3 +251,14 @@ fn a_change_keeps_who_may_read_the_file() {
         0o600
     );
 }
+
+/// A pipe in the place of the file is an error, and nobody waits for it.
+#[test]
+fn what_is_no_file_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rights.toml");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let error = RightsFile::at(path).rules().unwrap_err().to_string();
+    assert!(error.contains("no regular file"), "{error}");
+}
