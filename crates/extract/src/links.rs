@@ -21,8 +21,9 @@ pub const ANCHOR_CHARS_MAX: usize = 256;
 /// Longer references are counted but not kept as links: their keys would be longer than an index can store.
 pub(crate) const REFERENCE_BYTES_MAX: usize = 64 << 10;
 
-/// Number of bytes of resolved URLs and keys allowed for one page. A short reference becomes as long as the
-/// base that it is resolved against; without this bound a page of 100 KB could need gigabytes.
+/// Number of bytes of resolved URLs and keys, and of bases read for them, allowed for one page. A short reference becomes as
+/// long as the base that it is resolved against, or is resolved by reading all of it; without this bound a page of 100 KB
+/// could need gigabytes, and one of 1 MB minutes.
 const LINK_BYTES_MAX: usize = 64 << 20;
 
 /// Returns whether a `rel` says that the link is no recommendation.
@@ -132,9 +133,12 @@ impl<'a> LinkSet<'a> {
             }
             return None;
         }
-        let url = self.resolver.resolve(reference)?;
+        let url = self.resolver.resolve(reference);
+        let url_bytes = url.as_ref().map_or(0, String::len);
+        self.spend(url_bytes.max(self.resolver.base_bytes_read(reference)));
+        let url = url?;
         let url_key = urlkey::url_key(&url).ok()?;
-        self.bytes_left = self.bytes_left.saturating_sub(url.len() + url_key.len());
+        self.spend(url_key.len());
         if url_key == self.page_key {
             return None;
         }
@@ -147,6 +151,10 @@ impl<'a> LinkSet<'a> {
             return None;
         }
         Some(LinkTarget { url_key, url })
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
     }
 
     /// Adds an occurrence of a link to `target`.

@@ -58,6 +58,15 @@ impl Resolver {
             .or_else(|| self.resolve_slowly(reference))
     }
 
+    /// Returns how many bytes of the base are read to resolve `reference`: even if the result is short, the last segment of
+    /// its path may be long.
+    pub(crate) fn base_bytes_read(&self, reference: &str) -> usize {
+        match reference.starts_with('/') || simple::split_absolute(reference).is_some() {
+            true => 0,
+            false => self.base.as_str().len(),
+        }
+    }
+
     fn resolve_fast(&self, reference: &str) -> Option<String> {
         if reference.starts_with('/') {
             if self.origin.is_empty() || reference.starts_with("//") {

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod hostile;
+
 /// A record as a reader would give it.
 pub(crate) fn record(kind: warc::Kind, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> warc::Record {
     let body = body.into();

@@ -9,7 +9,7 @@
 //!   bad ports and broken escapes have keys too.
 //! - The key of an http or https URL is printable ASCII without spaces and reads
 //!   `host[:port])/path[?query]`; host and port hold no `/` unless the URL escaped one there.
-//! - Time is linear in the length of the URL, except for session ids in paths, where the factor is small.
+//! - Time is linear in the length of the URL.
 //!
 //! The rules are those of the `surt` package that web archives share. The tests in `tests/reference/` list
 //! each difference with its reason.

@@ -27,12 +27,17 @@ pub(crate) fn strip_from_path(out: &mut Vec<u8>, start: usize, also: Also<'_>) {
 
 /// Finds the last segment that is a session id. Returns its place and its length with the slash behind it.
 fn find_in_path(path: &[u8], form: Form) -> Option<(usize, usize)> {
+    let mut pages = AspxPages {
+        path,
+        seen_from: path.len(),
+        next_is_aspx: false,
+    };
     (1..path.len())
         .rev()
         .filter(|&at| path[at - 1] == b'/' && path[at] == b'(')
         .find_map(|at| {
             let length = form(&path[at..])?;
-            is_aspx(&path[at + length..]).then_some((at, length))
+            pages.is_aspx(at + length).then_some((at, length))
         })
 }
 
@@ -58,10 +63,30 @@ fn is_id(bytes: &[u8]) -> bool {
     bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
 }
 
-/// At least one byte, then `.aspx`, with no question mark before it.
-fn is_aspx(rest: &[u8]) -> bool {
-    let before_mark = rest.split(|&b| b == b'?').next().unwrap_or_default();
-    before_mark.len() > 5 && before_mark[1..].windows(5).any(|w| w == b".aspx")
+/// Where a path has `.aspx`. It is looked for from the end of the path to its beginning, so that each byte is seen once, however
+/// many segments look like session ids.
+struct AspxPages<'a> {
+    path: &'a [u8],
+    /// All from here on has been seen.
+    seen_from: usize,
+    /// Whether the first `.aspx` from there on comes before the first question mark.
+    next_is_aspx: bool,
+}
+
+impl AspxPages<'_> {
+    /// Whether at least one byte and then `.aspx` follow `start`, with no question mark before it. `start` must not be greater
+    /// than in the call before.
+    fn is_aspx(&mut self, start: usize) -> bool {
+        for at in (start + 1..self.seen_from).rev() {
+            if self.path[at] == b'?' {
+                self.next_is_aspx = false;
+            } else if self.path[at..].starts_with(b".aspx") {
+                self.next_is_aspx = true;
+            }
+        }
+        self.seen_from = self.seen_from.min(start + 1);
+        self.next_is_aspx && self.path.get(start) != Some(&b'?')
+    }
 }
 
 /// Removes session arguments from the query in `out[start..]`: the last one of each form.
@@ -120,8 +145,12 @@ fn aspsessionid(text: &[u8]) -> Option<usize> {
 
 /// `cfid=`, something, `&cftoken=`, something.
 fn cfid_cftoken(text: &[u8]) -> Option<usize> {
-    let cfid = value_length(text.strip_prefix(b"cfid=")?)?;
-    let rest = text.get(5 + cfid..)?.strip_prefix(b"&cftoken=")?;
+    let value = text.strip_prefix(b"cfid=")?;
+    // A second `cfid=` with a value of its own was tried before, with the same outcome. Without stopping there, a query of
+    // nothing but `cfid=` takes quadratic time.
+    let is_second = |rest: &[u8]| rest.starts_with(b"cfid=") && rest.get(5).is_some_and(|&b| b != b'&');
+    let cfid = (0..value.len()).find(|&at| value[at] == b'&' || is_second(&value[at..]))?;
+    let rest = value[cfid..].strip_prefix(b"&cftoken=").filter(|_| cfid > 0)?;
     Some(5 + cfid + 9 + value_length(rest)?)
 }
 
@@ -129,4 +158,44 @@ fn cfid_cftoken(text: &[u8]) -> Option<usize> {
 fn value_length(text: &[u8]) -> Option<usize> {
     let length = text.iter().take_while(|&&b| b != b'&').count();
     (length > 0).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// [`AspxPages::is_aspx`] as it is defined.
+    fn is_aspx(rest: &[u8]) -> bool {
+        let before_mark = rest.split(|&b| b == b'?').next().unwrap_or_default();
+        before_mark.len() > 5 && before_mark[1..].windows(5).any(|w| w == b".aspx")
+    }
+
+    /// [`cfid_cftoken`] as it is defined.
+    fn defined_cfid_cftoken(text: &[u8]) -> Option<usize> {
+        let cfid = value_length(text.strip_prefix(b"cfid=")?)?;
+        let rest = text.get(5 + cfid..)?.strip_prefix(b"&cftoken=")?;
+        Some(5 + cfid + 9 + value_length(rest)?)
+    }
+
+    proptest! {
+        #[test]
+        fn pages_are_found_as_defined(path in "(\\.aspx|\\.asp|[?/x]){0,12}") {
+            let path = path.as_bytes();
+            let mut pages = AspxPages { path, seen_from: path.len(), next_is_aspx: false };
+            for start in (0..=path.len()).rev() {
+                prop_assert_eq!(pages.is_aspx(start), is_aspx(&path[start..]), "{}", start);
+            }
+        }
+
+        #[test]
+        fn sessions_of_two_arguments_are_stripped_as_defined(query in "(cfid=|cftoken=|&|&cftoken=|x){0,12}") {
+            let strip = |form: Form| {
+                let mut out = query.clone().into_bytes();
+                strip_last(&mut out, 0, form, &mut |_| ());
+                out
+            };
+            prop_assert_eq!(strip(cfid_cftoken), strip(defined_cfid_cftoken));
+        }
+    }
 }

@@ -111,6 +111,9 @@ impl Part {
 struct Walk {
     /// Elements that are open.
     open: Vec<Part>,
+    /// How many of them are entries. Counted, because searching `open` at each element takes quadratic time where a document
+    /// nests deeply.
+    entries: usize,
     /// How many of them are inside the one whose text is gathered, that one included; 0 outside.
     depth: usize,
     /// Text of that one so far.
@@ -130,11 +133,12 @@ impl Walk {
         }
         self.empty(element);
         self.open.push(part);
+        self.entries += usize::from(part == Part::Entry);
     }
 
     /// An element without content: all that counts of it is its language.
     fn empty(&mut self, element: &BytesStart<'_>) {
-        if self.depth > 0 || self.open.contains(&Part::Entry) {
+        if self.depth > 0 || self.entries > 0 {
             return;
         }
         if let Ok(Some(value)) = element.try_get_attribute("xml:lang") {
@@ -144,6 +148,7 @@ impl Walk {
 
     fn close(&mut self, name: &[u8]) {
         let Some(part) = self.open.pop() else { return };
+        self.entries -= usize::from(part == Part::Entry);
         match self.depth {
             0 => {}
             1 => {

@@ -138,6 +138,22 @@ fn atom_and_rdf() {
 }
 
 #[test]
+fn the_language_of_a_feed_is_declared_outside_its_entries() {
+    for (body, language) in [
+        ("<a xml:lang='fr'/><item/>", "fr"),
+        ("<item><a xml:lang='de'/></item><b xml:lang='fr'/>", "fr"),
+        (
+            "<item><item></item><a xml:lang='de'/></item><b xml:lang='fr'/>",
+            "fr",
+        ),
+        ("<item><a xml:lang='de'>", ""),
+    ] {
+        let feed = format!("<rss><channel>{body}");
+        check("text/xml", feed.as_bytes(), Some(("", "", language)));
+    }
+}
+
+#[test]
 fn json_feeds() {
     let feed = r#"{"version":"https:\/\/jsonfeed.org\/version\/1.1","title":"T","language":"en",
         "items":[{"id":"1","title":"A","content_html":"<p>b<p>c"},{"id":"2","content_text":"1 < 2","summary":"s"}]}"#;

@@ -171,6 +171,25 @@ fn a_long_base_does_not_multiply() {
     assert_eq!(links.len() + dropped as usize, LINKS_MAX);
 }
 
+#[test]
+fn a_long_base_is_read_for_a_few_links_only() {
+    // The last segment of the base is read for each reference, and is part of no result.
+    let base = format!("http://h.example/{}", "x".repeat(1 << 20));
+    let references: Vec<String> = (0..1000).map(|n| format!("r{n}")).collect();
+    let rows: Vec<Row> = references.iter().map(|r| (r.as_str(), "", false)).collect();
+    let (links, dropped) = run(PAGE, Some(&base), LinkScope::All, &rows);
+    assert!((50..=64).contains(&links.len()), "{}", links.len());
+    assert_eq!(links.len() + dropped as usize, rows.len());
+    // References that have their own host do not read it.
+    let absolute: Vec<String> = references
+        .iter()
+        .map(|r| format!("http://h.example/{r}"))
+        .collect();
+    let rows: Vec<Row> = absolute.iter().map(|r| (r.as_str(), "", false)).collect();
+    let (links, _) = run(PAGE, Some(&base), LinkScope::All, &rows);
+    assert_eq!(links.len(), rows.len());
+}
+
 fn reference() -> impl Strategy<Value = String> {
     let host = proptest::sample::select(vec![
         "",

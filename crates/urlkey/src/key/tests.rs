@@ -246,6 +246,21 @@ fn long_and_deep_urls_take_bounded_time() {
 }
 
 #[test]
+fn session_ids_are_looked_for_in_linear_time() {
+    let bytes = 4 << 20;
+    let begun = std::time::Instant::now();
+    for text in [
+        "/(0123456789abcdefghijklmn)".repeat(bytes / 27),
+        "/(s(0123456789abcdefghijklmn))".repeat(bytes / 30),
+        format!("?{}&cftoken=", "cfid=".repeat(bytes / 5)),
+    ] {
+        url_key(&format!("http://a{text}")).expect("has a host");
+    }
+    // A second or so; in quadratic time it is hours.
+    assert!(begun.elapsed().as_secs() < 30);
+}
+
+#[test]
 fn a_host_of_a_hundred_dots_keeps_its_labels() {
     let host = format!("{}com", "a.".repeat(100));
     let key = url_key(&format!("http://{host}/")).expect("has a host");
