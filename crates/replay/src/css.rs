@@ -5,6 +5,7 @@ use std::ops::Range;
 use cssparser::{ParseError, Parser, ParserInput, Token};
 
 use crate::address::Modifier;
+use crate::bounded::{self, Bounded, TooLong};
 use crate::references::Role;
 use crate::scope::Scope;
 
@@ -14,27 +15,38 @@ pub const CSS_BYTES_MAX: usize = 8 << 20;
 /// Most blocks in one another that are looked into. No style has so many; hostile ones would exhaust the stack.
 const DEPTH_MAX: usize = 64;
 
-/// Rewrites a style, or the value of an attribute `style`.
+/// Rewrites a style. One that is too long, or would become so ([`REWRITTEN_BYTES_MAX`](crate::REWRITTEN_BYTES_MAX)), stays as it is:
+/// a browser asks the policy of the page before it loads anything for a style.
 pub fn rewrite_css(css: &str, scope: &Scope) -> String {
+    rewrite(css, scope).unwrap_or_else(|TooLong| css.to_owned())
+}
+
+/// Rewrites a style, or the value of an attribute `style`.
+///
+/// # Errors
+/// [`TooLong`] if it is, or would become so.
+pub(crate) fn rewrite(css: &str, scope: &Scope) -> Result<String, TooLong> {
     if css.len() > CSS_BYTES_MAX {
-        return css.to_owned();
+        return Err(TooLong);
     }
     let mut input = ParserInput::new(css);
     let mut parser = Parser::new(&mut input);
     let mut found = Found {
         scope,
         edits: Vec::new(),
+        bytes: css.len(),
     };
     found.walk(&mut parser, Block::Plain, 0);
-    let mut rewritten = String::with_capacity(css.len() + found.edits.len() * 32);
+    bounded::check(found.bytes)?;
+    let mut rewritten = Bounded::default();
     let mut at = 0;
     for (range, text) in found.edits {
-        rewritten.push_str(&css[at..range.start]);
-        rewritten.push_str(&text);
+        rewritten.push(&css[at..range.start])?;
+        rewritten.push(&text)?;
         at = range.end;
     }
-    rewritten.push_str(&css[at..]);
-    rewritten
+    rewritten.push(&css[at..])?;
+    Ok(rewritten.into_text())
 }
 
 /// What a block says of the URLs in it.
@@ -66,6 +78,8 @@ struct Found<'s> {
     scope: &'s Scope,
     /// What is put where, in order.
     edits: Vec<(Range<usize>, String)>,
+    /// Of the style and all that is put into it. No more is put where they are too many.
+    bytes: usize,
 }
 
 impl Found<'_> {
@@ -140,13 +154,17 @@ impl Found<'_> {
     }
 
     fn edit(&mut self, range: Range<usize>, url: &str, used: (Modifier, Role), before: &str, after: &str) {
-        if let Some(address) = self.scope.refer(url, used.0, used.1) {
+        if bounded::check(self.bytes).is_ok()
+            && let Some(address) = self.scope.refer(url, used.0, used.1)
+        {
             // In an attribute a quotation mark would end the value; addresses have none of these marks.
             let address = address
                 .replace('\'', "%27")
                 .replace('"', "%22")
                 .replace('\\', "%5C");
-            self.edits.push((range, format!("{before}'{address}'{after}")));
+            let text = format!("{before}'{address}'{after}");
+            self.bytes += text.len();
+            self.edits.push((range, text));
         }
     }
 }

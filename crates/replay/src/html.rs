@@ -11,7 +11,9 @@ use lol_html::send::{DocumentContentHandlers, Element, ElementContentHandlers, H
 use lol_html::{AsciiCompatibleEncoding, MemorySettings, OutputSink};
 
 use crate::address::Modifier;
+use crate::bounded::{self, TooLong};
 use crate::elements::{self, Use};
+use crate::prolog::Prolog;
 use crate::references::Role;
 use crate::scope::Scope;
 use crate::xhtml::EmptyTags;
@@ -23,15 +25,25 @@ const DEPTH_MAX: usize = 3;
 /// The namespace of the elements of HTML.
 const HTML: &str = "http://www.w3.org/1999/xhtml";
 
+/// What the shim has in XML beside its own attributes: whatever namespace it stands in, it is a script of HTML.
+const XML_ATTRIBUTES: &str = " xmlns=\"http://www.w3.org/1999/xhtml\" type=\"text/javascript\"";
+
 /// Bytes that are handed on together.
 const PIECE_BYTES: usize = 16 << 10;
+
+/// Bytes of a document that are rewritten before it is asked whether enough are ready. A tag of a few bytes can become one of
+/// 64 KiB, so a kilobyte becomes a few megabytes at most.
+const STEP_BYTES: usize = 1 << 10;
+
+/// Bytes that are enough to be taken.
+const READY_BYTES: usize = 64 << 10;
 
 /// What kind of document is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Markup {
     /// HTML: the shim is put before everything else.
     Page,
-    /// XHTML: the same, and every element can be empty.
+    /// XHTML: the same, every element can be empty, and declarations that would keep the shim from running are left out.
     Xhtml,
     /// A drawing or other XML.
     Xml,
@@ -52,6 +64,8 @@ pub struct Rewriter {
     ready: Ready,
     /// Of XHTML alone.
     empty_tags: Option<EmptyTags>,
+    /// Of XHTML alone.
+    prolog: Option<Prolog>,
 }
 
 /// What is rewritten and not taken yet.
@@ -77,11 +91,7 @@ struct Pieces {
 
 impl Pieces {
     fn hand_over(&mut self) {
-        let mut ready = self.ready.lock();
-        match ready.is_empty() {
-            true => *ready = std::mem::take(&mut self.chunks),
-            false => ready.append(&mut self.chunks),
-        }
+        append(&mut self.ready.lock(), std::mem::take(&mut self.chunks));
     }
 }
 
@@ -113,11 +123,18 @@ impl Rewriter {
         let name = scope.encoding().name();
         let encoding = AsciiCompatibleEncoding::new(scope.encoding())
             .ok_or_else(|| wrong(format!("the character set {name} is no superset of ASCII")))?;
+        let prolog = (markup == Markup::Xhtml).then(|| {
+            Prolog::new(match scripts {
+                Scripts::On => shim(&scope, XML_ATTRIBUTES),
+                Scripts::Off => String::new(),
+            })
+        });
         let document = Document(Arc::new(Mutex::new(State {
             scope,
             scripts,
             depth,
-            shim_due: markup != Markup::Xml && scripts == Scripts::On,
+            has_prefixes: markup != Markup::Page,
+            shim_due: markup == Markup::Page && scripts == Scripts::On,
             has_base: false,
             templates: Arc::default(),
             text: String::new(),
@@ -152,17 +169,17 @@ impl Rewriter {
             .append_element_content_handler((
                 selector("style")?,
                 ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
-                    styles
-                        .lock()
-                        .text(chunk, |state, text| Ok(css::rewrite_css(text, &state.scope)));
+                    styles.lock().text(chunk, Beyond::Sent, |state, text| {
+                        Ok(css::rewrite(text, &state.scope)?)
+                    });
                     Ok(())
                 }),
             ))
             .append_element_content_handler((
                 selector("script")?,
                 ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
-                    scripts_of.lock().text(chunk, |state, text| {
-                        Ok(state.script(text).unwrap_or_else(|| text.to_owned()))
+                    scripts_of.lock().text(chunk, Beyond::Sent, |state, text| {
+                        Ok(state.script(text)?.unwrap_or_else(|| text.to_owned()))
                     });
                     Ok(())
                 }),
@@ -171,7 +188,9 @@ impl Rewriter {
             .append_element_content_handler((
                 selector("noscript, noframes, noembed")?,
                 ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
-                    unparsed.lock().text(chunk, |state, text| state.unparsed(text));
+                    unparsed
+                        .lock()
+                        .text(chunk, Beyond::LeftOut, |state, text| state.unparsed(text));
                     Ok(())
                 }),
             ))
@@ -187,20 +206,36 @@ impl Rewriter {
             inner: HtmlRewriter::new(settings, pieces),
             ready,
             empty_tags: (markup == Markup::Xhtml).then(EmptyTags::default),
+            prolog,
         })
     }
 
-    /// Takes the next piece of the document, and returns what is ready.
+    /// Takes the next bytes of the document from the front of `rest`, and returns what is ready. Some of `rest` is left where they
+    /// become so many that they should be sent first: [`REWRITTEN_BYTES_MAX`](crate::REWRITTEN_BYTES_MAX) and a few megabytes at most.
     ///
     /// # Errors
     /// If a tag or a style needs more memory than [`MEMORY_BYTES_MAX`]. The rewriter must not be used again.
-    pub fn write(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
-        match &mut self.empty_tags {
-            Some(tags) => self.inner.write(&tags.closed(piece)),
-            None => self.inner.write(piece),
+    pub fn write(&mut self, rest: &mut &[u8]) -> io::Result<Vec<u8>> {
+        let mut ready = Vec::new();
+        while !rest.is_empty() && ready.len() < READY_BYTES {
+            let (step, behind) = rest.split_at(rest.len().min(STEP_BYTES));
+            *rest = behind;
+            match &mut self.empty_tags {
+                Some(tags) => self.inner.write(&tags.closed(step)),
+                None => self.inner.write(step),
+            }
+            .map_err(failed)?;
+            append(&mut ready, self.ready.take());
         }
-        .map_err(failed)?;
-        Ok(self.ready.take())
+        self.sent(ready)
+    }
+
+    /// What is sent of what is ready.
+    fn sent(&mut self, ready: Vec<u8>) -> io::Result<Vec<u8>> {
+        match &mut self.prolog {
+            Some(prolog) => prolog.sent(ready),
+            None => Ok(ready),
+        }
     }
 
     /// Ends the document, and returns the rest.
@@ -211,7 +246,19 @@ impl Rewriter {
         let rest = self.empty_tags.take().map_or(&b""[..], EmptyTags::end);
         self.inner.write(rest).map_err(failed)?;
         self.inner.end().map_err(failed)?;
-        Ok(self.ready.take())
+        let ready = self.ready.take();
+        match self.prolog {
+            Some(mut prolog) => prolog.sent(ready),
+            None => Ok(ready),
+        }
+    }
+}
+
+/// Appends without a copy where there is nothing yet.
+fn append(all: &mut Vec<u8>, mut more: Vec<u8>) {
+    match all.is_empty() {
+        true => *all = more,
+        false => all.append(&mut more),
     }
 }
 
@@ -238,6 +285,8 @@ struct State {
     scripts: Scripts,
     /// In how many other documents this one stands.
     depth: usize,
+    /// Names of elements may have the prefix of a namespace, as in XML.
+    has_prefixes: bool,
     shim_due: bool,
     /// There was a `base` with an address.
     has_base: bool,
@@ -249,9 +298,18 @@ struct State {
     text_is_long: bool,
 }
 
+/// What becomes of a text that is too long, or would be once it is rewritten.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beyond {
+    /// It is sent as it is: a browser asks the policy of the page before it loads what a style or a script names.
+    Sent,
+    /// It is left out: there may be documents in it, which would have no shim, and connections may be opened for it.
+    LeftOut,
+}
+
 impl State {
     fn element(&mut self, element: &mut Element<'_, '_>) {
-        let tag = element.tag_name();
+        let tag = self.local_name(element.tag_name());
         self.shim(&tag, element);
         match tag.as_str() {
             "base" if self.is_of_the_document(element) => self.base(element),
@@ -279,15 +337,42 @@ impl State {
                 Some((name, used, attribute.value()))
             })
             .collect();
+        let mut bytes = 0;
         for (name, used, value) in attributes {
             if used == Use::LeftOut {
                 element.remove_attribute(&name);
                 continue;
             }
-            let value = htmlize::unescape_attribute(value.as_str());
-            if let Some(value) = self.rewritten(used, &value) {
-                set(element, &name, &value);
+            if let Err(TooLong) = self.attribute(element, (&name, used, &value), &mut bytes) {
+                // Nothing more is tried in this tag, which took long already. As it is the value could lead out of the archive; if the
+                // attribute was removed, another one of that name, which does not count now, would.
+                bytes = usize::MAX;
+                set(element, &name, "");
             }
+        }
+    }
+
+    /// Rewrites an attribute. `bytes` are those of the attributes of its tag that were rewritten.
+    fn attribute(
+        &self,
+        element: &mut Element<'_, '_>,
+        (name, used, value): (&str, Use, &str),
+        bytes: &mut usize,
+    ) -> Result<(), TooLong> {
+        bounded::check(*bytes)?;
+        if let Some(value) = self.rewritten(used, &htmlize::unescape_attribute(value))? {
+            *bytes += written_bytes(&value);
+            bounded::check(*bytes)?;
+            set(element, name, &value);
+        }
+        Ok(())
+    }
+
+    /// The name of an element without the prefix of its namespace.
+    fn local_name(&self, tag: String) -> String {
+        match tag.rsplit_once(':') {
+            Some((_, name)) if self.has_prefixes => name.to_owned(),
+            _ => tag,
         }
     }
 
@@ -297,13 +382,7 @@ impl State {
             return;
         }
         self.shim_due = false;
-        let value = |text: &str| htmlize::escape_all_quotes(text).into_owned();
-        let script = format!(
-            "<script src=\"{SHIM_PATH}\" data-key=\"{}\" data-time=\"{}\" data-url=\"{}\"></script>",
-            value(self.scope.key()),
-            value(self.scope.time()),
-            value(self.scope.url().as_str())
-        );
+        let script = shim(&self.scope, "");
         match tag {
             "head" => element.prepend(&script, ContentType::Html),
             _ => element.before(&script, ContentType::Html),
@@ -366,35 +445,38 @@ impl State {
     }
 
     /// The new value of an attribute; `None` if it stays as it is.
-    fn rewritten(&self, used: Use, value: &str) -> Option<String> {
-        match used {
+    fn rewritten(&self, used: Use, value: &str) -> Result<Option<String>, TooLong> {
+        let rewritten = match used {
             // Its script would run in a document of its own, before any shim. It could not reach this page either: their origins differ.
             Use::Refers(_, Role::Part) if is_script(value) => Some("about:blank".to_owned()),
-            Use::Refers(..) if is_script(value) => self.script(value),
+            Use::Refers(..) if is_script(value) => self.script(value)?,
             Use::Refers(modifier, role) => self.scope.refer(value, modifier, role),
-            Use::Pictures => Some(srcset::rewrite(value, &self.scope)),
+            Use::Pictures => Some(srcset::rewrite(value, &self.scope)?),
             // Without a function there is no URL, as in most.
             Use::Style if !value.contains('(') => None,
-            Use::Style => Some(css::rewrite_css(value, &self.scope)),
-            Use::Script => self.script(value),
-            // One that cannot be rewritten has no shim, so it must not be shown as it is.
-            Use::Document => {
-                let document = self.document(value, Markup::Page, self.scope.clone());
-                Some(document.unwrap_or_default())
-            }
+            Use::Style => Some(css::rewrite(value, &self.scope)?),
+            Use::Script => self.script(value)?,
+            // One that cannot be rewritten, for whatever reason, has no shim, so it must not be shown as it is.
+            Use::Document => Some(
+                self.document(value, Markup::Page, self.scope.clone())
+                    .map_err(|_| TooLong)?,
+            ),
             Use::Target => matches!(
                 value.trim_ascii().to_ascii_lowercase().as_str(),
                 "_blank" | "_new" | "_top"
             )
             .then(|| FRAME_NAME.to_owned()),
             Use::LeftOut => None,
-        }
-        .filter(|rewritten| rewritten != value)
+        };
+        Ok(rewritten.filter(|rewritten| rewritten != value))
     }
 
     /// A script that stands in the page; `None` if none runs.
-    fn script(&self, text: &str) -> Option<String> {
-        (self.scripts == Scripts::On).then(|| script::rewrite(text, &self.scope).into_owned())
+    fn script(&self, text: &str) -> Result<Option<String>, TooLong> {
+        match self.scripts {
+            Scripts::On => script::rewrite(text, &self.scope).map(|text| Some(text.into_owned())),
+            Scripts::Off => Ok(None),
+        }
     }
 
     /// What is shown where there are no scripts or frames. Where there are no scripts, all of it is.
@@ -414,16 +496,30 @@ impl State {
         }
         let scope = scope.in_encoding(encoding_rs::UTF_8);
         let mut rewriter = Rewriter::nested(scope, markup, self.scripts, self.depth + 1)?;
-        let mut rewritten = rewriter.write(html.as_bytes())?;
-        rewritten.extend(rewriter.end()?);
+        let mut rewritten = Vec::new();
+        let mut rest = html.as_bytes();
+        while !rest.is_empty() {
+            append(&mut rewritten, rewriter.write(&mut rest)?);
+            bounded::check(rewritten.len())?;
+        }
+        append(&mut rewritten, rewriter.end()?);
+        bounded::check(rewritten.len())?;
         String::from_utf8(rewritten).map_err(|error| wrong(error.to_string()))
     }
 
     /// Takes a piece of a text that is rewritten as a whole, at its end.
-    fn text(&mut self, chunk: &mut TextChunk<'_>, rewrite: impl Fn(&State, &str) -> io::Result<String>) {
+    fn text(
+        &mut self,
+        chunk: &mut TextChunk<'_>,
+        beyond: Beyond,
+        rewrite: impl Fn(&State, &str) -> io::Result<String>,
+    ) {
         let is_last = chunk.last_in_text_node();
         if self.text_is_long {
             self.text_is_long = !is_last;
+            if beyond == Beyond::LeftOut {
+                chunk.remove();
+            }
             return;
         }
         self.text.push_str(chunk.as_str());
@@ -436,8 +532,23 @@ impl State {
             true => None,
             false => rewrite(self, &text).ok(),
         };
-        chunk.replace(rewritten.as_deref().unwrap_or(&text), ContentType::Html);
+        let otherwise = match beyond {
+            Beyond::Sent => text.as_str(),
+            Beyond::LeftOut => "",
+        };
+        chunk.replace(rewritten.as_deref().unwrap_or(otherwise), ContentType::Html);
     }
+}
+
+/// The element of the shim, with more `attributes`.
+fn shim(scope: &Scope, attributes: &str) -> String {
+    let value = |text: &str| htmlize::escape_all_quotes(text).into_owned();
+    format!(
+        "<script{attributes} src=\"{SHIM_PATH}\" data-key=\"{}\" data-time=\"{}\" data-url=\"{}\"></script>",
+        value(scope.key()),
+        value(scope.time()),
+        value(scope.url().as_str())
+    )
 }
 
 /// Whether what a link leads to is a script. Browsers pass over control characters before the scheme, and tabs and ends of lines in it
@@ -450,6 +561,16 @@ fn is_script(reference: &str) -> bool {
             .next()
             .is_some_and(|found| found.eq_ignore_ascii_case(&expected))
     })
+}
+
+/// Bytes of an attribute's value as [`set`] has it written.
+fn written_bytes(value: &str) -> usize {
+    let escaped = |byte| match byte {
+        b'&' => "&amp;".len(),
+        b'"' => "&quot;".len(),
+        _ => 1,
+    };
+    value.bytes().map(escaped).sum()
 }
 
 /// Sets an attribute to text.

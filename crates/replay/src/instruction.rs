@@ -10,9 +10,12 @@ use crate::scope::Scope;
 pub(crate) fn rewrite(text: &str, scope: &Scope) -> Option<String> {
     let data = text.strip_prefix("?xml-stylesheet")?.strip_suffix('?')?;
     let href = value(data, "href")?;
-    let is_css = value(data, "type").is_none_or(|kind| kind.eq_ignore_ascii_case("text/css"));
     // Other sheets are programs (XSLT), which are no styles to be rewritten.
-    let modifier = if is_css { Modifier::Style } else { Modifier::Image };
+    let modifier = if is_css(data) {
+        Modifier::Style
+    } else {
+        Modifier::Image
+    };
     let address = scope.refer(&htmlize::unescape_attribute(href), modifier, Role::Part)?;
     let address = address
         .replace('&', "&amp;")
@@ -23,18 +26,46 @@ pub(crate) fn rewrite(text: &str, scope: &Scope) -> Option<String> {
     Some(format!("<{before}{address}{after}>"))
 }
 
+/// Whether the data of an `xml-stylesheet` are surely those of a style, however a browser reads them: all of them are
+/// pseudo-attributes, and the only type, if there is one, is that of CSS.
+pub(crate) fn is_css(data: &str) -> bool {
+    let mut rest = data.trim_ascii();
+    let mut has_type = false;
+    while !rest.is_empty() {
+        let Some((name, value, behind)) = first_attribute(rest) else {
+            return false;
+        };
+        if name.is_empty() || name.contains(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '\'')) {
+            return false;
+        }
+        let is_type = name == "type";
+        if is_type && (has_type || value != "text/css") {
+            return false;
+        }
+        has_type |= is_type;
+        rest = behind.trim_ascii_start();
+    }
+    true
+}
+
+/// The first pseudo-attribute: its name, its value, and what stands behind it. The name may have more before it.
+fn first_attribute(data: &str) -> Option<(&str, &str, &str)> {
+    let (name, behind) = data.split_once('=')?;
+    let behind = behind.trim_ascii_start();
+    let quote = behind
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '"' | '\''))?;
+    let (value, behind) = behind[1..].split_once(quote)?;
+    Some((name.trim_ascii(), value, behind))
+}
+
 /// The value of a pseudo-attribute.
 fn value<'d>(data: &'d str, name: &str) -> Option<&'d str> {
     let mut rest = data;
     loop {
-        let (found, behind) = rest.split_once('=')?;
-        let behind = behind.trim_start();
-        let quote = behind
-            .chars()
-            .next()
-            .filter(|quote| matches!(quote, '"' | '\''))?;
-        let (value, behind) = behind[1..].split_once(quote)?;
-        if found.trim() == name {
+        let (found, value, behind) = first_attribute(rest)?;
+        if found == name {
             return Some(value);
         }
         rest = behind;

@@ -6,17 +6,20 @@
 //! - what is no reference stays as it is, byte for byte: a document without references is only given the shim ([`SHIM`]);
 //! - a reference to the web leads to an [`Address`] of the archive or stays as it is; no rewritten document names more of the live
 //!   web than it did before;
-//! - no bytes cause a panic, and memory is bounded whatever they are ([`MEMORY_BYTES_MAX`]).
+//! - no bytes cause a panic, and memory is bounded whatever they are ([`MEMORY_BYTES_MAX`],
+//!   [`REWRITTEN_BYTES_MAX`]).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod address;
+mod bounded;
 mod css;
 mod elements;
 mod html;
 mod instruction;
 mod plain;
+mod prolog;
 mod references;
 mod scope;
 mod script;
@@ -24,6 +27,7 @@ mod srcset;
 mod xhtml;
 
 pub use address::{Address, AddressError, Modifier, PREFIX};
+pub use bounded::REWRITTEN_BYTES_MAX;
 pub use css::{CSS_BYTES_MAX, rewrite_css};
 pub use html::{Markup, Rewriter, Scripts};
 pub use references::{Reference, References, Role};

@@ -9,6 +9,10 @@ use crate::address::{self, Modifier};
 use crate::plain::PlainBase;
 use crate::references::{Reference, References, Role};
 
+/// Most bytes of a reference that are read. No request has a longer address, so nothing is found at one that is cut here; a page could
+/// refer to all of it with a few bytes, again and again.
+const REFERENCE_BYTES_MAX: usize = 64 << 10;
+
 /// The page that references stand in. All of them lead to the captures nearest to its own time.
 #[derive(Clone)]
 pub struct Scope {
@@ -97,7 +101,7 @@ impl Scope {
 
     /// Takes the `base` of a page; references after it are relative to it.
     pub(crate) fn take_base(&mut self, base: &str) {
-        if let Ok(base) = self.url.join(base.trim_ascii())
+        if let Ok(base) = self.url.join(cut(base.trim_ascii()))
             && is_web(&base)
         {
             self.plain = PlainBase::of(&base);
@@ -149,7 +153,7 @@ impl Scope {
 
     /// The URL that `reference` leads to, and its fragment with the mark before it.
     fn resolve(&self, reference: &str) -> Option<(String, String)> {
-        let reference = reference.trim_matches(|c: char| c <= ' ');
+        let reference = cut(reference.trim_matches(|c: char| c <= ' '));
         if reference.is_empty() || reference.starts_with('#') {
             return None;
         }
@@ -171,6 +175,11 @@ impl Scope {
         }
         Some((String::from(url), fragment.unwrap_or_default()))
     }
+}
+
+/// The beginning of a reference, as much of it as is read.
+fn cut(reference: &str) -> &str {
+    &reference[..reference.floor_char_boundary(REFERENCE_BYTES_MAX)]
 }
 
 /// Writes queries in a character set.

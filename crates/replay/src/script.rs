@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::address::Modifier;
+use crate::bounded::{Bounded, TooLong};
 use crate::scope::Scope;
 
 const LOCATION: &str = "location";
@@ -14,8 +15,11 @@ const LOCATION: &str = "location";
 const OWNERS: [&str; 3] = ["window", "document", "self"];
 
 /// Rewrites a script that stands in a page.
-pub(crate) fn rewrite<'a>(script: &'a str, scope: &Scope) -> Cow<'a, str> {
-    let mut rewritten = String::new();
+///
+/// # Errors
+/// [`TooLong`] as soon as it is: a host can be long, and every address have it.
+pub(crate) fn rewrite<'a>(script: &'a str, scope: &Scope) -> Result<Cow<'a, str>, TooLong> {
+    let mut rewritten = Bounded::default();
     let mut written = 0;
     for (at, _) in script.match_indices(LOCATION) {
         if at < written || !is_the_location(&script[..at]) {
@@ -25,16 +29,16 @@ pub(crate) fn rewrite<'a>(script: &'a str, scope: &Scope) -> Cow<'a, str> {
             continue;
         };
         let begin = target.as_ptr() as usize - script.as_ptr() as usize;
-        rewritten.push_str(&script[written..begin]);
+        rewritten.push(&script[written..begin])?;
         // What a script appends to it is then part of the captured URL, so it is not written anew in any other way.
-        rewritten.push_str(&scope.lead(target, Modifier::Page));
+        rewritten.push(&scope.lead(target, Modifier::Page))?;
         written = begin + target.len();
     }
     if written == 0 {
-        return Cow::Borrowed(script);
+        return Ok(Cow::Borrowed(script));
     }
-    rewritten.push_str(&script[written..]);
-    Cow::Owned(rewritten)
+    rewritten.push(&script[written..])?;
+    Ok(Cow::Owned(rewritten.into_text()))
 }
 
 /// Whether the word behind `before` is the `location` of the window, and not of something else, or a part of another word.
@@ -90,7 +94,7 @@ mod tests {
     #[track_caller]
     fn check(script: &str, expected: &str) {
         let scope = Scope::new("2014", Url::parse("http://a.example/b/c").expect("a URL"));
-        assert_eq!(rewrite(script, &scope), expected.replace("[mp]", PAGE));
+        assert_eq!(rewrite(script, &scope), Ok(expected.replace("[mp]", PAGE).into()));
     }
 
     #[track_caller]

@@ -1,36 +1,40 @@
 //! Rewrites `srcset`: several pictures with what each is for (HTML, section 4.8.4.2).
 
 use crate::address::Modifier;
+use crate::bounded::{Bounded, TooLong};
 use crate::references::Role;
 use crate::scope::Scope;
 
 /// Rewrites every picture of `value`; the rest stays.
-pub(crate) fn rewrite(value: &str, scope: &Scope) -> String {
-    let mut rewritten = String::with_capacity(value.len() * 2);
+///
+/// # Errors
+/// [`TooLong`] as soon as it is.
+pub(crate) fn rewrite(value: &str, scope: &Scope) -> Result<String, TooLong> {
+    let mut rewritten = Bounded::default();
     let mut rest = value;
     while !rest.is_empty() {
         let begin = rest
             .find(|c: char| !(c.is_ascii_whitespace() || c == ','))
             .unwrap_or(rest.len());
-        rewritten.push_str(&rest[..begin]);
+        rewritten.push(&rest[..begin])?;
         rest = &rest[begin..];
         let end = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
         // A comma at the end of a URL ends the picture; within it is part of the URL.
         let url = rest[..end].trim_end_matches(',');
         let ends_here = url.len() < end;
         match scope.refer(url, Modifier::Image, Role::Alternative) {
-            Some(address) => rewritten.push_str(&address),
-            None => rewritten.push_str(url),
+            Some(address) => rewritten.push(&address)?,
+            None => rewritten.push(url)?,
         }
         rest = &rest[url.len()..];
         let descriptors = match ends_here {
             true => 0,
             false => end_of_descriptors(rest),
         };
-        rewritten.push_str(&rest[..descriptors]);
+        rewritten.push(&rest[..descriptors])?;
         rest = &rest[descriptors..];
     }
-    rewritten
+    Ok(rewritten.into_text())
 }
 
 /// Where the comma after the descriptors is. Commas in parentheses do not count.
@@ -58,7 +62,7 @@ mod tests {
         let scope = Scope::new("2014", Url::parse("http://a.example/b/").expect("a URL"));
         assert_eq!(
             rewrite(value, &scope),
-            expected.replace('@', "/replay/2014im_/http://a.example")
+            Ok(expected.replace('@', "/replay/2014im_/http://a.example"))
         );
     }
 

@@ -104,6 +104,9 @@ pub(crate) fn body(asker: Asker, maker: impl Maker, wanted: Wanted, patience: Pa
 /// its length.
 const BEGUN_PIECES_MAX: usize = 4;
 
+/// Most bytes that are made before an answer begins, and a piece.
+const BEGUN_BYTES_MAX: usize = 1 << 20;
+
 /// The beginning of a body, and what is left to be made.
 pub(crate) struct Begun<M> {
     pieces: Vec<Bytes>,
@@ -120,7 +123,8 @@ enum Rest<M> {
 pub(crate) fn begin<M: Maker>(mut maker: M) -> Begun<M> {
     let mut pieces = Vec::new();
     let rest = loop {
-        if pieces.len() == BEGUN_PIECES_MAX {
+        let bytes: usize = pieces.iter().map(Bytes::len).sum();
+        if pieces.len() == BEGUN_PIECES_MAX || bytes > BEGUN_BYTES_MAX {
             break Rest::Maker(maker);
         }
         match maker.next() {

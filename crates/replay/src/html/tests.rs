@@ -13,8 +13,10 @@ fn scope() -> Scope {
 fn rewritten(html: &[u8], scope: Scope, markup: Markup, scripts: Scripts, piece_bytes: usize) -> Vec<u8> {
     let mut rewriter = Rewriter::new(scope, markup, scripts).expect("a rewriter");
     let mut all = Vec::new();
-    for piece in html.chunks(piece_bytes.max(1)) {
-        all.extend(rewriter.write(piece).expect("a piece"));
+    for mut piece in html.chunks(piece_bytes.max(1)) {
+        while !piece.is_empty() {
+            all.extend(rewriter.write(&mut piece).expect("a piece"));
+        }
     }
     all.extend(rewriter.end().expect("the end"));
     all
@@ -181,6 +183,90 @@ fn the_shim_is_before_all_scripts() {
     assert!(!String::from_utf8_lossy(&found).contains("<script"));
 }
 
+/// What the beginning of XHTML may say to keep a script from running that is put into it.
+#[test]
+fn the_shim_of_xhtml_cannot_be_kept_from_running() {
+    let shim = "<script xmlns=\"http://www.w3.org/1999/xhtml\" type=\"text/javascript\" src=\"/static/replay.js\" data-key=\"\" \
+        data-time=\"20140126200624\" data-url=\"http://a.example/b/c\"></script>";
+    let html = "<html xmlns='http://www.w3.org/1999/xhtml'>";
+    for (before, root, behind) in [
+        (
+            "<!DOCTYPE html [<!ATTLIST script type CDATA 'text/plain'>]>",
+            html,
+            "<head/>",
+        ),
+        (
+            "<!DOCTYPE html [<!ATTLIST script xmlns CDATA 'urn:x'>]>",
+            html,
+            "<head/>",
+        ),
+        (
+            "<!DOCTYPE html [<!ATTLIST script nomodule CDATA '' async CDATA '' for CDATA 'x' event CDATA 'y'>]>",
+            html,
+            "<head/>",
+        ),
+        (
+            "<!DOCTYPE html [<!ENTITY % x '<!ATTLIST script type CDATA \"x\">'>%x;]>",
+            html,
+            "<head/>",
+        ),
+        (
+            "<!DOCTYPE html [<!ENTITY x '<script>planted()</script>'>]>",
+            html,
+            "&x;<head/>",
+        ),
+        ("", html, "<head xmlns='http://www.w3.org/2000/svg'/>"),
+        (
+            "<?xml-stylesheet type='text/xsl' href='data:text/xsl,x'?>",
+            html,
+            "<head/>",
+        ),
+        (
+            "<?xml-stylesheet title='>' type='text/xsl' href='data:text/xsl,x'?>",
+            html,
+            "<head/>",
+        ),
+        ("", "<x:html xmlns:x='http://www.w3.org/1999/xhtml'>", "<x:head/>"),
+        ("<!--> <head> -->", html, "<head/>"),
+        ("<?x > <head> ?>", html, "<head/>"),
+        ("", html, "<![CDATA[ > <head> ]]>"),
+    ] {
+        let page = format!("{before}{root}{behind}");
+        for piece_bytes in [1, 7, page.len()] {
+            let found = rewritten(page.as_bytes(), scope(), Markup::Xhtml, Scripts::On, piece_bytes);
+            let found = String::from_utf8(found).expect("text");
+            let (head, rest) = found.split_once(root).expect("the root");
+            assert!(rest.starts_with(shim), "{page}: {found}");
+            assert_eq!(found.matches(crate::SHIM_PATH).count(), 1, "{page}: {found}");
+            for left_out in ["ATTLIST", "xsl", "planted", "%x"] {
+                assert!(!head.contains(left_out), "{page}: {found}");
+            }
+        }
+    }
+}
+
+/// The document of a frame has the shim, whatever prefix the frame has.
+#[test]
+fn elements_with_a_prefix_are_rewritten_in_xml() {
+    let found = |markup| {
+        let found = rewritten(
+            b"<x:html><x:iframe src='javascript:x()'/><x:img src='/y'/></x:html>",
+            scope(),
+            markup,
+            Scripts::Off,
+            7,
+        );
+        String::from_utf8(found).expect("text")
+    };
+    for markup in [Markup::Xhtml, Markup::Xml] {
+        assert_eq!(
+            found(markup),
+            "<x:html><x:iframe src=\"about:blank\" /><x:img src=\"/replay/20140126200624im_/http://a.example/y\" /></x:html>"
+        );
+    }
+    assert!(found(Markup::Page).contains("javascript:"));
+}
+
 #[test]
 fn styles_of_xml_stand_before_it() {
     let xml =
@@ -268,14 +354,73 @@ fn references_of_a_page_are_told() {
 fn a_tag_without_end_takes_bounded_memory() {
     let mut rewriter = Rewriter::new(scope(), Markup::Page, Scripts::Off).expect("a rewriter");
     let piece = vec![b'x'; 1 << 20];
-    let mut outcome = rewriter.write(b"<p title='").map(|_| ());
+    let mut outcome = rewriter.write(&mut b"<p title='".as_slice()).map(|_| ());
     for _ in 0..(MEMORY_BYTES_MAX >> 20) + 8 {
         if outcome.is_err() {
             return;
         }
-        outcome = rewriter.write(&piece).map(|_| ());
+        let mut rest = piece.as_slice();
+        while !rest.is_empty() && outcome.is_ok() {
+            outcome = rewriter.write(&mut rest).map(|_| ());
+        }
     }
     panic!("more than the limit was taken");
+}
+
+/// Tags and texts of a megabyte or two, each of which would become gigabytes. A style and a script are sent as they are; what could lead
+/// out of the archive, or have documents in it, is left out.
+#[test]
+fn what_a_tag_or_a_text_comes_to_is_bounded() {
+    let base = format!("<base href=\"http://b.example/{}/\">", "z".repeat(8000));
+    let host = format!("<base href=\"http://{}.example/\">", "z".repeat(8000));
+    let urls = &format!("a:{}", "url(a)".repeat(200_000));
+    let pictures = &"a, ".repeat(250_000);
+    let script = &"location='/';".repeat(250_000);
+    let links = &"<a href=a>".repeat(200_000);
+    let handlers: &String = &(0..2000)
+        .map(|number| format!(" on{number}=\"{}\"", "location='/';".repeat(50)))
+        .collect();
+    for (base, before, text, behind, is_sent) in [
+        (&base, "<img srcset='", pictures, "'>", false),
+        (&base, "<link rel=preload imagesrcset='", pictures, "'>", false),
+        (&base, "<p style='", urls, "'>", false),
+        (&base, "<p fill='", urls, "'>", false),
+        (&base, "<style>", urls, "</style>", true),
+        (&host, "<script>", script, "</script>", true),
+        (&host, "<p onclick=\"", script, "\">", false),
+        (&host, "<p", handlers, ">", false),
+        (&base, "<iframe srcdoc='", links, "'></iframe>", false),
+        (&base, "<noscript>", links, "</noscript>", false),
+    ] {
+        let html = [base, before, text, behind].concat();
+        let found = rewritten(html.as_bytes(), scope(), Markup::Page, Scripts::On, 1 << 20);
+        let others = base.len() * 3 + 1000;
+        let most = if is_sent {
+            text.len()
+        } else {
+            crate::REWRITTEN_BYTES_MAX + text.len() / 10
+        };
+        assert!(found.len() <= most + others, "{before}: {}", found.len());
+        let found = String::from_utf8(found).expect("text");
+        assert_eq!(found.contains(text), is_sent, "{before}");
+        assert!(is_sent || !found.contains(&text[text.len() - 9..]), "{before}");
+    }
+}
+
+/// Very many small tags that grow are handed on while the page is rewritten.
+#[test]
+fn what_is_ready_at_once_is_bounded() {
+    let base = format!("<base href=\"http://b.example/{}/\">", "z".repeat(60_000));
+    let html = base + &"<a href=a>".repeat(500);
+    let mut rewriter = Rewriter::new(scope(), Markup::Page, Scripts::Off).expect("a rewriter");
+    let mut rest = html.as_bytes();
+    let mut all = 0;
+    while !rest.is_empty() {
+        let ready = rewriter.write(&mut rest).expect("a piece").len();
+        assert!(ready < 8 << 20, "{ready}");
+        all += ready;
+    }
+    assert!(all > 500 * 60_000, "{all}");
 }
 
 proptest! {

@@ -27,6 +27,9 @@ pub(super) const BYTES_MAX: u64 = 64 << 30;
 /// A page, rewritten while it is sent.
 pub(super) struct PageBody {
     content: Box<dyn Read + Send>,
+    /// What was read, and how many bytes of it were rewritten.
+    piece: Vec<u8>,
+    taken: usize,
     /// `None` after the end.
     rewriter: Option<Rewriter>,
     _place: Option<Place>,
@@ -70,6 +73,8 @@ impl PageBody {
             };
         let body = PageBody {
             content,
+            piece: Vec::new(),
+            taken: 0,
             rewriter: Some(rewriter),
             _place: place,
         };
@@ -82,11 +87,16 @@ impl Maker for PageBody {
         let Some(mut rewriter) = self.rewriter.take() else {
             return Ok(None);
         };
-        let piece = read_piece(&mut self.content)?;
-        if piece.is_empty() {
+        if self.taken == self.piece.len() {
+            self.piece = read_piece(&mut self.content)?;
+            self.taken = 0;
+        }
+        if self.piece.is_empty() {
             return rewriter.end().map(|rest| Some(Bytes::from(rest)));
         }
-        let ready = rewriter.write(&piece)?;
+        let mut rest = &self.piece[self.taken..];
+        let ready = rewriter.write(&mut rest)?;
+        self.taken = self.piece.len() - rest.len();
         self.rewriter = Some(rewriter);
         Ok(Some(Bytes::from(ready)))
     }

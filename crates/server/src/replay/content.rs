@@ -191,9 +191,11 @@ async fn markup(
         .and_then(|mime| mime.split(';').next())
         .unwrap_or("");
     let mime = match (markup, mime) {
+        // The shim is where a browser looks for it that reads the page as what it was rewritten as.
+        (Markup::Page, _) => "text/html",
         (_, "application/xhtml+xml" | "image/svg+xml" | "application/xml" | "text/xml") => mime,
         (Markup::Xml, _) => "image/svg+xml",
-        (Markup::Page | Markup::Xhtml, _) => "text/html",
+        (Markup::Xhtml, _) => "application/xhtml+xml",
     };
     set(
         &mut response,
