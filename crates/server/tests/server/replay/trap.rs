@@ -341,6 +341,53 @@ const REALMS: [(&str, &str); 30] = [
     ),
 ];
 
+/// Beginnings of XHTML that would keep the shim from running.
+const XHTML_REALMS: [(&str, &str); 8] = [
+    (
+        "a type by default",
+        "<!DOCTYPE html [<!ATTLIST script type CDATA 'text/plain'>]><html xmlns='@XHTML@'>",
+    ),
+    (
+        "a namespace by default",
+        "<!DOCTYPE html [<!ATTLIST script xmlns CDATA 'urn:x'>]><html xmlns='@XHTML@'>",
+    ),
+    (
+        "other defaults",
+        "<!DOCTYPE html [<!ATTLIST script async CDATA '' nomodule CDATA ''>]><html xmlns='@XHTML@'>",
+    ),
+    (
+        "a head of a drawing",
+        "<html xmlns='@XHTML@'><head xmlns='http://www.w3.org/2000/svg'/>",
+    ),
+    (
+        "a transformation",
+        "<?xml-stylesheet type='text/xsl' href='data:text/xsl,<xsl:stylesheet version=\"1.0\" xmlns:xsl=\"http://www.w3.org/1999/XSL/Transform\">\
+         <xsl:template match=\"/\"><html><head/><script><xsl:value-of select=\"//*[local-name()=&apos;script&apos;][last()]\"/></script></html></xsl:template></xsl:stylesheet>'?>\
+         <html xmlns='@XHTML@'>",
+    ),
+    ("a prefix", "<x:html xmlns:x='@XHTML@' xmlns='@XHTML@'>"),
+    ("a comment", "<!--> <head> --><html xmlns='@XHTML@'>"),
+    (
+        "an entity",
+        "<!DOCTYPE html [<!ENTITY x 'x'>]><html xmlns='@XHTML@'>&x;",
+    ),
+];
+
+/// A page in XHTML with one of these beginnings.
+fn xhtml_realm(beginning: &str, port: u16) -> String {
+    let end = if beginning.contains("<x:html") {
+        "x:html"
+    } else {
+        "html"
+    };
+    let beginning = beginning.replace("@XHTML@", "http://www.w3.org/1999/xhtml");
+    format!(
+        "Content-Type: application/xhtml+xml\r\n\r\n{beginning}<head><title>trying</title></head><body>\
+         <script type='text/javascript'>{}</script><script type='text/javascript'>document.title = 'tried'</script></body></{end}>",
+        code(port)
+    )
+}
+
 /// Sends something out, if it can: over UDP by the two ways that WebRTC has, over TCP, and by a connection that is only opened.
 fn code(port: u16) -> String {
     let sdp = [
@@ -447,16 +494,22 @@ fn ways_out(flags: &[&str], wanted: impl Fn(&str) -> bool) -> Option<Vec<&'stati
         code(control.number).replace('#', "%23")
     ));
     wait_for(&browser, "the trap", || control.came.load(Ordering::SeqCst) > 0);
-    let ways: Vec<(&str, &str, Port)> = REALMS
+    let pages_of_ways = REALMS
         .into_iter()
-        .filter(|(name, _)| wanted(name))
-        .map(|(name, markup)| (name, markup, Port::open()))
+        .map(|(name, markup)| (name, markup, realm as fn(&str, u16) -> String));
+    let xhtml = XHTML_REALMS
+        .into_iter()
+        .map(|(name, markup)| (name, markup, xhtml_realm as fn(&str, u16) -> String));
+    let ways: Vec<_> = pages_of_ways
+        .chain(xhtml)
+        .filter(|(name, ..)| wanted(name))
+        .map(|(name, markup, page)| (name, markup, page, Port::open()))
         .collect();
     let mut pages = Vec::new();
-    for (number, (_, markup, port)) in ways.iter().enumerate() {
+    for (number, (_, markup, page, port)) in ways.iter().enumerate() {
         pages.push((
             format!("http://hostile.example/{number}"),
-            realm(markup, port.number),
+            page(markup, port.number),
         ));
         let frame = format!(
             "{HTML}<!doctype html><head></head><script>{}</script>",
@@ -485,7 +538,7 @@ fn ways_out(flags: &[&str], wanted: impl Fn(&str) -> bool) -> Option<Vec<&'stati
     let came = |port: &Port| port.came.load(Ordering::SeqCst) > 0;
     Some(
         ways.into_iter()
-            .filter(|(_, _, port)| came(port))
+            .filter(|(.., port)| came(port))
             .map(|(name, ..)| name)
             .collect(),
     )
