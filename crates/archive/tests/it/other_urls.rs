@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::question::{Page, PageBody, Record, SearchQuestion};
+use archive::question::{Page, PageBody, Record, SearchQuestion, TakeDown, Takes};
 use archive::{Archive, Subset};
 use rights::Groups;
 
@@ -213,4 +213,23 @@ fn a_revisit_of_status_304_is_shown_with_what_it_refers_to() {
         (original.capture.timestamp.as_str(), original.capture.status),
         ("20140311100000", 200)
     );
+}
+
+/// What has no content of its own goes with its original.
+#[test]
+fn what_is_taken_down_takes_the_versions_with_its_content_along() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = loaded(dir.path(), &[("b.warc", revisits()), ("a.warc", original())]);
+    let question = TakeDown {
+        takes: Takes::Inputs(vec!["a.warc".into()]),
+        reason: String::new(),
+        who: String::new(),
+        dry_run: false,
+        limit: 0,
+    };
+    archive.ask(question).unwrap();
+    for url in ["http://named.example/", "http://alike.example/"] {
+        assert!(!page(&archive, url).is_page, "{url}");
+    }
+    assert_eq!(found(&archive), 0);
 }
