@@ -134,9 +134,15 @@ fn request(method: &'static str, names: Option<u8>, url: u8) -> Written {
 
 #[test]
 fn requests_are_found_before_and_behind() {
-    // By name, in either direction.
-    assert_eq!(methods(&[answer(None, 0), request("POST", Some(0), 1)]), ["POST"]);
-    assert_eq!(methods(&[request("POST", None, 1), answer(Some(0), 0)]), ["POST"]);
+    // By name, in either direction, also of another time, but not of another URL.
+    let later = |names, url| Written {
+        second: 1,
+        ..request("POST", names, url)
+    };
+    assert_eq!(methods(&[answer(None, 0), later(Some(0), 0)]), ["POST"]);
+    assert_eq!(methods(&[later(None, 0), answer(Some(0), 0)]), ["POST"]);
+    assert_eq!(methods(&[answer(None, 0), later(Some(0), 1)]), [""]);
+    assert_eq!(methods(&[later(None, 1), answer(Some(0), 0)]), [""]);
     // By URL and time.
     assert_eq!(methods(&[answer(None, 0), request("POST", None, 0)]), ["POST"]);
     assert_eq!(methods(&[request("PUT", None, 0), answer(None, 0)]), ["PUT"]);
