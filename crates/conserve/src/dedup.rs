@@ -10,7 +10,8 @@
 //! - a record that a revisit of the inputs refers to already stays, so that no revisit refers to one without a payload;
 //! - answers to other methods than GET stay, and nothing refers to them.
 //!
-//! Memory: the id, URL, date and digest of each payload that is not a repetition.
+//! Memory: the id, URL, date and digest of each payload that is not a repetition; some fifty bytes for each response while relations are
+//! read.
 
 mod header;
 mod relations;
