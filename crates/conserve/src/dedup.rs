@@ -54,8 +54,8 @@ pub struct Deduplicated {
     pub output_bytes: u64,
 }
 
-/// Writes `inputs`, of which `relations` are known, in their order aside for the folder `out`, each under its own name, compressed as `compression` says for that
-/// name. `each` is told how much of all inputs was read, and ends it by returning false.
+/// Writes `inputs`, of which `relations` are known, in their order aside for the folder `out`, each under its own name, compressed
+/// as `compression` says for that name. `each` is told how much of all inputs was read, and ends it by returning false.
 ///
 /// # Errors
 /// [`WriteError`]: damage in an input, or two inputs of the same name. Nothing is left then.

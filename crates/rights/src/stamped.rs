@@ -178,7 +178,7 @@ impl<T> Stamped<T> {
             true => private::file(),
             false => OpenOptions::new(),
         };
-        // Nobody but the owner writes it, whatever the mask of the process is.
+        // Nobody but the owner writes a new one, whatever the mask of the process is.
         if !self.is_private {
             options.mode(FILE_MODE);
         }

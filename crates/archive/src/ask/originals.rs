@@ -1,7 +1,7 @@
 //! Which captures have the payload of revisits.
 //!
-//! The rule is that of a record's original (`record`) where no version says which it is: of the captures of the same key with the same digest, the latest one up to
-//! the revisit, or else the first. A list asks for many revisits of one key, so its captures are read once.
+//! The rule is that of a record's original (`record`) where no version says which it is: of the captures of the same key with the
+//! same digest, the latest one up to the revisit, or else the first. A list asks for many revisits of one key, so its captures are read once.
 
 use extract::CaptureKind;
 use rustc_hash::FxHashMap;

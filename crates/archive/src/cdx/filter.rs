@@ -19,7 +19,7 @@ use super::field::{Field, text_line};
 use super::row::CdxRow;
 
 /// Most bytes that a compiled expression may take. The time for a capture grows with it: at a mebibyte a second went by for some
-/// thousand captures. An expression with a class of letters of all scripts takes some 20 KiB.
+/// thousand captures.
 const EXPRESSION_BYTES_MAX: usize = 128 << 10;
 
 /// Most filters of one look-up. Each one takes time for every capture that is looked at.

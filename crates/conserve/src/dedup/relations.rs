@@ -19,7 +19,7 @@ use crate::source::Original;
 /// The beginning of a block that is read: enough for the method of a request.
 const BLOCK_BYTES: u64 = 8;
 
-/// What the records of inputs say of others: 16 bytes of memory for each reference, with as much around it.
+/// What the records of inputs say of others.
 #[derive(Debug, Default)]
 pub struct Relations {
     /// Ids, and URLs with dates, that revisits refer to.
