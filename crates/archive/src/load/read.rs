@@ -135,11 +135,10 @@ impl<'a> Reading<'a> {
                     let changed = reader.size() != size;
                     let cut = changed || self.read_to < size;
                     let end = if cut { End::Cut { changed } } else { End::Whole };
-                    match self.registered.growing {
-                        Growing::Open => self.take_without_requests(),
-                        Growing::Recent { .. } if cut => self.take_without_requests(),
-                        Growing::No if cut => {}
-                        Growing::No | Growing::Recent { .. } => self.take_rest(),
+                    match (self.registered.growing, cut) {
+                        (Growing::Open, _) | (Growing::Recent { .. }, true) => self.take_without_requests(),
+                        (Growing::No, true) => {}
+                        (Growing::No | Growing::Recent { .. }, false) => self.take_rest(),
                     }
                     return Ok(self.digest_to(size).err().unwrap_or(end));
                 }
