@@ -72,6 +72,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
     let mut wanted: Vec<&str> = dumped.lines().collect();
     let text = |row: &facts::ReadRow, column: &str| match &row[column] {
         serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => String::new(),
         other => other.to_string(),
     };
     let line = |row: &facts::ReadRow| {
@@ -86,6 +87,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
             text(row, "warc_record_length"),
             text(row, "warc_record_offset"),
             text(row, "warc_filename"),
+            text(row, "method"),
         ]
         .join("\t")
     };
