@@ -57,6 +57,8 @@ def spark(jars):
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.showConsoleProgress": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.driver.extraJavaOptions": clusters.JAVA_OPTIONS,
     }
     session = weft.spark.session("local[2]", conf=conf)
     yield session
