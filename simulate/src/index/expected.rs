@@ -3,10 +3,10 @@
 //! An input is in the archive up to the position that its row in the ledger says. What that means is read here with the
 //! plain reader, one record after the other, without any of the load's machinery; the views are the brute-force model's.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use archive::question::{InputState, LedgerRow, LinkScope};
-use extract::{Documents, Extracted, Settings};
+use extract::{Documents, Extracted, RequestFacts, Settings};
 use warc::{Defect, Entry, Reader, ReaderSettings, reason};
 use weave::model::Model;
 use weave::{Batch, InputProgress, LedgerEntry, NO_CONTENT, QuarantineEntry};
@@ -34,7 +34,7 @@ pub(super) fn expected(world: &World, rows: &[LedgerRow], links: LinkScope) -> R
     Ok(expected)
 }
 
-/// Records behind an answer that may be its request (docs/views.md). No content here has requests.
+/// Most records between an answer and its request (docs/views.md). No content here is so long that bytes count.
 const WINDOW: usize = 16;
 
 /// Where the complete records end of which a content of this length consists, up to the first answer whose request may still come,
@@ -59,6 +59,35 @@ pub(super) fn whole_part(world: &World, beginning: Beginning) -> u64 {
 fn reader(world: &World, beginning: Beginning, settings: ReaderSettings) -> Reader {
     let bytes: Vec<u8> = world.bytes(beginning).to_vec();
     Reader::from_input(Box::new(bytes), "content", settings).expect("memory can be read")
+}
+
+/// The methods of the answers of a content, by their offsets. Requests here name no answer, so that the nearest counts.
+fn methods(world: &World, beginning: Beginning) -> Result<BTreeMap<u64, String>, String> {
+    let mut reader = reader(world, beginning, ReaderSettings::default());
+    let mut records = Vec::new();
+    while let Some(entry) = reader.next_entry().map_err(|error| error.to_string())? {
+        if let Entry::Record(record) = entry {
+            records.push(record);
+        }
+    }
+    let mut methods = BTreeMap::new();
+    for (number, answer) in records.iter().enumerate() {
+        if !extract::is_answer(answer) {
+            continue;
+        }
+        let names = extract::answer_names(answer);
+        let before = (0..number).rev().take(WINDOW);
+        let behind = (number + 1..records.len()).take(WINDOW);
+        let requests = before.chain(behind).filter_map(|other| {
+            let request = RequestFacts::of(&records[other])?;
+            request.belongs(&names)?;
+            Some(((other.abs_diff(number), other > number), request.method))
+        });
+        if let Some((_, method)) = requests.min() {
+            methods.insert(answer.span.offset, method);
+        }
+    }
+    Ok(methods)
 }
 
 impl Expected {
@@ -97,6 +126,7 @@ impl Expected {
             cut: None,
             digested: None,
         };
+        let mut methods = methods(world, beginning)?;
         let mut reader = reader(world, beginning, ReaderSettings::default());
         let mut ends = BTreeSet::from([0]);
         let mut cut = String::new();
@@ -131,7 +161,8 @@ impl Expected {
                     ) {
                         Extracted::Counted => {}
                         Extracted::Unusable(defect) => quarantine(defect),
-                        Extracted::Capture(capture) => {
+                        Extracted::Capture(mut capture) => {
+                            capture.method = methods.remove(&span.offset).unwrap_or_default();
                             let time = capture.fetch_time_ms;
                             let (first, last) = self.fetch_times_ms.unwrap_or((time, time));
                             self.fetch_times_ms = Some((first.min(time), last.max(time)));
