@@ -1,7 +1,8 @@
 //! Positions never go back: what a reader saw of the ledger holds at any later time, whatever happened between.
 //!
-//! Two things may take an input back, and only so far: a cut input that goes on, to the end of the last record that was
-//! complete before, and a forgotten one, whose row goes.
+//! Three things may take an input back, and only so far: a cut input that goes on, to the end of the last record that was
+//! complete before; one that was still written, to the first of its last answers, whose requests may have come; and a
+//! forgotten one, whose row goes.
 
 use archive::question::{InputState, LedgerRow};
 
@@ -57,7 +58,7 @@ fn check(
     let same = same.max_by_key(|now| now.bytes_done);
     if let Some(now) = same {
         // Between being taken back and being registered with its new content it is as it was, but for this.
-        let is_reopened = now.state == InputState::Loading && row.state != InputState::Loading;
+        let is_reopened = now.state == InputState::Loading;
         if now.bytes_done >= row.bytes_done || is_reopened && now.bytes_done >= to {
             return Ok(());
         }
@@ -120,9 +121,15 @@ fn name(row: &LedgerRow) -> &str {
 
 /// How far an input may be taken back because it goes on.
 fn lowest(world: &World, row: &LedgerRow) -> u64 {
+    let Some((content, length)) = world.of(row) else {
+        return row.bytes_done;
+    };
     let had_ended = matches!(row.state, InputState::Done | InputState::Failed { .. });
-    let beginning = world.of(row).filter(|_| had_ended);
-    beginning.map_or(row.bytes_done, |beginning| {
-        whole_part(world, beginning).min(row.bytes_done)
-    })
+    if had_ended {
+        whole_part(world, (content, length)).min(row.bytes_done)
+    } else if row.input.ends_with(".open") {
+        whole_part(world, (content, row.bytes_done))
+    } else {
+        row.bytes_done
+    }
 }
