@@ -1,8 +1,8 @@
 //! Positions never go back: what a reader saw of the ledger holds at any later time, whatever happened between.
 //!
 //! Three things may take an input back, and only so far: a cut input that goes on, to the end of the last record that was
-//! complete before; one that was still written, to the first of its last answers, whose requests may have come; and a
-//! forgotten one, whose row goes.
+//! complete before; one that goes on before it was read to its end, to the first of its last answers, whose requests may
+//! have come; and a forgotten one, whose row goes.
 
 use archive::question::{InputState, LedgerRow};
 
@@ -125,11 +125,6 @@ fn lowest(world: &World, row: &LedgerRow) -> u64 {
         return row.bytes_done;
     };
     let had_ended = matches!(row.state, InputState::Done | InputState::Failed { .. });
-    if had_ended {
-        whole_part(world, (content, length)).min(row.bytes_done)
-    } else if row.input.ends_with(".open") {
-        whole_part(world, (content, row.bytes_done))
-    } else {
-        row.bytes_done
-    }
+    let read = if had_ended { length } else { row.bytes_done };
+    whole_part(world, (content, read)).min(row.bytes_done)
 }
