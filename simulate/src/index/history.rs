@@ -46,6 +46,7 @@ pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
         forgotten: Vec::new(),
         epoch: 0,
         synced: None,
+        is_torn: false,
     };
     let steps = STEPS_MIN + history.dice.roll(STEPS_SPREAD);
     for number in 1..=steps {
@@ -82,6 +83,8 @@ struct History<'t> {
     epoch: u64,
     /// The journal, and how much of it is synced.
     synced: Option<(PathBuf, u64)>,
+    /// Whether the journal lost its end: what was synced since a reader saw it may be lost with it.
+    is_torn: bool,
 }
 
 impl History<'_> {
@@ -139,6 +142,7 @@ impl History<'_> {
                     && let Some(what) = journal::tear(journal, *synced, &mut tearing)
                 {
                     self.trace.count(&format!("journal {what}"));
+                    self.is_torn = true;
                 }
             }
             Some(ended) => self.judge(&order, &fault, ended)?,
@@ -254,6 +258,7 @@ impl History<'_> {
     fn check(&mut self, whole: bool) -> Result<(), String> {
         self.trace.count("check");
         let archive = order::open(&self.archive, self.links, self.facts)?;
+        let whole = whole.then_some(self.is_torn);
         let found = check(&archive, &self.world, self.links, whole)?;
         drop(archive);
         self.see(found.epoch, found.rows)?;
