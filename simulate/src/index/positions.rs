@@ -86,11 +86,16 @@ fn check(
         });
         gone.any(|other| now.bytes_done >= lowest(world, other))
     };
+    // A new row of another file has the least name that its content has.
+    let is_of_another_file = |now: &LedgerRow| {
+        let mut files = world.files().iter();
+        files.any(|(file, beginning)| Some(*beginning) == world.of(now) && stem(file) != name(row))
+    };
     let is_merged = same.is_none()
         && after
             .iter()
             .filter(goes_on)
-            .any(|now| was_there(now) || name(now) != name(row) || is_other(now));
+            .any(|now| was_there(now) || name(now) != name(row) || is_other(now) || is_of_another_file(now));
     // Where a longer file goes on with its row, a shorter one may begin anew.
     let has_gone_on = after
         .iter()
@@ -115,8 +120,12 @@ fn is_same(world: &World, one: &LedgerRow, other: &LedgerRow) -> bool {
 
 /// The name of an input, whether it was found in the folder or by itself, and whether more is to come or not.
 fn name(row: &LedgerRow) -> &str {
-    let name = row.input.strip_prefix("./").unwrap_or(&row.input);
-    name.strip_suffix(".open").unwrap_or(name)
+    stem(row.input.strip_prefix("./").unwrap_or(&row.input))
+}
+
+/// The name of a file, whether more is to come or not.
+fn stem(file: &str) -> &str {
+    file.strip_suffix(".open").unwrap_or(file)
 }
 
 /// How far an input may be taken back because it goes on.
