@@ -18,15 +18,15 @@ pub(super) fn never_back(
     forgotten: &[String],
 ) -> Result<(), String> {
     before.iter().try_for_each(|row| {
-        check(world, row, before, after, forgotten).map_err(|what| {
-            let rows: Vec<String> = after.iter().map(told).collect();
-            format!(
-                "{} was seen, but {what}; the ledger has now\n  {}",
-                told(row),
-                rows.join("\n  ")
-            )
-        })
+        check(world, row, before, after, forgotten)
+            .map_err(|what| format!("{} was seen, but {what}; {}", told(row), ledger(after)))
     })
+}
+
+/// Rows in words.
+pub(super) fn ledger(rows: &[LedgerRow]) -> String {
+    let rows: Vec<String> = rows.iter().map(told).collect();
+    format!("the ledger has now\n  {}", rows.join("\n  "))
 }
 
 /// A row in words.
