@@ -32,8 +32,12 @@ pub(super) fn ledger(rows: &[LedgerRow]) -> String {
 /// A row in words.
 fn told(row: &LedgerRow) -> String {
     let digest = row.digest.get(..15).unwrap_or(&row.digest);
+    let missing = match row.missing.as_str() {
+        "" => String::new(),
+        why => format!(" ({why})"),
+    };
     format!(
-        "{} ({digest}): {}, {} of {} bytes",
+        "{} ({digest}): {}, {} of {} bytes{missing}",
         row.input, row.state, row.bytes_done, row.size
     )
 }
