@@ -28,7 +28,7 @@ pub(super) struct World {
     /// Every name that a file ever had.
     names: Vec<String>,
     known: HashMap<String, Beginning>,
-    /// Whether a file was removed or got another content, so that what was loaded from it cannot be read again.
+    /// Whether a file was removed, renamed or got another content, so that what was loaded from it cannot be read again there.
     pub(super) is_anything_gone: bool,
 }
 
@@ -190,6 +190,7 @@ impl World {
         let done = name.strip_suffix(".open").unwrap_or(&name).to_owned();
         trace.count("file closed");
         trace.line(format!("{name}: becomes {done}, {length} bytes"));
+        self.is_anything_gone = true;
         self.files.remove(&name);
         fs::remove_file(self.folder.join(&name)).expect("the file is there");
         self.write(done.clone(), (content, length));
