@@ -10,6 +10,7 @@ use weave::model::Model;
 
 use super::expected::{Expected, expected};
 use super::order::ledger;
+use super::positions::told;
 use super::web::EVERYWHERE;
 use super::world::World;
 
@@ -29,7 +30,7 @@ pub(super) fn check(
 ) -> Result<Found, String> {
     let (epoch, rows) = ledger(archive).map_err(|error| error.message)?;
     let expected = expected(world, &rows, links)?;
-    check_views(archive, &expected.model)?;
+    check_views(archive, &expected.model).map_err(|what| format!("{what}\n{}", told(&rows)))?;
     check_facts(archive, &expected.model)?;
     // Search first: it catches up.
     check_search(archive, world, &expected.model, epoch)?;

@@ -11,7 +11,7 @@ use super::expected::whole_part;
 use super::journal;
 use super::order::{self, Action, Ended, Order, Seen, carry_out};
 use super::plan::{self, Fault};
-use super::positions::{ledger, never_back};
+use super::positions::{never_back, told};
 use super::process::{self, Outcome};
 use super::world::World;
 use crate::Trace;
@@ -249,7 +249,7 @@ impl History<'_> {
                 .all(|(name, other)| other != beginning || !name.ends_with(".open"));
             let is_unfinished = row.is_some_and(|row| row.state == InputState::Loading);
             if !is_loaded || is_unfinished && is_closed {
-                return Err(format!("{name} is not loaded; {}", ledger(&self.rows)));
+                return Err(format!("{name} is not loaded; {}", told(&self.rows)));
             }
         }
         Ok(())

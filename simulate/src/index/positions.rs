@@ -19,18 +19,18 @@ pub(super) fn never_back(
 ) -> Result<(), String> {
     before.iter().try_for_each(|row| {
         check(world, row, before, after, forgotten)
-            .map_err(|what| format!("{} was seen, but {what}; {}", told(row), ledger(after)))
+            .map_err(|what| format!("{} was seen, but {what}; {}", row_told(row), told(after)))
     })
 }
 
 /// Rows in words.
-pub(super) fn ledger(rows: &[LedgerRow]) -> String {
-    let rows: Vec<String> = rows.iter().map(told).collect();
+pub(super) fn told(rows: &[LedgerRow]) -> String {
+    let rows: Vec<String> = rows.iter().map(row_told).collect();
     format!("the ledger has now\n  {}", rows.join("\n  "))
 }
 
 /// A row in words.
-fn told(row: &LedgerRow) -> String {
+fn row_told(row: &LedgerRow) -> String {
     let digest = row.digest.get(..15).unwrap_or(&row.digest);
     let missing = match row.missing.as_str() {
         "" => String::new(),
