@@ -61,15 +61,23 @@ fn reader(world: &World, beginning: Beginning, settings: ReaderSettings) -> Read
     Reader::from_input(Box::new(bytes), "content", settings).expect("memory can be read")
 }
 
-/// The methods of the answers of a content, by their offsets. Requests here name no answer, so that the nearest counts.
-fn methods(world: &World, beginning: Beginning) -> Result<BTreeMap<u64, String>, String> {
+/// All that a content consists of, in order.
+fn entries(world: &World, beginning: Beginning) -> Result<Vec<Entry>, String> {
     let mut reader = reader(world, beginning, ReaderSettings::default());
-    let mut records = Vec::new();
+    let mut entries = Vec::new();
     while let Some(entry) = reader.next_entry().map_err(|error| error.to_string())? {
-        if let Entry::Record(record) = entry {
-            records.push(record);
-        }
+        entries.push(entry);
     }
+    Ok(entries)
+}
+
+/// The methods of answers, by their offsets. Requests here name no answer, so that the nearest counts.
+fn methods(entries: &[Entry]) -> BTreeMap<u64, String> {
+    let records = entries.iter().filter_map(|entry| match entry {
+        Entry::Record(record) => Some(record),
+        _ => None,
+    });
+    let records: Vec<_> = records.collect();
     let mut methods = BTreeMap::new();
     for (number, answer) in records.iter().enumerate() {
         if !extract::is_answer(answer) {
@@ -79,7 +87,7 @@ fn methods(world: &World, beginning: Beginning) -> Result<BTreeMap<u64, String>,
         let before = (0..number).rev().take(WINDOW);
         let behind = (number + 1..records.len()).take(WINDOW);
         let requests = before.chain(behind).filter_map(|other| {
-            let request = RequestFacts::of(&records[other])?;
+            let request = RequestFacts::of(records[other])?;
             request.belongs(&names)?;
             Some(((other.abs_diff(number), other > number), request.method))
         });
@@ -87,7 +95,7 @@ fn methods(world: &World, beginning: Beginning) -> Result<BTreeMap<u64, String>,
             methods.insert(answer.span.offset, method);
         }
     }
-    Ok(methods)
+    methods
 }
 
 impl Expected {
@@ -126,11 +134,11 @@ impl Expected {
             cut: None,
             digested: None,
         };
-        let mut methods = methods(world, beginning)?;
-        let mut reader = reader(world, beginning, ReaderSettings::default());
+        let entries = entries(world, beginning)?;
+        let mut methods = methods(&entries);
         let mut ends = BTreeSet::from([0]);
         let mut cut = String::new();
-        while let Some(entry) = reader.next_entry().map_err(|error| error.to_string())? {
+        for entry in entries {
             let span = entry.span();
             ends.insert(span.end());
             if span.end() > row.bytes_done {

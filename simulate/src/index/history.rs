@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use archive::question::{InputState, LedgerRow, LinkScope};
 use rig::Dice;
 
-use super::check::check;
+use super::check::{check, check_index};
 use super::expected::whole_part;
 use super::journal;
 use super::order::{self, Action, Ended, Order, Seen, carry_out};
@@ -258,8 +258,10 @@ impl History<'_> {
     fn check(&mut self, whole: bool) -> Result<(), String> {
         self.trace.count("check");
         let archive = order::open(&self.archive, self.links, self.facts)?;
-        let whole = whole.then_some(self.is_torn);
-        let found = check(&archive, &self.world, self.links, whole)?;
+        let found = check(&archive, &self.world, self.links)?;
+        if whole {
+            check_index(&archive, self.is_torn)?;
+        }
         drop(archive);
         self.see(found.epoch, found.rows)?;
         self.synced = journal::end(&self.archive.join("index"));

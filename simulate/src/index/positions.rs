@@ -62,8 +62,8 @@ fn check(
     let same = same.max_by_key(|now| now.bytes_done);
     if let Some(now) = same {
         // Between being taken back and being registered with its new content it is as it was, but for this.
-        let is_reopened = now.state == InputState::Loading;
-        if now.bytes_done >= row.bytes_done || is_reopened && now.bytes_done >= to {
+        let is_loading = now.state == InputState::Loading;
+        if now.bytes_done >= row.bytes_done || is_loading && now.bytes_done >= to {
             return Ok(());
         }
     }
