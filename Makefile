@@ -77,8 +77,8 @@ deb-files:
 # Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.
 # With assertions of our own state, which the program that people get leaves out.
 # What answers SQL is built apart from the rest, as people build it.
-TESTS = --config .ci/assertions.toml --release --workspace --exclude bench --exclude contest --exclude peers --exclude sql --exclude weft-sql
-TESTS_SQL = --config .ci/assertions.toml --release -p sql -p weft-sql
+TESTS = --config .ci/tests.toml --release --workspace --exclude bench --exclude contest --exclude peers --exclude sql --exclude weft-sql
+TESTS_SQL = --config .ci/tests.toml --release -p sql -p weft-sql
 test: need-cargo need-chromium need-clients test-absences
 	@if [ -n "$(SHARED_DATA)" ]; then echo 'test data: $(SHARED_DATA)'; \
 	else echo 'test data: ../shared/data is missing; tests of real files are skipped'; fi
