@@ -11,7 +11,7 @@ import time
 
 import pyspark
 
-#: For JVMs that live a minute: they end before what its second compiler makes is of use, and the first one makes more.
+#: A job lasts a minute: too short for the second compiler of the JVM to pay. The first one needs more room for its code.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 _SPARK_CLASS = pathlib.Path(pyspark.__file__).with_name("bin") / "spark-class"
