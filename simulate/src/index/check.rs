@@ -32,7 +32,8 @@ pub(super) fn check(archive: &Archive, world: &World, links: LinkScope) -> Resul
     Ok(Found { epoch, rows })
 }
 
-/// Looks through the index itself. Where its journal lost its end, it may say that epochs are lost.
+/// Looks through the index itself. If its journal lost its end, it may report lost epochs: no other damage is of the part
+/// `index`.
 pub(super) fn check_index(archive: &Archive, is_torn: bool) -> Result<(), String> {
     let checked = archive.ask(Check {}).map_err(|error| error.message)?.body;
     let is_wrong = |damage: &&DamageRow| !(is_torn && damage.part == "index");
