@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use ambient::Simulated;
+use system::Simulated;
 use tempfile::TempDir;
 
 thread_local! {

@@ -293,7 +293,7 @@ impl Archive {
                     JobState::Interrupted if !cancelled => break,
                     _ => return Ok((epoch, job)),
                 }
-                ambient::pause(LOOK_INTERVAL);
+                system::pause(LOOK_INTERVAL);
                 (epoch, job) = match self.ask(Job { id: job.id }) {
                     // A new owner does not know this job, so request the load again.
                     Err(error) if error.code == ErrorCode::NotFound && !cancelled => break,
@@ -325,11 +325,11 @@ impl Archive {
 
     /// Requests a load. While the owner is ending, it tries again.
     fn submit(&self, request: &LoadRequest) -> Result<(u64, JobBody), AskError> {
-        let deadline = ambient::now() + HELD_TIME_MAX;
+        let deadline = system::now() + HELD_TIME_MAX;
         loop {
             match self.ask(request.clone()) {
-                Err(error) if error.code == ErrorCode::Unavailable && ambient::now() < deadline => {
-                    ambient::pause(RETRY_INTERVAL);
+                Err(error) if error.code == ErrorCode::Unavailable && system::now() < deadline => {
+                    system::pause(RETRY_INTERVAL);
                 }
                 answer => return answer.map(|answer| (answer.epoch, answer.body)),
             }
@@ -339,12 +339,12 @@ impl Archive {
     fn with_retry<T>(&self, mut call: impl FnMut(&Role) -> Result<T, ClientError>) -> Result<T, AskError> {
         // If short-lived commands own the archive one after another, the next owner may be gone as well, so
         // try until the deadline.
-        let deadline = ambient::now() + HELD_TIME_MAX;
+        let deadline = system::now() + HELD_TIME_MAX;
         let outcome = loop {
             let outcome = call(&self.shared.role.read());
             match outcome {
-                Err(ClientError::Lost(_)) if ambient::now() < deadline => {
-                    ambient::pause(RETRY_INTERVAL);
+                Err(ClientError::Lost(_)) if system::now() < deadline => {
+                    system::pause(RETRY_INTERVAL);
                     self.reopen()?;
                 }
                 other => break other,
@@ -403,7 +403,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
     } else {
         HELD_TIME_MAX
     };
-    let begun = ambient::now();
+    let begun = system::now();
     loop {
         if let Some(owner) = try_own(files, &how, settings.read_only, sources)? {
             return Ok(Role::Owner(owner));
@@ -427,14 +427,14 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
             return Ok(Role::Owner(owner));
         }
         if let Some(readers) = readers
-            && ambient::since(begun) >= OWNED_TIME_MAX
+            && system::since(begun) >= OWNED_TIME_MAX
         {
             return Err(OpenError::Read {
                 dir: files.dir().display().to_string(),
                 readers,
             });
         }
-        if ambient::since(begun) >= patience {
+        if system::since(begun) >= patience {
             let owner = Lock::owner(&files.lock());
             return Err(OpenError::Owned {
                 dir: files.dir().display().to_string(),
@@ -442,7 +442,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
                 hint,
             });
         }
-        ambient::pause(RETRY_INTERVAL);
+        system::pause(RETRY_INTERVAL);
     }
 }
 

@@ -47,10 +47,10 @@ pub const POSTING_CRASH_POINTS: [&str; 5] = [
 
 /// As [`point`], while lines are posted or deleted.
 pub(crate) fn posting_point(name: &'static str) {
-    crashpoint::pass(&POSTING_CRASH_POINTS, name);
+    system::failpoint::pass(&POSTING_CRASH_POINTS, name);
 }
 
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {
-    crashpoint::pass(&CRASH_POINTS, name);
+    system::failpoint::pass(&CRASH_POINTS, name);
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::{self, Seek, Write};
 use std::str::FromStr;
 
-use columns::{Pieces, PiecesError};
+use facts::{RowStream, RowStreamError};
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -119,7 +119,7 @@ pub enum ExportError {
     Output(#[source] io::Error),
     /// The results do not become a Parquet file.
     #[error(transparent)]
-    Parquet(#[from] PiecesError),
+    Parquet(#[from] RowStreamError),
     /// Whoever asked has ended it.
     #[error("stopped after {0} results")]
     Stopped(u64),
@@ -162,7 +162,7 @@ pub struct Export {
     begun: bool,
     ended: bool,
     /// The rest of a Parquet file, which is written as its row groups come to be.
-    parquet: Option<Pieces>,
+    parquet: Option<RowStream>,
     /// What it came to so far.
     pub exported: Exported,
     /// Results that there are to write, by the last answer.
@@ -218,7 +218,7 @@ impl Export {
         if !std::mem::replace(&mut self.begun, true) {
             begin(self.format, &self.question.query, out).map_err(ExportError::Output)?;
             if self.format == ExportFormat::Parquet {
-                self.parquet = Some(Pieces::new(&table::COLUMNS)?);
+                self.parquet = Some(RowStream::new(&table::COLUMNS)?);
             }
         }
         let found = ask(self.question.clone().into())?.to::<SearchQuestion>()?.body;
@@ -289,7 +289,7 @@ struct Exporter<'a> {
     sources: &'a Sources,
     format: ExportFormat,
     out: &'a mut dyn Write,
-    parquet: Option<&'a mut Pieces>,
+    parquet: Option<&'a mut RowStream>,
     exported: &'a mut Exported,
 }
 
@@ -310,7 +310,7 @@ pub(crate) fn begin_warc(description: &str, out: &mut dyn Write) -> io::Result<(
         ("format", "WARC File Format 1.1"),
         ("description", description),
     ];
-    let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+    let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
     writer.write(&Draft::warcinfo(now_ms, &fields))?;
     writer.finish().map(drop)
 }

@@ -118,7 +118,7 @@ pub fn check_fixity(
             }
         }
     }
-    check.checked = civil::iso(i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX));
+    check.checked = format::date::iso(i64::try_from(system::wall_ms()).unwrap_or(i64::MAX));
     Some(check)
 }
 

@@ -147,7 +147,7 @@ impl<'a> Weaving<'a> {
             epoch_bytes: open.memory.epoch_bytes(),
             batch: Batch::default(),
             batch_bytes: 0,
-            batch_begun: ambient::now(),
+            batch_begun: system::now(),
             current: None,
             returning: None,
             sums: FromFacts::default(),
@@ -178,7 +178,7 @@ impl<'a> Weaving<'a> {
                     break;
                 }
             }
-            if self.batch_bytes >= self.epoch_bytes || ambient::since(self.batch_begun) >= EPOCH_AGE {
+            if self.batch_bytes >= self.epoch_bytes || system::since(self.batch_begun) >= EPOCH_AGE {
                 self.close_epoch()?;
                 if !goes_on(&self.sums) {
                     return Ok(());
@@ -292,7 +292,7 @@ impl<'a> Weaving<'a> {
     }
 
     fn close_epoch(&mut self) -> Result<(), AskError> {
-        self.batch_begun = ambient::now();
+        self.batch_begun = system::now();
         if self.batch.progress.is_empty() && self.batch.captures.is_empty() {
             return Ok(());
         }

@@ -148,7 +148,7 @@ impl OpenArchive {
             false => feed::catch_up(&self.search, &snapshot, fed.progress()),
         };
         *self.search_failure.lock() = match &outcome {
-            Err(FeedError::Search(error)) => Some((ambient::now(), error.message.clone())),
+            Err(FeedError::Search(error)) => Some((system::now(), error.message.clone())),
             _ => None,
         };
         // After an error, too, nothing is owed but what the search index says.
@@ -166,7 +166,7 @@ impl OpenArchive {
     /// is full, it answers with the epoch it covers.
     pub(crate) fn freshen_search(&self) -> Result<(), FeedError> {
         let failed_lately =
-            matches!(&*self.search_failure.lock(), Some((at, _)) if ambient::since(*at) < RETRY_INTERVAL);
+            matches!(&*self.search_failure.lock(), Some((at, _)) if system::since(*at) < RETRY_INTERVAL);
         // A rebuild holds what feeding needs: search answers from what is there.
         if self.jobs.active() > 0 || failed_lately || self.rebuilding.is_running() {
             return Ok(());

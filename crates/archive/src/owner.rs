@@ -199,7 +199,7 @@ impl Answerer for Desk {
         let snapshot = self.open.weave.snapshot();
         let of = CutEpochs::of(&snapshot)?;
         // Random, so that a cut of an owner that ended is not taken for one of its successor.
-        let cut = ambient::random();
+        let cut = system::random();
         self.cuts.lock().insert(cut, snapshot);
         Ok((cut, of))
     }

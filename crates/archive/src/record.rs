@@ -70,7 +70,7 @@ impl Interrupt {
     /// An interrupt that comes by itself after `time`.
     pub fn after(time: Duration) -> Interrupt {
         Interrupt {
-            until: ambient::now().checked_add(time),
+            until: system::now().checked_add(time),
             ..Interrupt::default()
         }
     }
@@ -82,7 +82,7 @@ impl Interrupt {
 
     /// Whether the reading is to end.
     pub fn is_over(&self) -> bool {
-        self.asked.load(Ordering::Relaxed) || self.until.is_some_and(|until| ambient::now() >= until)
+        self.asked.load(Ordering::Relaxed) || self.until.is_some_and(|until| system::now() >= until)
     }
 }
 
@@ -166,8 +166,9 @@ fn compare(record: &RecordBody, format: Format, kind: Kind, headers: &Headers) -
 }
 
 fn is_of(capture: &CdxRow, found: &HeaderFacts) -> bool {
-    let is_place_and_time =
-        |(url_key, ms): &(String, i64)| *url_key == capture.url_key && civil::iso(*ms) == capture.fetch_time;
+    let is_place_and_time = |(url_key, ms): &(String, i64)| {
+        *url_key == capture.url_key && format::date::iso(*ms) == capture.fetch_time
+    };
     found.kind == capture.kind
         && found.key_and_time.as_ref().is_none_or(is_place_and_time)
         && found

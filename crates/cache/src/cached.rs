@@ -213,7 +213,7 @@ impl CachedOrigin {
             if let Some(known) = fresh.filter(|known| self.understands(&known.version.info)) {
                 return Ok(known);
             }
-            let began = ambient::now();
+            let began = system::now();
             let (asked, is_mine) = self.ask(path, &address, treatment, wanted);
             let answer = asked.await;
             // An answer to another's question may be of before the bound that holds for this reader.
@@ -269,7 +269,7 @@ impl CachedOrigin {
         treatment: &Treatment,
         wanted: Option<&GetRange>,
     ) -> Result<Known, OriginError> {
-        let asked = ambient::now();
+        let asked = system::now();
         let tier = &self.0.tier;
         let endpoint = self.0.origin.endpoint();
         let on_disk = tier

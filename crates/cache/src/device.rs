@@ -77,7 +77,7 @@ impl Device {
     pub(crate) fn off(&self) -> Option<&'static str> {
         let mut state = self.state.lock();
         match state.off_until {
-            Some((until, why)) if ambient::now() < until => Some(why),
+            Some((until, why)) if system::now() < until => Some(why),
             Some(_) => {
                 // Tried again: one more fault ends it at once.
                 state.off_until = None;
@@ -101,7 +101,7 @@ impl Device {
                 "a directory of the cache is left alone for {} s",
                 OFF.as_secs()
             );
-            state.off_until = Some((ambient::now() + OFF, why));
+            state.off_until = Some((system::now() + OFF, why));
         }
     }
 
@@ -119,7 +119,7 @@ impl Device {
                 why,
                 "a directory of the cache"
             );
-            self.state.lock().off_until = Some((ambient::now() + OFF, why));
+            self.state.lock().off_until = Some((system::now() + OFF, why));
         }
     }
 

@@ -39,17 +39,17 @@ pub(crate) async fn run(
     begun: Option<(Answer, Instant)>,
 ) {
     let tier = &reading.tier;
-    let queued = ambient::now();
+    let queued = system::now();
     // Only closed when the tier is dropped, which a fetch keeps from happening.
     let _turn = tier.fetches.acquire().await;
     // Waiting for a turn says nothing of the store.
-    let began = begun.as_ref().map_or(queued, |(_, asked)| *asked) + ambient::since(queued);
+    let began = begun.as_ref().map_or(queued, |(_, asked)| *asked) + system::since(queued);
     let begun = begun.map(|(answer, _)| answer);
     let bytes = bytes_of(&flight.pieces, version.info.description.size_bytes);
     add(&reading.counts().fetches, 1);
     add(&reading.counts().fetched_bytes, bytes.end - bytes.start);
     let ended = filled(&reading, &version, &flight, begun).await;
-    let took = ambient::since(began);
+    let took = system::since(began);
     let arrived = flight.arrived();
     if ended.is_ok() {
         reading.gauge.note(bytes.end - bytes.start, took);

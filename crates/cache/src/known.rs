@@ -94,7 +94,7 @@ impl AllKnown {
     /// What is known and still holds.
     pub(crate) fn fresh(&self, address: &str, bound: Duration) -> Option<Known> {
         let known = self.known.get(address)?;
-        let holds = known.version.treatment.is_immutable || ambient::since(known.asked) < bound;
+        let holds = known.version.treatment.is_immutable || system::since(known.asked) < bound;
         holds.then_some(known)
     }
 

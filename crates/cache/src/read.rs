@@ -130,18 +130,18 @@ impl Reader {
                     return Ok(bytes.clone());
                 }
                 Source::Flight { flight, is_joined } => {
-                    let began = ambient::now();
+                    let began = system::now();
                     let bytes = flight.piece(piece).await;
-                    add_time(&counts.wait_us, ambient::since(began));
+                    add_time(&counts.wait_us, system::since(began));
                     if let (true, Ok(bytes)) = (*is_joined, &bytes) {
                         add(&counts.joined_bytes, bytes.len() as u64);
                     }
                     return bytes;
                 }
                 Source::Disk(Disk::Reading(read)) => {
-                    let began = ambient::now();
+                    let began = system::now();
                     let pieces = read.await.ok().flatten().unwrap_or_default();
-                    add_time(&counts.wait_us, ambient::since(began));
+                    add_time(&counts.wait_us, system::since(began));
                     part.source = Source::Disk(Disk::Read(Box::new(pieces)));
                 }
                 Source::Disk(Disk::Read(pieces)) => {

@@ -16,7 +16,7 @@ impl<'de> Deserialize<'de> for Size {
         }
         match Written::deserialize(from)? {
             Written::Number(bytes) => Ok(Size(bytes)),
-            Written::Text(text) => human::parse_bytes(&text)
+            Written::Text(text) => format::number::parse_bytes(&text)
                 .map(Size)
                 .map_err(serde::de::Error::custom),
         }

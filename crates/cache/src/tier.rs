@@ -150,9 +150,9 @@ impl Cache {
 
     /// Waits until what was fetched is on the disks, at most for `time_max`. Says whether it is.
     pub async fn settled(&self, time_max: Duration) -> bool {
-        let began = ambient::now();
+        let began = system::now();
         // Readers have their bytes before the disk is given them.
-        while !self.0.flights.are_all_landed() && ambient::since(began) < time_max {
+        while !self.0.flights.are_all_landed() && system::since(began) < time_max {
             tokio::time::sleep(LANDING_LOOK).await;
         }
         let mut all = self.0.flights.are_all_landed();

@@ -66,7 +66,7 @@ impl Cache {
         let thread = std::thread::Builder::new().name("cache".into());
         let spawned = thread.spawn(move || {
             loop {
-                ambient::pause(EVERY);
+                system::pause(EVERY);
                 let Some(tier) = tier.upgrade() else { return };
                 Cache(tier).upkeep();
             }
@@ -98,13 +98,13 @@ impl Cache {
         for directory in &tier.directories {
             directory.take_over(&rules);
         }
-        let now = ambient::now();
+        let now = system::now();
         let is_due = |last: &mut Option<Instant>| last.is_none_or(|last| now >= last);
         if first.layout().is_guest() && is_due(&mut tier.upkeep.state.lock().look_next) {
             tier.directories
                 .iter()
                 .for_each(|directory| directory.look_again(&rules));
-            let took = ambient::since(now);
+            let took = system::since(now);
             tier.upkeep.state.lock().look_next = Some(now + LOOK_EVERY.max(took * LOOK_PART));
         }
         if is_due(&mut tier.upkeep.state.lock().written) {
@@ -139,11 +139,11 @@ impl Cache {
         }
         let written = Written {
             program: self.0.upkeep.program.to_owned(),
-            at_ms: ambient::wall_ms(),
+            at_ms: system::wall_ms(),
             stats: self.stats(),
             advice: self.advice(),
         };
-        self.0.upkeep.state.lock().written = Some(ambient::now() + WRITE_EVERY);
+        self.0.upkeep.state.lock().written = Some(system::now() + WRITE_EVERY);
         let name = format!("stats.{}.json", self.0.upkeep.program);
         let bytes = serde_json::to_vec(&written).unwrap_or_default();
         if let Err(error) = first.layout().replace(&name, &bytes) {

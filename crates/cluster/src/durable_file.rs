@@ -64,7 +64,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
 
 /// Writes and syncs a new file that only its owner may read.
 pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = private::file().write(true).create_new(true).open(path)?;
+    let mut file = system::private::file().write(true).create_new(true).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
@@ -72,7 +72,7 @@ pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Makes a directory that only its owner may read, and syncs the one that it is in, which must be there: if a volume's own
 /// directory is gone, a disk may have been unmounted, and nothing must be written to the disk below.
 pub(super) fn make_dir(dir: &Path) -> io::Result<()> {
-    match private::create_dir(dir) {
+    match system::private::create_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Err(_) => Ok(()),
         Ok(()) => {

@@ -51,7 +51,7 @@ impl EventLog {
         let telling = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
-                for line in counts.due(ambient::now()) {
+                for line in counts.due(system::now()) {
                     tracing::info!(target: NEWS, "{line}");
                 }
             }

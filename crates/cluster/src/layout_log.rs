@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
 use contract::{NEWS, VolumeId};
-use invariant::{Broken, holds};
 use parking_lot::RwLock;
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
 use store::{Cluster, LayoutTag, merge};
+use system::{Broken, holds};
 use tokio::sync::Mutex;
 
 use super::durable_file;
@@ -247,7 +247,7 @@ impl LayoutLog {
             }
             Err(failures.join("; "))
         };
-        ambient::blocking(write)
+        system::blocking(write)
             .await
             .map_err(|error| format!("write {FILE}: {error}"))?
     }

@@ -111,7 +111,7 @@ impl LazyVolume {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    let done = ambient::blocking(work).await;
+    let done = system::blocking(work).await;
     done.map_err(|error| format!("opening it ended without a result: {error}"))
 }
 

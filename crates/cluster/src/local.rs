@@ -51,7 +51,7 @@ impl LocalNode {
             layout_log,
             promises,
             counters: Arc::default(),
-            started_ms: ambient::wall_ms(),
+            started_ms: system::wall_ms(),
             store: RwLock::new(None),
             workers: RwLock::new(None),
         })

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use contract::{Claim, Key, Meta, PARTITIONS, Partition, Pending, Term, UploadId, VolumeError, VolumeId};
-use invariant::{Broken, holds};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use system::{Broken, holds};
 
 use super::durable_file;
 
@@ -107,7 +107,7 @@ impl Promises {
         if self.places.is_empty() {
             return me.promise_now(&claims);
         }
-        ambient::blocking(move || me.promise_now(&claims))
+        system::blocking(move || me.promise_now(&claims))
             .await
             .map_err(|error| format!("write {FILE}: {error}"))?
     }

@@ -31,7 +31,7 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
     let refused = |detail| StartError::conflict(&settings.id, detail);
     let mut found = Found::look(settings);
     let (layouts, used) = loop {
-        match decide_recovery(&found, ambient::wall_ms())? {
+        match decide_recovery(&found, system::wall_ms())? {
             Recovery::AskOthers => found.ask_others().await,
             Recovery::Make { layouts, used } => break (layouts, used),
         }
@@ -47,7 +47,7 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
         marked.collect::<Result<Vec<_>, StartError>>()
     };
     // Held open, and so locked, until the layouts are written.
-    let _marked = ambient::blocking(mark)
+    let _marked = system::blocking(mark)
         .await
         .map_err(|error| refused(format!("mark the volumes: {error}")))??;
     layout_log.fill().await.map_err(refused)?;

@@ -57,9 +57,9 @@ pub enum SecretError {
 }
 
 impl Secret {
-    /// A new secret, from the generator of the operating system (`ambient::random`).
+    /// A new secret, from the generator of the operating system (`system::random`).
     pub fn random() -> Self {
-        let bytes = ambient::random::<[u8; SECRET_BYTES_MIN]>();
+        let bytes = system::random::<[u8; SECRET_BYTES_MIN]>();
         // A key of the length of a block is one that HMAC cannot refuse. The zeros change no signature.
         let mut block = [0; 64];
         block[..SECRET_BYTES_MIN].copy_from_slice(&bytes);
@@ -134,7 +134,7 @@ impl Secret {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         let secret = Self::random();
-        let temporary = path.with_extension(format!("{:016x}.tmp", ambient::random::<u64>()));
+        let temporary = path.with_extension(format!("{:016x}.tmp", system::random::<u64>()));
         let written = write_private(&temporary, format!("{}\n", secret.to_hex()).as_bytes())
             // A hard link fails when the name is taken: of two processes that start at once, one makes it.
             .and_then(|()| fs::hard_link(&temporary, path));

@@ -127,7 +127,7 @@ async fn open_all(
         ..volume.clone()
     });
     let given: Vec<_> = given.collect();
-    let opened = ambient::blocking(move || open_each(given, &opening));
+    let opened = system::blocking(move || open_each(given, &opening));
     opened.await.unwrap_or_else(|error| {
         Err(StartError::Volume {
             path: PathBuf::new(),

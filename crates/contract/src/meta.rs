@@ -46,7 +46,7 @@ pub struct WriteId(#[serde(with = "hex")] [u8; 16]);
 impl WriteId {
     /// A new random name.
     pub fn random() -> Self {
-        Self(ambient::random())
+        Self(system::random())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What nodes ask of each other besides their volumes.
 
 use async_trait::async_trait;
-use count::RequestCount;
+use metrics::RequestCount;
 use placement::{Layout, Layouts, NodeId};
 use serde::{Deserialize, Serialize};
 

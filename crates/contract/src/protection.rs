@@ -91,7 +91,7 @@ impl Protection {
                 .get(MODE)
                 .and_then(|mode| mode.parse().ok())
                 .unwrap_or(RetentionMode::Compliance),
-            until_ms: civil::ms_of_iso(until)
+            until_ms: format::date::ms_of_iso(until)
                 .and_then(|ms| u64::try_from(ms).ok())
                 .unwrap_or(u64::MAX),
         });
@@ -221,7 +221,7 @@ impl Retention {
 
     /// Its end as ISO 8601 in UTC, to the millisecond.
     pub fn until_text(self) -> String {
-        civil::iso(i64::try_from(self.until_ms).unwrap_or(i64::MAX))
+        format::date::iso(i64::try_from(self.until_ms).unwrap_or(i64::MAX))
     }
 }
 
@@ -249,7 +249,7 @@ impl FromStr for RetentionMode {
 /// `kept until 2036-01-01T00:00:00Z (compliance)`.
 impl fmt::Display for Retention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let until = civil::iso_short(i64::try_from(self.until_ms).unwrap_or(i64::MAX));
+        let until = format::date::iso_short(i64::try_from(self.until_ms).unwrap_or(i64::MAX));
         write!(f, "kept until {until} ({})", self.mode)
     }
 }

@@ -72,6 +72,6 @@ impl fmt::Display for UploadId {
 impl UploadId {
     /// A new random name.
     pub fn random() -> Self {
-        Self(ambient::random())
+        Self(system::random())
     }
 }

@@ -72,7 +72,7 @@ impl Process {
     ) -> Result<DocumentText, DocumentFailure> {
         let mut timed = Timed {
             socket: &self.socket,
-            until: ambient::now() + Duration::from_secs(limits.seconds),
+            until: system::now() + Duration::from_secs(limits.seconds),
         };
         let asked = protocol::ask(&mut timed, format, document);
         match asked.and_then(|()| protocol::answered(&mut timed)) {
@@ -149,7 +149,7 @@ struct Timed<'a> {
 
 impl Timed<'_> {
     fn left(&self) -> io::Result<Option<Duration>> {
-        let left = self.until.saturating_duration_since(ambient::now());
+        let left = self.until.saturating_duration_since(system::now());
         match left.is_zero() {
             true => Err(io::ErrorKind::TimedOut.into()),
             false => Ok(Some(left.max(PATIENCE_MIN))),

@@ -115,11 +115,11 @@ fn physical(kind: Kind) -> Physical {
     match kind {
         Kind::Text => Physical::BYTE_ARRAY,
         Kind::Int => Physical::INT32,
-        Kind::Long | Kind::Time => Physical::INT64,
+        Kind::Long | Kind::Time | Kind::TimeMs => Physical::INT64,
         Kind::Bool => Physical::BOOLEAN,
     }
 }
 
 fn count(number: i64) -> String {
-    human::count(number.max(0) as u64)
+    format::number::count(number.max(0) as u64)
 }

@@ -24,5 +24,5 @@ pub const CRASH_POINTS: [&str; 6] = [
 
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {
-    crashpoint::pass(&CRASH_POINTS, name);
+    system::failpoint::pass(&CRASH_POINTS, name);
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaDataPtr;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::record::Field as Cell;
@@ -47,13 +48,7 @@ impl Writer {
             return Ok(());
         }
         self.stats.records += rows.len() as u64;
-        let mut group = self.writer.next_row_group()?;
-        for column in rows.columns {
-            if let Some(writer) = group.next_column()? {
-                write_column(writer, column)?;
-            }
-        }
-        let written = group.close()?;
+        let written = write_group(&mut self.writer, rows)?;
         for (field, column) in self.fields.iter().zip(written.columns()) {
             if field.has_bounds {
                 self.stats.widen(field, column.statistics().and_then(Bounds::of));
@@ -72,6 +67,20 @@ impl Writer {
             stats: self.stats,
         }))
     }
+}
+
+/// Writes rows as one row group.
+pub(crate) fn write_group(
+    writer: &mut SerializedFileWriter<Vec<u8>>,
+    rows: Rows,
+) -> Result<RowGroupMetaDataPtr, ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for column in rows.columns {
+        if let Some(writer) = group.next_column()? {
+            write_column(writer, column)?;
+        }
+    }
+    group.close()
 }
 
 fn write_column(mut writer: SerializedColumnWriter<'_>, column: Column) -> Result<(), ParquetError> {

@@ -447,7 +447,7 @@ impl Facts {
     /// Name of a data file: sorts by what it is of.
     fn file_name(&self, of: &str, number: usize) -> String {
         let only_once = match self.place.may_arrive_late() {
-            true => format!("-{:016x}", ambient::random::<u64>()),
+            true => format!("-{:016x}", system::random::<u64>()),
             false => String::new(),
         };
         format!("{of}-{number:05}{only_once}.zstd.parquet")
@@ -500,7 +500,7 @@ impl Facts {
 
 /// A new identifier, for an archive or a table: a random UUID (RFC 9562, version 4).
 pub fn new_id() -> String {
-    let mut bytes: [u8; 16] = ambient::random();
+    let mut bytes: [u8; 16] = system::random();
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

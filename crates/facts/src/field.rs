@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::properties::{
+    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
+};
 use parquet::schema::types::{ColumnPath, Type};
 use serde_json::{Value, json};
 
@@ -30,6 +32,9 @@ pub enum Kind {
     Bool,
     /// Microseconds since 1970-01-01T00:00:00Z.
     Time,
+    /// Milliseconds since 1970-01-01T00:00:00Z: in files of a [`RowStream`](crate::RowStream), because Delta has
+    /// microseconds only.
+    TimeMs,
 }
 
 /// How the values of a text column lie in a file.
@@ -60,7 +65,8 @@ pub struct Field {
 }
 
 impl Field {
-    pub(crate) const fn new(name: &'static str, kind: Kind) -> Field {
+    /// Returns a column that has a value in every row.
+    pub const fn new(name: &'static str, kind: Kind) -> Field {
         Field {
             name,
             kind,
@@ -71,7 +77,8 @@ impl Field {
         }
     }
 
-    pub(crate) const fn nullable(mut self) -> Field {
+    /// Returns the column with null allowed.
+    pub const fn nullable(mut self) -> Field {
         self.is_nullable = true;
         self
     }
@@ -106,6 +113,10 @@ impl Field {
                 let unit = TimeUnit::MICROS;
                 (Physical::INT64, Some(LogicalType::timestamp(true, unit)))
             }
+            Kind::TimeMs => {
+                let unit = TimeUnit::MILLIS;
+                (Physical::INT64, Some(LogicalType::timestamp(true, unit)))
+            }
         };
         let repetition = match self.is_nullable {
             true => Repetition::OPTIONAL,
@@ -123,7 +134,7 @@ impl Field {
             Kind::Int => "integer",
             Kind::Long => "long",
             Kind::Bool => "boolean",
-            Kind::Time => "timestamp",
+            Kind::Time | Kind::TimeMs => "timestamp",
         };
         json!({"name": self.name, "type": kind, "nullable": self.is_nullable, "metadata": {}})
     }
@@ -142,13 +153,18 @@ pub(crate) fn delta_schema(fields: &[Field]) -> String {
     json!({"type": "struct", "fields": columns}).to_string()
 }
 
-/// How files with these columns are written.
-pub(crate) fn properties(fields: &[Field]) -> Result<WriterProperties, ParquetError> {
-    let mut properties = WriterProperties::builder()
+/// The properties of every file that is written here.
+pub(crate) fn common_properties() -> Result<WriterPropertiesBuilder, ParquetError> {
+    Ok(WriterProperties::builder()
         // Version 2 of the format changes the header of pages, which saves nothing here, and some readers lack it.
         .set_writer_version(WriterVersion::PARQUET_1_0)
         .set_created_by(concat!("weft ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?)))
+}
+
+/// The properties of files of a table with these columns.
+pub(crate) fn properties(fields: &[Field]) -> Result<WriterProperties, ParquetError> {
+    let mut properties = common_properties()?
         .set_data_page_row_count_limit(PAGE_ROWS_MAX)
         // Of columns whose values lie in no order, bounds say nothing.
         .set_statistics_enabled(EnabledStatistics::None)

@@ -25,6 +25,7 @@ mod note;
 mod place;
 #[cfg(any(test, feature = "reader"))]
 mod reader;
+mod row_stream;
 mod rows;
 mod table_rows;
 mod tables;
@@ -39,6 +40,7 @@ pub use note::{Note, TakenBack};
 pub use place::Place;
 #[cfg(any(test, feature = "reader"))]
 pub use reader::{ReadRow, read_table, table_as_text};
-pub use rows::{Column, Values};
+pub use row_stream::{RowStream, RowStreamError};
+pub use rows::{Column, Row, Values};
 pub use table_rows::TableRows;
 pub use tables::{Fact, Source, Table, input_id_of};

@@ -14,7 +14,7 @@ pub enum Values {
     },
     /// Of [`Kind::Int`].
     Int(Vec<i32>),
-    /// Of [`Kind::Long`], and of [`Kind::Time`] in its unit.
+    /// Of [`Kind::Long`], and of [`Kind::Time`] and [`Kind::TimeMs`] in their units.
     Long(Vec<i64>),
     /// Of [`Kind::Bool`].
     Bool(Vec<bool>),
@@ -28,7 +28,7 @@ impl Values {
                 ends: Vec::new(),
             },
             Kind::Int => Values::Int(Vec::new()),
-            Kind::Long | Kind::Time => Values::Long(Vec::new()),
+            Kind::Long | Kind::Time | Kind::TimeMs => Values::Long(Vec::new()),
             Kind::Bool => Values::Bool(Vec::new()),
         }
     }
@@ -98,14 +98,25 @@ impl Rows {
         self.count == 0
     }
 
+    /// Returns the bytes of all texts.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let bytes_of = |column: &Column| match &column.values {
+            Values::Text { bytes, .. } => bytes.len(),
+            Values::Int(_) | Values::Long(_) | Values::Bool(_) => 0,
+        };
+        self.columns.iter().map(bytes_of).sum()
+    }
+
     /// Begins a row. Its values follow in the order of the fields.
     pub(crate) fn row(&mut self) -> Row<'_> {
         Row { rows: self, next: 0 }
     }
 }
 
-/// A row being written.
-pub(crate) struct Row<'a> {
+/// A row being written. It must get one value for each column, in the order of the columns and of their kinds, and
+/// [`Row::end`]; a mistake here is one of the program, and panics.
+#[derive(Debug)]
+pub struct Row<'a> {
     rows: &'a mut Rows,
     next: usize,
 }
@@ -125,7 +136,8 @@ impl Row<'_> {
         &mut column.values
     }
 
-    pub(crate) fn text(&mut self, value: &str) -> &mut Self {
+    /// Adds the value of a column of [`Kind::Text`].
+    pub fn text(&mut self, value: &str) -> &mut Self {
         match self.next(true) {
             Values::Text { bytes, ends } => {
                 bytes.extend_from_slice(value.as_bytes());
@@ -144,7 +156,8 @@ impl Row<'_> {
         self
     }
 
-    pub(crate) fn long(&mut self, value: i64) -> &mut Self {
+    /// Adds the value of a column of [`Kind::Long`], [`Kind::Time`] or [`Kind::TimeMs`].
+    pub fn long(&mut self, value: i64) -> &mut Self {
         match self.next(true) {
             Values::Long(values) => values.push(value),
             other => unreachable!("a number of 64 bits for {other:?}"),
@@ -160,9 +173,18 @@ impl Row<'_> {
         self
     }
 
-    pub(crate) fn none(&mut self) -> &mut Self {
+    /// Adds null to a nullable column.
+    pub fn none(&mut self) -> &mut Self {
         self.next(false);
         self
+    }
+
+    /// Adds a value of [`Row::long`], or null.
+    pub fn optional_long(&mut self, value: Option<i64>) -> &mut Self {
+        match value {
+            Some(value) => self.long(value),
+            None => self.none(),
+        }
     }
 
     /// A host name in lower case, or no value if it is empty.
@@ -182,7 +204,7 @@ impl Row<'_> {
     }
 
     /// Ends the row.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         assert_eq!(self.next, self.rows.columns.len(), "a row has all columns");
         self.rows.count += 1;
     }

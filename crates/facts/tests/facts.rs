@@ -376,8 +376,8 @@ fn files_that_are_not_as_the_log_says_are_named() {
     let expected = format!(
         "facts file {} is damaged: {} bytes, the log says {}; put the file back",
         captures.display(),
-        human::count(whole.len() as u64 - 1),
-        human::count(whole.len() as u64)
+        format::number::count(whole.len() as u64 - 1),
+        format::number::count(whole.len() as u64)
     );
     assert!(damages[0].to_string().starts_with(&expected), "{damages:?}");
     // Every byte of a file counts but those of its padding.

@@ -421,11 +421,11 @@ pub fn when_free<T>(
     wait_max: Duration,
     open: impl Fn() -> Result<T, CatalogueError>,
 ) -> Result<T, CatalogueError> {
-    let begun = ambient::now();
+    let begun = system::now();
     loop {
         match open() {
-            Err(CatalogueError::InUse { .. }) if ambient::since(begun) < wait_max => {
-                ambient::pause(Duration::from_millis(5));
+            Err(CatalogueError::InUse { .. }) if system::since(begun) < wait_max => {
+                system::pause(Duration::from_millis(5));
             }
             opened => return opened,
         }

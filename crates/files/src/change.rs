@@ -317,7 +317,7 @@ impl Change {
             self.clear_faults(id)?;
         }
         let left = self.tree(id)?;
-        invariant::holds!(
+        system::holds!(
             "files.forgotten",
             left.is_empty(),
             "a directory that goes still holds {left:?}"
@@ -454,7 +454,7 @@ impl Change {
             }
         }
         for (id, usage) in std::mem::take(&mut self.trees) {
-            invariant::holds!(
+            system::holds!(
                 "files.trees",
                 usage.entries >= 0,
                 "directory {id:?} has {} entries",
@@ -479,7 +479,7 @@ impl Change {
                 .transpose()?
                 .unwrap_or_default();
             usage.add(&difference, 1);
-            invariant::holds!(
+            system::holds!(
                 "files.groups",
                 usage.entries >= 0,
                 "{group:?} has {} entries",
@@ -493,11 +493,11 @@ impl Change {
         let (key, value) = Catalogue::epoch_row(self.epoch);
         self.insert(Table::Meta, key, value);
         // One batch is whole or absent whenever the process ends; a lost epoch is found again by the scan that is resumed.
-        crashpoint::pass(&CRASH_POINTS, "files.before_commit");
+        system::failpoint::pass(&CRASH_POINTS, "files.before_commit");
         self.batch().commit()?;
-        crashpoint::pass(&CRASH_POINTS, "files.before_sync");
+        system::failpoint::pass(&CRASH_POINTS, "files.before_sync");
         catalogue.tables.db().persist(PersistMode::SyncData)?;
-        crashpoint::pass(&CRASH_POINTS, "files.after_sync");
+        system::failpoint::pass(&CRASH_POINTS, "files.after_sync");
         Ok(())
     }
 }

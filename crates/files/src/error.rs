@@ -58,7 +58,7 @@ pub enum CatalogueError {
     Corrupt(#[from] Corrupt),
     /// The state contradicts itself.
     #[error(transparent)]
-    Broken(#[from] invariant::Broken),
+    Broken(#[from] system::Broken),
     /// The system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {

@@ -331,7 +331,7 @@ impl Catalogue {
         }
         batch.commit()?;
         self.tables.db().persist(PersistMode::SyncData)?;
-        crashpoint::pass(&CRASH_POINTS, "files.after_note");
+        system::failpoint::pass(&CRASH_POINTS, "files.after_note");
         Ok(())
     }
 

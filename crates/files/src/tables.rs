@@ -137,7 +137,7 @@ impl Tables {
         {
             // Gives `Poisoned` where a background thread has failed.
             self.db.persist(PersistMode::Buffer)?;
-            ambient::pause(Duration::from_millis(2));
+            system::pause(Duration::from_millis(2));
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Tables {
         while self.spaces.iter().any(is_behind) {
             // Gives `Poisoned` where a background thread has failed.
             self.db.persist(PersistMode::Buffer)?;
-            ambient::pause(Duration::from_millis(2));
+            system::pause(Duration::from_millis(2));
         }
         Ok(())
     }

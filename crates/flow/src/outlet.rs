@@ -98,9 +98,9 @@ impl<'a, T: Item> Out<'a, T> {
     pub fn send(&mut self, item: T) -> Result<(), StageError> {
         match &mut self.to {
             To::Next(outlet) => {
-                let start = ambient::now();
+                let start = system::now();
                 let sent = outlet.send(item);
-                self.blocked += ambient::since(start);
+                self.blocked += system::since(start);
                 sent?;
             }
             To::Kept(kept) => kept.push(item),

@@ -73,7 +73,7 @@ impl<T: Item, U: Item> Worker<T, U> {
     }
 
     fn gather(&self, first: T, batch: Batch) -> Vec<T> {
-        let deadline = ambient::now() + batch.age_max;
+        let deadline = system::now() + batch.age_max;
         let mut bytes = first.bytes();
         let mut items = vec![first];
         while items.len() < batch.items_max && bytes < batch.bytes_max {
@@ -102,11 +102,11 @@ impl<T: Item, U: Item> Worker<T, U> {
             self.stats.finish(count, Duration::ZERO);
             return Ok(());
         }
-        let start = ambient::now();
+        let start = system::now();
         handler(out)?;
         // Waiting for room in the next queue is the fault of a later stage, so it does not count as busy
         // time.
-        let busy = ambient::since(start).saturating_sub(out.blocked());
+        let busy = system::since(start).saturating_sub(out.blocked());
         self.stats.finish(count, busy);
         Ok(())
     }

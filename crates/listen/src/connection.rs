@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use door::{Pass, UnderWay};
+use crate::{Pass, UnderWay};
 
 use crate::tls::Agreed;
 
@@ -58,7 +58,7 @@ impl Connection {
     }
 
     /// Notes that a request begins. The request is under way until the result is dropped. Only
-    /// [`door::Patience::IdleStranger`] needs this.
+    /// [`crate::Patience::IdleStranger`] needs this.
     pub fn begin(&self) -> UnderWay {
         self.pass.begin()
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use door::{Door, Pass, Patience};
+use crate::{Door, Pass, Patience};
 use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -186,7 +186,7 @@ mod tests {
 
     /// A port whose every answer waits for `go`; it ends when `stop` is notified.
     async fn port(grace: Duration, stop: &Arc<Notify>, go: &Arc<Notify>) -> (SocketAddr, JoinHandle<()>) {
-        let door = Door::new(door::Limits {
+        let door = Door::new(crate::Limits {
             connections_max: 8,
             per_address_max: 8,
             reserve: 0,

@@ -199,7 +199,7 @@ fn highest(bars: &[Bar]) -> f64 {
 /// Whole numbers in groups of three, others with as many places as they need, at most three.
 pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 && value < 1e15 {
-        return human::count(value as u64);
+        return format::number::count(value as u64);
     }
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -263,7 +263,7 @@ mod tests {
         let (line, _) = day_paths(&[value(10, 0.0), value(11, 5.0), value(14, 10.0)], 10.0);
         assert_eq!(line, "M0.0 79.0L150.0 39.5L600.0 0.0");
         assert_eq!(day_paths(&[value(10, 1.0)], 1.0).0, "M0.0 0.0L600.0 0.0");
-        let drawn = days("size", &[value(3, 2.0)], Scale::Decimal, human::rate).into_string();
+        let drawn = days("size", &[value(3, 2.0)], Scale::Decimal, format::number::rate).into_string();
         assert!(drawn.contains("size: 2.0 at the end, on day 3"), "{drawn}");
     }
 
@@ -286,7 +286,7 @@ mod tests {
             &[0.0, 30.0, 10.0],
             Duration::from_secs(60),
             Scale::Decimal,
-            human::rate,
+            format::number::rate,
         );
         let html = chart.into_string();
         for part in ["<span>50</span><span>25</span><span>0</span>", "2 min ago", "now"] {

@@ -166,7 +166,7 @@ impl Frame<'_> {
                 div.bar {
                     p {
                         @if let Some(epoch) = self.epoch {
-                            "This page shows epoch " span.epoch { (human::count(epoch)) } " of the archive."
+                            "This page shows epoch " span.epoch { (format::number::count(epoch)) } " of the archive."
                         } @else {
                             "A web archive, to search and to ask."
                         }

@@ -130,7 +130,7 @@ impl facts::Place for Folder {
     }
 
     fn put_if_absent(&self, path: &str, bytes: Bytes) -> io::Result<bool> {
-        crashpoint::pass(&facts::CRASH_POINTS, "publish.before_rename");
+        system::failpoint::pass(&facts::CRASH_POINTS, "publish.before_rename");
         let address = self.address(path);
         let is_checked = self.refuses_second.load(Ordering::Relaxed);
         let (is_new, is_refused) = self.remote.wait(|shared| async move {
@@ -143,7 +143,7 @@ impl facts::Place for Folder {
             return Err(io::Error::new(ErrorKind::Unsupported, CONDITIONS_IGNORED));
         }
         self.refuses_second.store(true, Ordering::Relaxed);
-        crashpoint::pass(&facts::CRASH_POINTS, "publish.before_sync");
+        system::failpoint::pass(&facts::CRASH_POINTS, "publish.before_sync");
         Ok(is_new)
     }
 

@@ -195,7 +195,7 @@ fn listed(object: &Contents, is_encoded: bool) -> Result<Listed, Failure> {
     Ok(Listed {
         key,
         size_bytes: object.size,
-        modified_ms: civil::ms_of_digits(&digits),
+        modified_ms: format::date::ms_of_digits(&digits),
     })
 }
 

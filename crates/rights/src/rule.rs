@@ -409,14 +409,14 @@ fn bound(field: &'static str, text: &str) -> Result<(i64, i64), RuleError> {
         field,
         text: text.to_owned(),
     };
-    let digits = civil::digits_of_text(text.trim()).ok_or_else(no_date)?;
-    let first = civil::ms_of_digits(&digits);
+    let digits = format::date::digits_of_text(text.trim()).ok_or_else(no_date)?;
+    let first = format::date::ms_of_digits(&digits);
     let number = |range: std::ops::Range<usize>| digits[range].parse::<i64>().unwrap_or_default();
     let next = match digits.len() {
-        4 => civil::days_of(number(0..4) + 1, 1, 1) * DAY_MS,
+        4 => format::date::days_of(number(0..4) + 1, 1, 1) * DAY_MS,
         6 => match number(4..6) {
-            12 => civil::days_of(number(0..4) + 1, 1, 1) * DAY_MS,
-            month => civil::days_of(number(0..4), month + 1, 1) * DAY_MS,
+            12 => format::date::days_of(number(0..4) + 1, 1, 1) * DAY_MS,
+            month => format::date::days_of(number(0..4), month + 1, 1) * DAY_MS,
         },
         8 => first + DAY_MS,
         10 => first + 3_600_000,

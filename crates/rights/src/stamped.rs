@@ -42,7 +42,7 @@ impl Stamp {
 
     /// Whether a later change certainly shows in the stamp.
     fn is_settled(&self) -> bool {
-        let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
         let changed_ms = self.changed_ns.0.saturating_mul(1000);
         changed_ms.saturating_add(SETTLED_AFTER_MS) < now_ms
     }
@@ -175,7 +175,7 @@ impl<T> Stamped<T> {
 
     fn options(&self) -> OpenOptions {
         let mut options = match self.is_private {
-            true => private::file(),
+            true => system::private::file(),
             false => OpenOptions::new(),
         };
         // Nobody but the owner writes a new one, whatever the mask of the process is.

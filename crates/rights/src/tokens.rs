@@ -110,7 +110,7 @@ impl TokensFile {
         if let Some(text) = until.as_deref().filter(|text| rule::first_ms_of(text).is_none()) {
             return Err(self.error(format!("{text:?} is no date, as 2030-01-01 is")));
         }
-        let bytes: [u8; 32] = ambient::random();
+        let bytes: [u8; 32] = system::random();
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let new = Token {
             hash: hash(&token),

@@ -7,11 +7,11 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use count::Operations;
-use door::{Hosts, Misaddressed};
 use http::header::{self, HeaderName};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use listen::Connection;
+use listen::{Hosts, Misaddressed};
+use metrics::Operations;
 use s3s::Body;
 use s3s::service::S3Service;
 use store::{Counters, Store};
@@ -224,7 +224,7 @@ fn misaddressed(why: Misaddressed) -> Refusal {
 }
 
 fn request_id() -> String {
-    let character = |_| char::from(ID_ALPHABET[ambient::random_range(0..ID_ALPHABET.len())]);
+    let character = |_| char::from(ID_ALPHABET[system::random_range(0..ID_ALPHABET.len())]);
     (0..16).map(character).collect()
 }
 

@@ -170,7 +170,7 @@ impl Keys {
         let state = State {
             file: Arc::new(file),
             stamp,
-            looked: ambient::now(),
+            looked: system::now(),
         };
         let keys = Self {
             path: path.to_owned(),
@@ -259,8 +259,8 @@ impl Keys {
     /// The keys, read again if the file has changed.
     fn current(&self) -> Arc<KeysFile> {
         let mut state = self.state.lock();
-        if ambient::since(state.looked) >= LOOK_INTERVAL {
-            state.looked = ambient::now();
+        if system::since(state.looked) >= LOOK_INTERVAL {
+            state.looked = system::now();
             self.look(&mut state);
         }
         state.file.clone()
@@ -350,7 +350,7 @@ fn warn_if_others_may_read(path: &Path) {
 /// Characters for access keys and their secrets, so chance must be that of `ambient`, fit for secrets.
 fn random(alphabet: &[u8], length: usize) -> String {
     (0..length)
-        .map(|_| char::from(alphabet[ambient::random_range(0..alphabet.len())]))
+        .map(|_| char::from(alphabet[system::random_range(0..alphabet.len())]))
         .collect()
 }
 

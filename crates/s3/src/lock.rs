@@ -1,11 +1,11 @@
 //! Object lock of a bucket: whether it has it, and how long what is put there is kept if nobody says.
 
-use ambient::wall_ms;
 use s3s::S3Result;
 use s3s::dto::{DefaultRetention as Asked, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::bucket::Bucket;
 use store::{Protect, Protection, Retention, RetentionChange, RetentionMode};
+use system::wall_ms;
 use time::OffsetDateTime;
 
 use crate::error::fault;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::Cache;
-use count::Operations;
-use door::{Door, Hosts, Patience};
+use listen::{Door, Hosts, Patience};
 use listen::{Port, Security, Terms};
+use metrics::Operations;
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
 use store::Store;
@@ -118,7 +118,7 @@ async fn start(
         Some(files) => Security::of_files(files)?,
     };
     let terms = terms(security, &settings.limits);
-    let door = Door::new(door::Limits {
+    let door = Door::new(listen::Limits {
         connections_max: settings.limits.connections_max,
         per_address_max: settings.limits.per_address_max,
         reserve: settings.limits.reserve,

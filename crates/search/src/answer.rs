@@ -41,7 +41,7 @@ impl SearchIndex {
 }
 
 fn answer(view: &View, query: &Query, sight: &Sight, text_of: &TextOf<'_>) -> Result<Results, SearchError> {
-    let started = ambient::now();
+    let started = system::now();
     let mut parsed = query::parse(&query.text);
     let mut cursor = match query.after.as_deref() {
         Some(after) => Some(Cursor::decode(after).ok_or_else(SearchError::no_cursor)?),
@@ -195,7 +195,7 @@ fn versions(parsed: &mut Parsed, query: &Query, sight: &Sight) -> Versions {
 }
 
 fn milliseconds(started: Instant) -> f64 {
-    ambient::since(started).as_secs_f64() * 1000.0
+    system::since(started).as_secs_f64() * 1000.0
 }
 
 fn collect_matches(

@@ -1,10 +1,10 @@
 //! Dates as numbers of 14 digits (`YYYYMMDDhhmmss`), so that a prefix of digits is a range.
 
-use civil::Civil;
+use format::date::DateTime;
 
 /// The 14 digits of a time in UTC, as a number; times outside the years 0 to 9999 are clipped.
 pub(crate) fn digits_of_ms(time_ms: i64) -> u64 {
-    let time = Civil::of_ms(time_ms);
+    let time = DateTime::of_ms(time_ms);
     let Ok(year) = u64::try_from(time.year) else {
         return 0;
     };
@@ -19,7 +19,7 @@ pub(crate) fn digits_of_ms(time_ms: i64) -> u64 {
 /// First and last 14-digit number that begin with the digits of `text` (separators are skipped:
 /// `2008-01-31`); `None` unless there are 1 to 14 digits and nothing else.
 pub(crate) fn range_of(text: &str) -> Option<(u64, u64)> {
-    let (first, last) = civil::range_of_digits(&civil::digits_of_text(text)?);
+    let (first, last) = format::date::range_of_digits(&format::date::digits_of_text(text)?);
     Some((first.parse().ok()?, last.parse().ok()?))
 }
 

@@ -70,7 +70,7 @@ impl SearchIndex {
             Ok((writer, index, covered, reader, view))
         });
         let (writer, index, covered, reader, view) = opened.map_err(failed)?;
-        let (epoch, now) = (covered.epoch, ambient::now());
+        let (epoch, now) = (covered.epoch, system::now());
         let budget = Budget::new(settings.writer_memory_bytes);
         let shared = Arc::new(Shared {
             dir: dir.to_owned(),

@@ -72,7 +72,7 @@ impl SearchIndex {
     pub fn suggest(&self, text: &str, limit: usize, sight: &Sight) -> Result<Suggestions, SearchError> {
         caught(|| {
             let view = self.view();
-            let deadline = ambient::now() + TIME_MAX;
+            let deadline = system::now() + TIME_MAX;
             let rows = completions(&view, text, limit.min(LIMIT_MAX), sight, deadline)?;
             Ok(Suggestions {
                 epoch: view.epoch,
@@ -179,7 +179,7 @@ type Counted = Vec<(u64, String)>;
 
 impl Counter<'_> {
     fn is_late(&self) -> bool {
-        ambient::now() > self.deadline
+        system::now() > self.deadline
     }
 
     /// The words with a beginning that most documents of `among` have, most frequent first; `None` if that takes too long.

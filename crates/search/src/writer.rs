@@ -77,11 +77,11 @@ impl Writer {
             // One merge at a time: a second would take a core from the load.
             .num_merge_threads(1)
             .build();
-        let deadline = ambient::now() + LOCK_TIME_MAX;
+        let deadline = system::now() + LOCK_TIME_MAX;
         let writer: IndexWriter<Queued> = loop {
             match index.writer_with_options(options.clone()) {
-                Err(TantivyError::LockFailure(LockError::LockBusy, _)) if ambient::now() < deadline => {
-                    ambient::pause(LOCK_INTERVAL);
+                Err(TantivyError::LockFailure(LockError::LockBusy, _)) if system::now() < deadline => {
+                    system::pause(LOCK_INTERVAL);
                 }
                 opened => break opened?,
             }

@@ -170,7 +170,7 @@ impl Asker {
             .await
             .map_err(|_| Failure::unavailable("the server is shutting down"))?;
         let source = Arc::clone(&self.source);
-        let task = ambient::blocking(move || {
+        let task = system::blocking(move || {
             // Held until the call ends, even if the request has been dropped by then.
             let _permit = permit;
             work(source.as_ref())
@@ -221,11 +221,11 @@ impl<A: Ask, B: Ask, C: Ask> Together<3> for (A, B, C) {
 }
 
 fn ask_measured(source: &dyn Answers, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
-    let begun = ambient::now();
+    let begun = system::now();
     let answer = source.ask(question);
     // Searches have a metric of their own, because what strangers type decides how long they take.
     if matches!(question, Question::Search(_)) {
-        counters.search_took(ambient::since(begun));
+        counters.search_took(system::since(begun));
     }
     answer
 }

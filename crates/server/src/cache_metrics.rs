@@ -1,7 +1,7 @@
 //! Metrics of the cache.
 
 use cache::{DirectoryStats, Stats, UserStats};
-use count::{Metric, Text};
+use metrics::{Metric, Text};
 
 const MEMORY_CAPACITY: Metric = Metric::gauge(
     "weft_cache_memory_capacity_bytes",

@@ -38,14 +38,14 @@ impl PageLists {
             return Arc::new(Mutex::new(List::new(question)));
         }
         let mut lists = self.0.lock().await;
-        lists.retain(|list| ambient::since(list.made) < AGE_MAX);
+        lists.retain(|list| system::since(list.made) < AGE_MAX);
         let same = |list: &Remembered| list.url == question.url && list.match_type == question.match_type;
         let found = match lists.iter().position(same) {
             Some(n) => lists.remove(n),
             None => Remembered {
                 url: question.url.clone(),
                 match_type: question.match_type,
-                made: ambient::now(),
+                made: system::now(),
                 list: Arc::new(Mutex::new(List::new(question))),
             },
         };

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use count::{Histogram, Metric, Text};
+use metrics::{Histogram, Metric, Text};
 
 const UP_SECONDS: Metric = Metric::gauge("weft_up_seconds", "Time since the server began.");
 const HTTP_IN_FLIGHT: Metric = Metric::gauge("weft_http_requests_in_flight", "Requests under way.");
@@ -44,7 +44,7 @@ struct Route {
 impl Counters {
     pub(crate) fn new() -> Counters {
         Counters {
-            started: ambient::now(),
+            started: system::now(),
             in_flight: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             search: Histogram::new(&BOUNDS_US),
@@ -91,7 +91,7 @@ impl Counters {
 
     /// Writes all counters as Prometheus reads them.
     pub(crate) fn write(&self, text: &mut Text) {
-        text.one(&UP_SECONDS, ambient::since(self.started).as_secs());
+        text.one(&UP_SECONDS, system::since(self.started).as_secs());
         text.one(&HTTP_IN_FLIGHT, self.in_flight());
         let routes = lock(&self.routes);
         let mut requests = text.begin(&HTTP_REQUESTS);

@@ -98,7 +98,7 @@ impl History {
         if let Ok((Ok(status), Ok(jobs), Ok(stages))) = asked {
             let requests = counters.answered_total();
             let (jobs, stages) = (&jobs.body.rows, &stages.body.stages);
-            self.add(ambient::now(), jobs, stages, status.body.memory_bytes, requests);
+            self.add(system::now(), jobs, stages, status.body.memory_bytes, requests);
         }
     }
 

@@ -153,7 +153,7 @@ impl Map<'_> {
         ];
         if let Some(next) = self.next {
             let address = self.places.timemap("link", Some(next), url);
-            let from = civil::http_date(civil::ms_of_digits(next));
+            let from = format::date::http_date(format::date::ms_of_digits(next));
             lines.push(format!(
                 "<{address}>; rel=\"timemap\"; type=\"{LINK_FORMAT}\"; from=\"{from}\""
             ));
@@ -179,7 +179,7 @@ impl Map<'_> {
     fn json(&self) -> serde_json::Value {
         let memento = |row: &CdxRow| {
             json!({
-                "datetime": civil::iso_short(civil::ms_of_digits(&row.timestamp)),
+                "datetime": format::date::iso_short(format::date::ms_of_digits(&row.timestamp)),
                 "uri": self.places.memento(&row.timestamp, self.url),
             })
         };
@@ -285,7 +285,7 @@ pub(crate) fn origin(headers: &HeaderMap) -> String {
 
 /// The time of a capture, as headers of HTTP have it.
 pub(crate) fn date(row: &CdxRow) -> String {
-    civil::http_date(civil::ms_of_digits(&row.timestamp))
+    format::date::http_date(format::date::ms_of_digits(&row.timestamp))
 }
 
 /// What follows `prefix` in the address of a request, with its query.
@@ -315,7 +315,7 @@ fn time_of(asked: &HeaderValue) -> Result<String, Failure> {
         .and_then(|asked| httpdate::parse_http_date(asked).ok());
     let since = parsed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let ms = since.and_then(|since| i64::try_from(since.as_millis()).ok());
-    ms.map(civil::digits).ok_or_else(|| {
+    ms.map(format::date::digits).ok_or_else(|| {
         Failure::bad_request(format!(
             "Accept-Datetime: {asked:?} is no date of HTTP: Sun, 26 Jan 2014 20:06:24 GMT is expected"
         ))

@@ -5,7 +5,7 @@
 use archive::question::{StageRow, Stages, Status, StatusBody};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use count::{Metric, Text};
+use metrics::{Metric, Text};
 
 use crate::state::State;
 

@@ -1,6 +1,6 @@
 //! Figures, dates, sizes and archived text in the form that readers see.
 
-pub(crate) use human::{bytes as size, count, counted, duration_ms as span, rate};
+pub(crate) use format::number::{bytes as size, count, counted, duration_ms as span, rate};
 pub(crate) use look::{clean, clean_lines, cut};
 
 /// Text that can stand in XML 1.0.
@@ -90,7 +90,7 @@ impl Moment {
     /// Seconds since 1970. Used only for the distance between two times.
     pub(crate) fn seconds(self) -> i64 {
         let (year, month, day) = (self.year.into(), self.month.into(), self.day.into());
-        let days = civil::days_of(year, month, day);
+        let days = format::date::days_of(year, month, day);
         days * 86_400 + i64::from(self.hour * 3600 + self.minute * 60 + self.second)
     }
 }

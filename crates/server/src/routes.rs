@@ -10,7 +10,7 @@ use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, hea
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use door::Misaddressed;
+use listen::Misaddressed;
 use look::Parts;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -115,7 +115,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     let method = request.method().clone();
     let known = fresh::known(request.headers());
     let _in_flight = state.counters.begin();
-    let begun = ambient::now();
+    let begun = system::now();
     let route = route_of(&request);
     let for_programs = is_for_programs(request.uri().path());
     let time_max = sql::time_max(request.uri().path()).unwrap_or(state.settings.request_timeout);
@@ -167,7 +167,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
     }
     let response = fresh::tagged(&method, &known, response).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    let took = ambient::since(begun);
+    let took = system::since(begun);
     state.counters.answered(route, response.status().as_u16(), took);
     tracing::debug!(
         route,

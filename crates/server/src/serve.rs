@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::Request;
-use door::Patience;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use listen::Patience;
 use listen::{Connection, Port, Security, Terms};
 use tokio::sync::oneshot;
 

@@ -14,7 +14,7 @@ pub struct ServerSettings {
     pub listen: SocketAddr,
     /// Names and addresses of the server in addition to those of this machine and `listen`. Requests for any
     /// other name get status 421, because a web page may have pointed its own name here (see
-    /// [`door::Hosts`]).
+    /// [`listen::Hosts`]).
     pub hosts: Vec<String>,
     /// The port that shows archived pages as they were, if there is to be one.
     pub replay: Option<ReplaySettings>,

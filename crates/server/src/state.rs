@@ -12,7 +12,7 @@ use archive::question::{Sight, SightBody};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts as RequestParts;
 use cache::Cache;
-use door::{Door, Hosts, Limits, Places};
+use listen::{Door, Hosts, Limits, Places};
 use look::{Parts, Viewer};
 use rights::Groups;
 use tokio::sync::Semaphore;

@@ -299,7 +299,7 @@ impl Database {
     pub(crate) async fn cut(&self) -> Result<Arc<Cut>, SqlError> {
         let handle = self.handle.clone();
         // Opening an archive waits for other processes.
-        let cut = ambient::blocking(move || handle.cut());
+        let cut = system::blocking(move || handle.cut());
         Ok(Arc::new(cut.await.map_err(panicked)??))
     }
 

@@ -56,7 +56,7 @@ impl FactTables {
             return error;
         }
         let place: Arc<dyn facts::Place> = Arc::new(LocalPlace::new(&archive::path_of(self.address())));
-        let checked = ambient::blocking(move || {
+        let checked = system::blocking(move || {
             for table in Table::ALL {
                 match facts::damages(&place, table) {
                     Ok(damages) if damages.is_empty() => {}
@@ -91,7 +91,7 @@ impl FactTables {
     /// The table at the version wanted; `None` if there is none yet.
     async fn at(&self, table: Table, wanted: Wanted) -> Result<Option<DeltaTable>, SqlError> {
         let failed = SqlError::facts(table.name());
-        let deadline = ambient::now() + BEHIND_TIME_MAX;
+        let deadline = system::now() + BEHIND_TIME_MAX;
         loop {
             let Some(newest) = self.newest(table).await? else {
                 if wanted.at_least == 0 {
@@ -116,7 +116,7 @@ impl FactTables {
                 }
                 return Ok(Some(at));
             }
-            if ambient::now() >= deadline {
+            if system::now() >= deadline {
                 return Err(SqlError::Epoch {
                     table: table.name(),
                     why: format!(

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use accounts::Names;
 use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -20,6 +19,7 @@ use datafusion::physical_plan::{
     ReplaceChildrenOptions,
 };
 use files::{Catalogue, CatalogueError, Kind, Name, NameCondition};
+use system::users::Names;
 
 use crate::SqlError;
 use crate::file_columns::{FileColumn, Needs, Row, Rows, of_files};

@@ -175,7 +175,7 @@ impl TableProvider for FilesOf {
             None => (0..self.table.schema().fields().len()).collect(),
         };
         let catalogue = self.catalogue.clone();
-        let opened = ambient::blocking(move || catalogue.open()).await;
+        let opened = system::blocking(move || catalogue.open()).await;
         let opened = opened.map_err(panicked).flatten()?;
         let exec = FileExec::new(self.table, opened, conditions, projection)?;
         Ok(Arc::new(exec.up_to(limit)))

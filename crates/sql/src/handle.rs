@@ -47,13 +47,13 @@ impl Handle {
     pub(crate) fn archive(self: &Arc<Handle>) -> Result<Archive, SqlError> {
         let mut open = self.open.lock();
         if let Some(open) = &mut *open {
-            open.asked = ambient::now();
+            open.asked = system::now();
             return Ok(open.archive.clone());
         }
         let archive = Archive::open(&self.dir, self.settings.clone())?;
         *open = Some(Open {
             archive: archive.clone(),
-            asked: ambient::now(),
+            asked: system::now(),
         });
         let handle = Arc::downgrade(self);
         // If no thread can be had, the archive stays open until the process ends.
@@ -71,11 +71,11 @@ impl Handle {
 
 fn close_when_idle(handle: &Weak<Handle>) {
     loop {
-        ambient::pause(IDLE_TIME_MAX / 4);
+        system::pause(IDLE_TIME_MAX / 4);
         let Some(handle) = handle.upgrade() else { return };
         let mut open = handle.open.lock();
         match &*open {
-            Some(open) if ambient::since(open.asked) < IDLE_TIME_MAX => {}
+            Some(open) if system::since(open.asked) < IDLE_TIME_MAX => {}
             // Statements that still run have clones of their own.
             _ => {
                 *open = None;

@@ -52,7 +52,7 @@ impl Cells {
             }
             Cells::Time(times) if !times.is_null(row) => {
                 let ms = times.as_primitive::<TimestampMillisecondType>().value(row);
-                out.extend_from_slice(civil::iso(ms).as_bytes());
+                out.extend_from_slice(format::date::iso(ms).as_bytes());
             }
             _ => {}
         }

@@ -91,7 +91,7 @@ pub async fn verify(database: &Database, progress: &mut dyn FnMut(View)) -> Resu
             .push(compare(database, &cut, view, statement).await?);
     }
     let archive = cut.archive().clone();
-    let checked = ambient::blocking(move || archive.ask(Check {}));
+    let checked = system::blocking(move || archive.ask(Check {}));
     let checked = checked.await.map_err(panicked)??;
     verified.damages = checked.body.damages;
     verified.notes = checked.body.notes;
@@ -107,7 +107,7 @@ async fn compare(
 ) -> Result<VerifiedView, SqlError> {
     let found = {
         let cut = cut.clone();
-        ambient::blocking(move || {
+        system::blocking(move || {
             let mut rows = LiveRows::new(view);
             cut.dump(view, DumpRange::default(), DumpFormat::Tsv, &mut rows)?;
             Ok::<LiveRows, SqlError>(rows)
@@ -276,7 +276,7 @@ async fn compare_in_order(
     let mut rows = database.query_cut(cut, statement, &by_sorting()).await?;
     let (pieces, mut dumped) = mpsc::channel(PIECES_WAITING_MAX);
     let of_dump = cut.clone();
-    let dumping = ambient::blocking(move || {
+    let dumping = system::blocking(move || {
         let mut out = io::BufWriter::with_capacity(PIECE_BYTES, Pieces { pieces });
         let rows = of_dump.dump(view, DumpRange::default(), DumpFormat::Tsv, &mut out)?;
         out.flush()

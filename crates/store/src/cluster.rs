@@ -71,7 +71,7 @@ impl Cluster {
         connect: Box<dyn Connect>,
     ) -> Arc<Self> {
         let name = me.as_ref().map_or_else(
-            || format!("client-{:016x}", ambient::random::<u64>()),
+            || format!("client-{:016x}", system::random::<u64>()),
             |id| id.0.to_string(),
         );
         let topology = RwLock::new(Arc::new(Topology::new(layouts, connect.as_ref(), before)));

@@ -36,5 +36,5 @@ pub const CRASH_POINTS: [&str; 13] = [
 
 /// Ends the process here if the environment says so.
 pub(super) fn point(name: &'static str) {
-    crashpoint::pass(&CRASH_POINTS, name);
+    system::failpoint::pass(&CRASH_POINTS, name);
 }

@@ -158,7 +158,11 @@ impl FixityLog {
 
 impl Copy {
     fn open(volume: &VolumeId, path: PathBuf, sync_failed: SyncFailed) -> io::Result<Self> {
-        let mut file = private::file().read(true).append(true).create(true).open(&path)?;
+        let mut file = system::private::file()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&path)?;
         let torn = is_torn(&mut file)?;
         Ok(Self {
             volume: volume.clone(),
@@ -228,7 +232,7 @@ pub fn event(
     detail: impl Into<String>,
 ) -> FixityEvent {
     FixityEvent {
-        time_ms: ambient::wall_ms(),
+        time_ms: system::wall_ms(),
         event: event.to_owned(),
         volume: volume.clone(),
         key: replica.map(|(key, _)| key.clone()),

@@ -140,7 +140,7 @@ pub struct RealDisk;
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        let file = private::file()
+        let file = system::private::file()
             .read(true)
             .write(true)
             .create_new(true)
@@ -161,7 +161,7 @@ impl Disk for RealDisk {
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        private::create_dir(path)
+        system::private::create_dir(path)
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {

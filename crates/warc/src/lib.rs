@@ -19,14 +19,14 @@ mod record;
 mod span;
 mod write;
 
-/// Formats milliseconds since 1970 as `YYYY-MM-DDThh:mm:ssZ`, with milliseconds only if there are any.
-pub use civil::iso_short as format_date;
 pub use container::file_name::{is_record_file_name, record_media_types};
 pub use container::stream::Decompressed;
 pub use container::zstd::{is_dictionary, train_dictionary};
 pub use container::{Compression, Container};
 pub use entry::Entry;
 pub use error::ReadError;
+/// Formats milliseconds since 1970 as `YYYY-MM-DDThh:mm:ssZ`, with milliseconds only if there are any.
+pub use format::date::iso_short as format_date;
 pub use frames::source::Input;
 pub use probe::{begins_like_records, is_record_start};
 pub use reader::Reader;

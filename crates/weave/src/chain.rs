@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use extract::Capture;
-use invariant::{Broken, holds};
 use rustc_hash::FxHashMap;
+use system::{Broken, holds};
 
 use crate::beside::{self, Arriving, WriteBeside};
 use crate::cut::Cut;
@@ -345,13 +345,13 @@ pub(crate) struct StepClock {
 impl StepClock {
     pub(crate) fn start() -> StepClock {
         StepClock {
-            last: ambient::now(),
+            last: system::now(),
             times: Vec::with_capacity(8),
         }
     }
 
     pub(crate) fn end(&mut self, step: &'static str) {
-        let now = ambient::now();
+        let now = system::now();
         self.times.push((step, now - self.last));
         self.last = now;
     }

@@ -152,7 +152,7 @@ impl Merging {
                 }
                 looks = 0;
             }
-            ambient::pause(LOOK_INTERVAL);
+            system::pause(LOOK_INTERVAL);
         }
         Ok(())
     }

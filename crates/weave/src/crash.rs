@@ -91,30 +91,30 @@ pub const REBUILDING_CRASH_POINTS: [&str; 3] = [
 
 /// Ends the process here if the environment says so.
 pub(crate) fn point(name: &'static str) {
-    crashpoint::pass(&CRASH_POINTS, name);
+    system::failpoint::pass(&CRASH_POINTS, name);
 }
 
 /// As [`point`], while a takedown is undone.
 pub(crate) fn undoing_point(name: &'static str) {
-    crashpoint::pass(&UNDOING_CRASH_POINTS, name);
+    system::failpoint::pass(&UNDOING_CRASH_POINTS, name);
 }
 
 /// As [`point`], while an index is purged.
 pub(crate) fn purging_point(name: &'static str) {
-    crashpoint::pass(&PURGING_CRASH_POINTS, name);
+    system::failpoint::pass(&PURGING_CRASH_POINTS, name);
 }
 
 /// As [`point`], while an index of an older format is opened.
 pub(crate) fn renumbering_point(name: &'static str) {
-    crashpoint::pass(&RENUMBERING_CRASH_POINTS, name);
+    system::failpoint::pass(&RENUMBERING_CRASH_POINTS, name);
 }
 
 /// As [`point`], while views are rebuilt.
 pub(crate) fn rebuilding_point(name: &'static str) {
-    crashpoint::pass(&REBUILDING_CRASH_POINTS, name);
+    system::failpoint::pass(&REBUILDING_CRASH_POINTS, name);
 }
 
 /// As [`point`], while an index is closed.
 pub(crate) fn closing_point(name: &'static str) {
-    crashpoint::pass(&CLOSING_CRASH_POINTS, name);
+    system::failpoint::pass(&CLOSING_CRASH_POINTS, name);
 }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use diagnosis::Words;
-use invariant::Broken;
+use system::Broken;
 
 use crate::ids::InputId;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use invariant::holds;
 use rustc_hash::FxHashMap;
+use system::holds;
 
 use crate::cut::Cut;
 use crate::epoch::Arrival;

@@ -230,7 +230,7 @@ impl Tables {
             self.db.persist(fjall::PersistMode::Buffer)?;
             self.compactor.check()?;
             self.compactor.wake();
-            ambient::pause(Duration::from_millis(2));
+            system::pause(Duration::from_millis(2));
         }
         self.compactor.check()
     }
@@ -274,7 +274,7 @@ impl Tables {
             .any(|space| space.tree.sealed_memtable_count() > 0)
         {
             self.db.persist(fjall::PersistMode::Buffer)?;
-            ambient::pause(Duration::from_millis(2));
+            system::pause(Duration::from_millis(2));
         }
         Ok(())
     }

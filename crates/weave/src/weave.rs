@@ -4,7 +4,7 @@
 //! - one epoch at a time (the writer's lock), in one engine batch;
 //! - what readers see (`published`) is replaced only after the batch is durable;
 //! - after a failed commit or sync nothing more is written until the index was opened again ([`Weave::recover`]):
-//!   memory and disk may differ. The same after a broken invariant ([`invariant::holds`]).
+//!   memory and disk may differ. The same after a broken invariant ([`system::holds`]).
 
 mod leave;
 mod purge;

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use human::{counted, duration_ms};
+use format::number::{counted, duration_ms};
 use indicatif::{ProgressBar, ProgressStyle};
 use sql::{Database, QuerySettings};
 
 use crate::cli::{QueryArgs, WrongUse};
-use crate::format::{Format, Writer};
+use crate::output_format::{Format, Writer};
 use crate::{output, prompt};
 
 /// How long a statement runs before the terminal says that it does.
@@ -74,7 +74,7 @@ pub(crate) async fn answer(
     format: Format,
     out: impl Write + Send,
 ) -> anyhow::Result<Answered> {
-    let begun = ambient::now();
+    let begun = system::now();
     let progress = Progress::start();
     let mut answer = database.query(statement, settings).await?;
     let epoch = answer.epoch;
@@ -91,7 +91,7 @@ pub(crate) async fn answer(
     Ok(Answered {
         epoch,
         rows,
-        took: ambient::since(begun),
+        took: system::since(begun),
     })
 }
 

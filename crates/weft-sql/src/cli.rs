@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Parser, Subcommand};
 use sql::{Database, QuerySettings, S3Settings, Settings};
 
-use crate::format::Format;
+use crate::output_format::Format;
 use crate::serve::ServeArgs;
 
 const EXAMPLES: &str = "\
@@ -68,7 +68,7 @@ pub(crate) struct Global {
     facts: Option<String>,
 
     /// Memory for rows; what does not fit is written to temporary files [default: 1 GiB]
-    #[arg(long, global = true, env = "WEFT_SQL_MEMORY", value_name = "BYTES", value_parser = human::parse_bytes, hide_env_values = true)]
+    #[arg(long, global = true, env = "WEFT_SQL_MEMORY", value_name = "BYTES", value_parser = format::number::parse_bytes, hide_env_values = true)]
     memory: Option<u64>,
 
     /// Threads for one statement [default: as many as there are cores]

@@ -11,14 +11,14 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use terminal::Style;
+use format::terminal::Style;
 
 mod answer;
 mod cli;
 mod export;
-mod format;
 mod maintain;
 mod output;
+mod output_format;
 mod prompt;
 mod serve;
 mod table;
@@ -76,7 +76,7 @@ fn complain(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(is_closed) {
         return ExitCode::SUCCESS;
     }
-    let text = terminal::clean_lines(&format!("{error:#}"));
+    let text = format::terminal::clean_lines(&format!("{error:#}"));
     let _ = writeln!(std::io::stderr(), "{} {text}", Style::of_stderr().bad("error:"));
     let is_wrong_use = error.downcast_ref::<cli::WrongUse>().is_some()
         || error

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use human::{count, counted};
+use format::number::{count, counted};
 use sql::{Database, maintain};
 
 use crate::cli::MaintainArgs;

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::WrongUse;
-use crate::format::Format;
+use crate::output_format::Format;
 
 /// Standard output, or the file.
 pub(crate) fn open(file: Option<&Path>, format: Format) -> anyhow::Result<Box<dyn Write + Send>> {

@@ -5,16 +5,16 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use format::terminal::Style;
 use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor, Helper, Highlighter, Hinter, Validator};
 use sql::{Database, QuerySettings, TABLES};
-use terminal::Style;
 
 use crate::answer::{answer, said};
 use crate::cli::QueryArgs;
-use crate::format::Format;
+use crate::output_format::Format;
 
 const HELP: &str = "\
 A statement ends with a semicolon and may take several lines. Nothing can be changed here.
@@ -117,7 +117,7 @@ pub(crate) async fn run(database: &Database, args: &QueryArgs, json: bool) -> an
             Err(error) => eprintln!(
                 "{} {}",
                 style.bad("error:"),
-                terminal::clean_lines(&format!("{error:#}"))
+                format::terminal::clean_lines(&format!("{error:#}"))
             ),
         }
     }

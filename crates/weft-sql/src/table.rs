@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
+use format::terminal::{Style, clean, columns, cut};
 use sql::arrow::array::RecordBatch;
 use sql::arrow::datatypes::{DataType, SchemaRef};
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
-use terminal::{Style, clean, columns, cut};
 
 /// Rows whose widths decide those of the columns; later ones are cut to fit.
 const SAMPLE_ROWS: usize = 1000;

@@ -3,10 +3,10 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use human::{count, counted};
+use format::number::{count, counted};
+use format::terminal::{Style, clean};
 use sql::Database;
 use sql::verify::{Verified, VerifiedView, verify};
-use terminal::{Style, clean};
 
 /// Views that follow from others, and can be made anew.
 const REBUILT: [&str; 4] = ["inlinks", "uris", "domains", "top"];

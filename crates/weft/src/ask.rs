@@ -122,7 +122,7 @@ pub(crate) fn parse_time(text: &str) -> Result<String, String> {
 
 /// Reads a date or its beginning. Returns the digits; a date that there is not is refused.
 pub(crate) fn parse_date(text: &str) -> Result<String, String> {
-    civil::digits_of_text(text.trim()).ok_or_else(|| {
+    format::date::digits_of_text(text.trim()).ok_or_else(|| {
         "expected a date or its beginning: 2014, 2014-01, 2014-01-26 or 20140126200624".to_owned()
     })
 }

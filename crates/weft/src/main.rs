@@ -12,7 +12,7 @@
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
-use terminal as style;
+use format::terminal as style;
 
 mod ask;
 mod cache_args;

@@ -109,8 +109,8 @@ impl SqlProgram {
             return;
         };
         drop(child.stdin.take());
-        let begun = ambient::now();
-        while matches!(child.try_wait(), Ok(None)) && ambient::since(begun) < END_MAX {
+        let begun = system::now();
+        while matches!(child.try_wait(), Ok(None)) && system::since(begun) < END_MAX {
             tokio::time::sleep(PAUSE).await;
         }
         // Fails if it has ended.
@@ -137,7 +137,7 @@ impl SqlProgram {
 impl SqlServer for SqlProgram {
     async fn connect(&self) -> io::Result<UnixStream> {
         let mut running = self.running.lock().await;
-        let begun = ambient::now();
+        let begun = system::now();
         loop {
             let ended = match running.as_mut() {
                 None => None,
@@ -148,7 +148,7 @@ impl SqlServer for SqlProgram {
                 None => *running = Some(self.spawn()?),
                 Some(Some(status)) => {
                     *running = None;
-                    if ambient::since(begun) > PAUSE {
+                    if system::since(begun) > PAUSE {
                         return Err(io::Error::other(format!(
                             "{} ended as it started: {status}",
                             self.program.display()
@@ -157,7 +157,7 @@ impl SqlServer for SqlProgram {
                 }
                 Some(None) => match UnixStream::connect(&self.socket).await {
                     Ok(stream) => return Ok(stream),
-                    Err(error) if ambient::since(begun) > START_MAX => return Err(error),
+                    Err(error) if system::since(begun) > START_MAX => return Err(error),
                     Err(_) => tokio::time::sleep(PAUSE).await,
                 },
             }

@@ -88,7 +88,7 @@ impl Stop {
     pub(crate) fn end_within(time: Duration, code: u8) -> anyhow::Result<()> {
         let name = std::thread::Builder::new().name("end".into());
         name.spawn(move || {
-            ambient::pause(time);
+            system::pause(time);
             progress_line("stopped without waiting any longer");
             std::process::exit(code.into());
         })

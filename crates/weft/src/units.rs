@@ -1,6 +1,6 @@
 //! Numbers, sizes, times and rates in the form that people read.
 
-pub(crate) use human::{bytes, count, counted, duration_ms, parse_bytes, per_second};
+pub(crate) use format::number::{bytes, count, counted, duration_ms, parse_bytes, per_second};
 
 /// Returns `2014-01-26T20:06:24.000Z` as `2014-01-26 20:06:24`, and any other text unchanged.
 pub(crate) fn time(fetch_time: &str) -> String {
@@ -18,7 +18,7 @@ pub(crate) fn time(fetch_time: &str) -> String {
 /// a number.
 pub(crate) fn instant(ms: u64) -> String {
     let of_calendar = i64::try_from(ms).ok().filter(|ms| *ms < YEAR_10000_MS);
-    of_calendar.map_or_else(|| format!("{ms} ms"), |ms| time(&civil::iso(ms)))
+    of_calendar.map_or_else(|| format!("{ms} ms"), |ms| time(&format::date::iso(ms)))
 }
 
 /// The first moment, in milliseconds since 1970, whose year has five digits.

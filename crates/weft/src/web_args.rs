@@ -117,7 +117,7 @@ impl WebArgs {
         // A server that listens on a name must accept requests for that name.
         hosts.push(self.listen.host.clone());
         let replay_host = self.replay_url.as_deref().and_then(|url| url.split("://").nth(1));
-        // With its port, if it has one: names are compared without (`door::Hosts`).
+        // With its port, if it has one: names are compared without (`listen::Hosts`).
         hosts.extend(replay_host.map(str::to_owned));
         ServerSettings {
             listen: self.listen.address,

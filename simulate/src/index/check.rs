@@ -32,8 +32,7 @@ pub(super) fn check(archive: &Archive, world: &World, links: LinkScope) -> Resul
     Ok(Found { epoch, rows })
 }
 
-/// Looks through the index itself. If its journal lost its end, it may report lost epochs: no other damage is of the part
-/// `index`.
+/// Looks through the index itself. Where its journal lost its end, it may say that epochs are lost.
 pub(super) fn check_index(archive: &Archive, is_torn: bool) -> Result<(), String> {
     let checked = archive.ask(Check {}).map_err(|error| error.message)?.body;
     let is_wrong = |damage: &&DamageRow| !(is_torn && damage.part == "index");
@@ -77,7 +76,7 @@ fn check_facts(archive: &Archive, model: &Model) -> Result<(), String> {
         other => other.to_string(),
     };
     let line = |row: &facts::ReadRow| {
-        let time = civil::iso(row["fetch_time"].as_i64().unwrap_or_default() / 1_000);
+        let time = format::date::iso(row["fetch_time"].as_i64().unwrap_or_default() / 1_000);
         [
             text(row, "url_surtkey"),
             time,
@@ -161,7 +160,7 @@ fn check_totals(archive: &Archive, expected: &Expected) -> Result<(), String> {
     }
     let times = expected
         .fetch_times_ms
-        .map(|(first, last)| (civil::iso(first), civil::iso(last)));
+        .map(|(first, last)| (format::date::iso(first), format::date::iso(last)));
     if status
         .fetch_time_first
         .clone()

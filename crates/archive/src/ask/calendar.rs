@@ -27,8 +27,8 @@ impl Taken {
 
     fn row(&self) -> CalendarTime {
         CalendarTime {
-            timestamp: civil::digits(self.fetch_time_ms),
-            fetch_time: civil::iso(self.fetch_time_ms),
+            timestamp: format::date::digits(self.fetch_time_ms),
+            fetch_time: format::date::iso(self.fetch_time_ms),
             is_changed: self.is_changed,
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn calendar(
     let seen = basis.seen();
     let url_key = key::url_key(url)?;
     let around_s = match around {
-        Some(around) => Some(civil::ms_of_digits(time::check(around)?).div_euclid(1000)),
+        Some(around) => Some(format::date::ms_of_digits(time::check(around)?).div_euclid(1000)),
         None => None,
     };
     let (mut times_ms, mut contents) = (Vec::new(), Vec::new());
@@ -96,7 +96,7 @@ pub(super) fn calendar(
 fn day(taken: &[Taken]) -> CalendarDay {
     let time = |taken: Option<&Taken>| {
         taken
-            .map(|taken| civil::iso(taken.fetch_time_ms))
+            .map(|taken| format::date::iso(taken.fetch_time_ms))
             .unwrap_or_default()
     };
     CalendarDay {

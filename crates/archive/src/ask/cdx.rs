@@ -231,7 +231,7 @@ struct Times {
 impl Times {
     fn new(question: &CdxQuestion) -> Result<Times, AskError> {
         let bound = |text: &Option<String>, default: &str| match text {
-            Some(text) => Ok(civil::range_of_digits(time::check(text)?)),
+            Some(text) => Ok(format::date::range_of_digits(time::check(text)?)),
             None => Ok::<_, AskError>((default.to_owned(), default.to_owned())),
         };
         Ok(Times {
@@ -246,7 +246,7 @@ impl Times {
         if !self.bounded {
             return true;
         }
-        let digits = civil::digits(capture.fetch_time_ms);
+        let digits = format::date::digits(capture.fetch_time_ms);
         self.from <= digits && digits <= self.to
     }
 }
@@ -320,8 +320,8 @@ fn ranges_of(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError
 /// A capture with the fields of CDXJ.
 pub(super) fn row(capture: CaptureRow) -> CdxRow {
     CdxRow {
-        timestamp: civil::digits(capture.fetch_time_ms),
-        fetch_time: civil::iso(capture.fetch_time_ms),
+        timestamp: format::date::digits(capture.fetch_time_ms),
+        fetch_time: format::date::iso(capture.fetch_time_ms),
         kind: capture.kind,
         url_key: capture.url_key,
         url: capture.url,

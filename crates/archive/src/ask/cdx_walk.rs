@@ -75,7 +75,7 @@ impl<'s> Walk<'s> {
         let from = from.unwrap_or_default();
         Ok(match (order, ranges.as_slice()) {
             (Order::Closest(wanted), [KeyRange::Exact(url_key)]) => {
-                let wanted = civil::ms_of_digits(time::check(wanted)?) / 1000;
+                let wanted = format::date::ms_of_digits(time::check(wanted)?) / 1000;
                 Walk::Nearest(Box::new(Nearest::new(reach, url_key, asked, wanted, &from)?))
             }
             _ => Walk::Along(Box::new(Along::new(

@@ -56,9 +56,9 @@ fn add_lines(seen: &Seen<'_>, hit: Hit, lines: &mut Vec<ConcordanceLine>) -> Res
         url: hit.url.clone(),
         url_key: hit.url_key.clone(),
         title: hit.title.clone(),
-        fetch_time: civil::iso(hit.fetch_time_ms),
-        since: civil::iso(version.since_ms),
-        until: version.ended_ms().map(civil::iso),
+        fetch_time: format::date::iso(hit.fetch_time_ms),
+        since: format::date::iso(version.since_ms),
+        until: version.ended_ms().map(format::date::iso),
     });
     lines.extend(of_page);
     Ok(())

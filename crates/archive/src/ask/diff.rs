@@ -79,8 +79,8 @@ fn versions(seen: &Seen<'_>, url_key: &str, asked: &key::AsAsked) -> Result<Vec<
             since_ms,
             until_ms: None,
             shown: DiffVersion {
-                since: civil::iso(since_ms),
-                fetch_time: civil::iso(current.fetch_time_ms),
+                since: format::date::iso(since_ms),
+                fetch_time: format::date::iso(current.fetch_time_ms),
                 until: None,
                 title: current.title,
                 digest: current.digest,
@@ -98,9 +98,9 @@ fn past_version(past: PastVersion) -> Version {
         since_ms: past.since_ms,
         until_ms,
         shown: DiffVersion {
-            since: civil::iso(past.since_ms),
-            fetch_time: civil::iso(past.fetch_time_ms),
-            until: until_ms.map(civil::iso),
+            since: format::date::iso(past.since_ms),
+            fetch_time: format::date::iso(past.fetch_time_ms),
+            until: until_ms.map(format::date::iso),
             title: past.title,
             digest: past.digest,
         },
@@ -110,10 +110,10 @@ fn past_version(past: PastVersion) -> Version {
 
 /// The version at the end of a time.
 fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
-    let (_, last) = civil::range_of_digits(time::check(at)?);
+    let (_, last) = format::date::range_of_digits(time::check(at)?);
     let began = versions
         .iter()
-        .rposition(|version| civil::digits(version.since_ms) <= last);
+        .rposition(|version| format::date::digits(version.since_ms) <= last);
     let Some(began) = began else {
         let first = &versions[0].shown.since;
         return Err(AskError::not_found(format!(
@@ -122,9 +122,9 @@ fn find(versions: &[Version], at: &str, url: &str) -> Result<usize, AskError> {
     };
     // What ended it need not be a page.
     match versions[began].until_ms {
-        Some(until_ms) if civil::digits(until_ms) <= last => Err(AskError::not_found(format!(
+        Some(until_ms) if format::date::digits(until_ms) <= last => Err(AskError::not_found(format!(
             "{url} was no page or document at {at}: its version of then ended {}",
-            civil::iso(until_ms)
+            format::date::iso(until_ms)
         ))),
         _ => Ok(began),
     }

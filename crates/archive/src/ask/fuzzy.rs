@@ -40,7 +40,7 @@ pub(super) fn nearest(seen: &Seen<'_>, url_key: &str, at: Option<&str>) -> Resul
         }));
     }
     let matches = matches(seen, &fuzzy)?;
-    let wanted = at.map(civil::ms_of_digits);
+    let wanted = at.map(format::date::ms_of_digits);
     // Of captures equally near, that of the first key is taken.
     let mut best: Option<(Reverse<i64>, Found)> = None;
     for (key, found) in matches {

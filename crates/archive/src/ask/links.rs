@@ -15,8 +15,8 @@ pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody
         (None, false) => inlinks_now(&seen, question),
         (None, true) => inlinks_when(&seen, question, When::Ever),
         (Some(at), false) => {
-            let (_, last) = civil::range_of_digits(time::check(at)?);
-            let is_by_then = |time_ms: i64| civil::digits(time_ms) <= last;
+            let (_, last) = format::date::range_of_digits(time::check(at)?);
+            let is_by_then = |time_ms: i64| format::date::digits(time_ms) <= last;
             inlinks_when(&seen, question, When::At(&is_by_then))
         }
         (Some(_), true) => Err(AskError::bad_request(
@@ -41,8 +41,8 @@ fn inlinks_when(seen: &Seen<'_>, question: &Inlinks, when: When<'_>) -> Result<L
     }
     let version_row = |link: VersionLink| LinkRow {
         version: Some(LinkVersion {
-            first_seen: civil::iso(link.first_ms),
-            fetch_time: civil::iso(link.fetch_time_ms),
+            first_seen: format::date::iso(link.first_ms),
+            fetch_time: format::date::iso(link.fetch_time_ms),
             is_current: link.is_current,
         }),
         ..row(link.link, link.source_url, link.source_title)

@@ -239,7 +239,10 @@ impl Reading<'_> {
         let apart_ms = |capture: &CaptureRow| capture.fetch_time_ms.abs_diff(page.fetch_time_ms);
         let (capture, nearest) = match nearest {
             Some(capture) if apart_ms(&capture) <= APART_MS_MAX => (Some(cdx::row(capture)), None),
-            nearest => (None, nearest.map(|capture| civil::iso(capture.fetch_time_ms))),
+            nearest => (
+                None,
+                nearest.map(|capture| format::date::iso(capture.fetch_time_ms)),
+            ),
         };
         let replay = capture.as_ref();
         let replay = replay.map(|capture| format!("/replay/{}/{}", capture.timestamp, capture.url));
@@ -248,7 +251,7 @@ impl Reading<'_> {
             package: name.to_owned(),
             list: list.to_owned(),
             line: line.number,
-            fetch_time: civil::iso(page.fetch_time_ms),
+            fetch_time: format::date::iso(page.fetch_time_ms),
             title: page.text("title").unwrap_or_default().to_owned(),
             id: page.text("id").unwrap_or_default().to_owned(),
             seed: flag("seed").or_else(|| flag("isSeed")).unwrap_or(false),

@@ -60,13 +60,13 @@ fn add_versions(
     body: &mut PageBody,
 ) -> Result<(), AskError> {
     let PageHistory { since_ms, past, now } = history::of_page(seen, url_key, asked)?;
-    body.since = Some(civil::iso(since_ms));
+    body.since = Some(format::date::iso(since_ms));
     let newest = past.into_iter().rev().take(CAPTURES_MAX);
     body.past_versions = newest
         .map(|past| PastVersionRow {
-            since: civil::iso(past.since_ms),
-            until: civil::iso(past.until_ms),
-            fetch_time: civil::iso(past.fetch_time_ms),
+            since: format::date::iso(past.since_ms),
+            until: format::date::iso(past.until_ms),
+            fetch_time: format::date::iso(past.fetch_time_ms),
             url: past.url,
             title: past.title,
             mime: past.mime,
@@ -93,7 +93,7 @@ fn add_open(
     version: PastVersion,
     body: &mut PageBody,
 ) -> Result<(), AskError> {
-    let fetch_time = civil::iso(version.fetch_time_ms);
+    let fetch_time = format::date::iso(version.fetch_time_ms);
     let is_of = |row: &&CdxRow| row.fetch_time == fetch_time && row.digest == version.digest;
     body.current = body.captures.iter().find(is_of).cloned();
     body.status = body.current.as_ref().map_or(0, |row| row.status);
@@ -122,8 +122,8 @@ fn add_version(
 ) -> Result<(), AskError> {
     body.is_page = version.is_page;
     body.is_document = version.is_document;
-    body.fetch_time = Some(civil::iso(version.fetch_time_ms));
-    body.last_seen = Some(civil::iso(version.last_seen_ms));
+    body.fetch_time = Some(format::date::iso(version.fetch_time_ms));
+    body.last_seen = Some(format::date::iso(version.last_seen_ms));
     body.url = version.url;
     body.status = version.status;
     body.mime = version.mime;

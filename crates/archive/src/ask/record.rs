@@ -203,7 +203,7 @@ fn not_loaded(line: &CaptureRow) -> AskError {
     AskError::not_found(format!(
         "record not loaded: an index tells of {} at {}, whose record is at offset {} of {}; load that file",
         line.url,
-        civil::digits(line.fetch_time_ms),
+        format::date::digits(line.fetch_time_ms),
         line.offset,
         line.input_name
     ))
@@ -224,9 +224,9 @@ fn nearest(
     (url, asked): (&str, &AsAsked),
     at: &str,
 ) -> Result<Option<CaptureRow>, AskError> {
-    let has_fraction = at.len() > civil::digits(0).len();
+    let has_fraction = at.len() > format::date::digits(0).len();
     let instant = |ms: i64| if has_fraction { ms } else { ms.div_euclid(1000) };
-    let wanted = instant(civil::ms_of_digits(at));
+    let wanted = instant(format::date::ms_of_digits(at));
     let current = seen
         .version(url_key)?
         .map(|version| (version.input, version.offset));
@@ -246,7 +246,7 @@ fn nearest(
     for capture in captures(seen, url_key) {
         let capture = capture?;
         let now = instant(capture.fetch_time_ms);
-        let distance = if civil::digits_ms(capture.fetch_time_ms).starts_with(at) {
+        let distance = if format::date::digits_ms(capture.fetch_time_ms).starts_with(at) {
             0
         } else {
             (now - wanted).abs()

@@ -122,9 +122,12 @@ fn page_of(question: &RightsTest) -> Page {
 
 /// A capture that is not there yet.
 fn made_up(question: &RightsTest) -> CdxRow {
-    let timestamp = question.at.clone().unwrap_or_else(|| civil::digits(now_ms()));
+    let timestamp = question
+        .at
+        .clone()
+        .unwrap_or_else(|| format::date::digits(now_ms()));
     CdxRow {
-        fetch_time: civil::iso(civil::ms_of_digits(&timestamp)),
+        fetch_time: format::date::iso(format::date::ms_of_digits(&timestamp)),
         timestamp,
         mime: question.mime.clone(),
         digest: question.digest.clone(),
@@ -161,7 +164,7 @@ impl<'r> Tester<'r> {
             collection: &row.collection,
             mime: &row.mime,
             digest: &row.digest,
-            fetch_time_ms: civil::ms_of_digits(&row.timestamp),
+            fetch_time_ms: format::date::ms_of_digits(&row.timestamp),
         };
         let seen = self.sight.sees(&subject);
         let rules = self.rules.matching(self.groups, &subject, self.now_ms);
@@ -184,5 +187,5 @@ impl<'r> Tester<'r> {
 }
 
 fn now_ms() -> i64 {
-    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }

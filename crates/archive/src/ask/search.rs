@@ -83,14 +83,14 @@ fn search_hit(seen: &Seen<'_>, hit: Hit) -> Result<SearchHit, AskError> {
     let inlinks = seen.inlinks_shown(&hit.url_key)?;
     let version = seen.version_shown(&hit.url_key, hit.version)?;
     Ok(SearchHit {
-        since: civil::iso(version.since_ms),
-        until: version.ended_ms().map(civil::iso),
+        since: format::date::iso(version.since_ms),
+        until: version.ended_ms().map(format::date::iso),
         past_versions: u64::from(version.past_versions),
         domain: urlkey::domain_of_key(&hit.url_key).to_string(),
         url_key: hit.url_key,
         url: hit.url,
         title: hit.title,
-        fetch_time: civil::iso(hit.fetch_time_ms),
+        fetch_time: format::date::iso(hit.fetch_time_ms),
         mime: hit.mime,
         language: hit.language,
         collection: hit.collection,

@@ -188,14 +188,14 @@ fn prefix_of(prefix: &str) -> Result<String, AskError> {
 /// A time given as digits, or as ISO 8601.
 fn before_ms(text: &str) -> Result<i64, AskError> {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let ms = civil::ms_of_iso(text).or_else(|| {
-        let (text, fraction) = match text.split_at_checked(civil::DIGITS) {
+    let ms = format::date::ms_of_iso(text).or_else(|| {
+        let (text, fraction) = match text.split_at_checked(format::date::DIGITS) {
             Some((digits, fraction)) if fraction.len() <= 3 && is_digits(text) => (digits, fraction),
             _ => (text, ""),
         };
-        let digits = civil::digits_of_text(text)
+        let digits = format::date::digits_of_text(text)
             .filter(|digits| digits.len() >= 4 && digits.len().is_multiple_of(2))?;
-        Some(civil::ms_of_digits(&(digits + fraction)))
+        Some(format::date::ms_of_digits(&(digits + fraction)))
     });
     ms.ok_or_else(|| {
         AskError::bad_request(format!(
@@ -305,12 +305,12 @@ fn row(takedown: &Takedown) -> TakedownRow {
         KeptSelector::Prefix { .. } => ("prefix", None),
         KeptSelector::Inputs { .. } => ("inputs", None),
         KeptSelector::Collection { .. } => ("collection", None),
-        KeptSelector::Before { before_ms } => ("before", Some(civil::iso(*before_ms))),
+        KeptSelector::Before { before_ms } => ("before", Some(format::date::iso(*before_ms))),
     };
     let undone = takedown.undone.as_ref();
     TakedownRow {
         id: takedown.id,
-        at: civil::iso(takedown.at_ms),
+        at: format::date::iso(takedown.at_ms),
         who: takedown.who.clone(),
         reason: takedown.reason.clone(),
         kind: kind.to_owned(),
@@ -318,14 +318,14 @@ fn row(takedown: &Takedown) -> TakedownRow {
         captures: takedown.captures,
         pages: takedown.pages,
         inputs: takedown.inputs,
-        undone: undone.map(|undone| civil::iso(undone.at_ms)),
+        undone: undone.map(|undone| format::date::iso(undone.at_ms)),
         undone_by: undone.map(|undone| undone.who.clone()),
     }
 }
 
 fn capture(row: CaptureRow) -> TakenDownCapture {
     TakenDownCapture {
-        fetch_time: civil::iso(row.fetch_time_ms),
+        fetch_time: format::date::iso(row.fetch_time_ms),
         url: row.url,
         input: row.input_name,
         offset: row.offset,
@@ -342,7 +342,7 @@ fn unreadable((row, why): (CaptureRow, String)) -> UnreadableCapture {
 }
 
 fn now_ms() -> i64 {
-    ambient::wall_ms() as i64
+    system::wall_ms() as i64
 }
 
 #[cfg(test)]
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn times_are_digits_or_iso() {
-        let of = |text: &str| before_ms(text).ok().map(civil::iso);
+        let of = |text: &str| before_ms(text).ok().map(format::date::iso);
         let start = Some("2014-01-01T00:00:00.000Z".to_owned());
         assert_eq!(of("2014"), start);
         assert_eq!(of("2014-01-01"), start);

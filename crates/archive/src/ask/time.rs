@@ -1,6 +1,6 @@
 //! Times in questions about captures: 1 to 14 digits, or 17 with milliseconds.
 
-use civil::{DIGITS, DIGITS_MS};
+use format::date::{DIGITS, DIGITS_MS};
 
 use crate::AskError;
 

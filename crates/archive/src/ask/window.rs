@@ -14,12 +14,12 @@ impl Window {
     /// Of dates or their beginnings: `2014` is a year, and as an end its last second.
     pub(super) fn of(from: Option<&str>, to: Option<&str>) -> Result<Window, AskError> {
         let range = |text: &str| {
-            let digits = civil::digits_of_text(text).ok_or_else(|| {
+            let digits = format::date::digits_of_text(text).ok_or_else(|| {
                 AskError::bad_request(format!(
                     "{text:?} is no time: a date or its beginning is expected, such as 2014, 2014-01-26 or 20140126200624"
                 ))
             })?;
-            Ok::<_, AskError>(civil::range_of_digits(&digits))
+            Ok::<_, AskError>(format::date::range_of_digits(&digits))
         };
         Ok(Window {
             first: from.map(range).transpose()?.map(|(first, _)| first),
@@ -31,7 +31,7 @@ impl Window {
         if self.first.is_none() && self.last.is_none() {
             return true;
         }
-        let digits = civil::digits(time_ms);
+        let digits = format::date::digits(time_ms);
         self.first.as_ref().is_none_or(|first| *first <= digits)
             && self.last.as_ref().is_none_or(|last| digits <= *last)
     }
@@ -50,7 +50,7 @@ mod tests {
             "2014-12-31T23:59:59.999Z",
             "2015-01-01T00:00:00.000Z",
         ];
-        let found = times.map(|time| window.contains(civil::ms_of_iso(time).unwrap()));
+        let found = times.map(|time| window.contains(format::date::ms_of_iso(time).unwrap()));
         assert_eq!(found, expected, "{from:?} to {to:?}");
     }
 

@@ -215,7 +215,7 @@ pub(crate) fn line_text(line: &IndexLine) -> String {
         "filename": line.filename,
     });
     let (time, ms) = (
-        civil::digits(line.fetch_time_ms),
+        format::date::digits(line.fetch_time_ms),
         line.fetch_time_ms.rem_euclid(1000),
     );
     let ms = if ms == 0 {
@@ -361,11 +361,11 @@ impl<'l> Fields<'l> {
 
 /// Milliseconds since 1970 of 14 digits, or 17 with milliseconds.
 fn ms_of(time: &str) -> Option<i64> {
-    let (digits, fraction) = time.split_at_checked(civil::DIGITS)?;
-    let is_time = civil::begins_a_date(digits)
+    let (digits, fraction) = time.split_at_checked(format::date::DIGITS)?;
+    let is_time = format::date::begins_a_date(digits)
         && matches!(fraction.len(), 0 | 3)
         && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    is_time.then(|| civil::ms_of_digits(time))
+    is_time.then(|| format::date::ms_of_digits(time))
 }
 
 /// A number, or what no number stands for, if that may be.

@@ -2,48 +2,35 @@
 
 use std::io::{self, Write};
 
-use columns::{Cell, Column, Kind, Pieces};
+use facts::{Field, Kind, RowStream};
 
 use super::ExportError;
 use crate::AskError;
 use crate::csv_text::csv_text;
 use crate::question::SearchHit;
 
-const fn column(name: &'static str, kind: Kind) -> Column {
-    Column {
-        name,
-        kind,
-        is_nullable: false,
-    }
-}
-
-const fn nullable(name: &'static str, kind: Kind) -> Column {
-    Column {
-        is_nullable: true,
-        ..column(name, kind)
-    }
-}
+const COLUMN_COUNT: usize = 13;
 
 /// The columns, of CSV and Parquet alike.
-pub(super) const COLUMNS: [Column; 13] = [
-    column("url_key", Kind::Text),
-    column("url", Kind::Text),
-    column("domain", Kind::Text),
-    column("title", Kind::Text),
-    column("fetch_time", Kind::TimeMs),
-    column("since", Kind::TimeMs),
-    nullable("until", Kind::TimeMs),
-    column("mime", Kind::Text),
-    column("language", Kind::Text),
-    column("collection", Kind::Text),
-    nullable("inlinks", Kind::Long),
-    nullable("inlinks_external", Kind::Long),
-    column("snippet", Kind::Text),
+pub(super) static COLUMNS: [Field; COLUMN_COUNT] = [
+    Field::new("url_key", Kind::Text),
+    Field::new("url", Kind::Text),
+    Field::new("domain", Kind::Text),
+    Field::new("title", Kind::Text),
+    Field::new("fetch_time", Kind::TimeMs),
+    Field::new("since", Kind::TimeMs),
+    Field::new("until", Kind::TimeMs).nullable(),
+    Field::new("mime", Kind::Text),
+    Field::new("language", Kind::Text),
+    Field::new("collection", Kind::Text),
+    Field::new("inlinks", Kind::Long).nullable(),
+    Field::new("inlinks_external", Kind::Long).nullable(),
+    Field::new("snippet", Kind::Text),
 ];
 
 /// The line of names that CSV begins with.
 pub(super) fn csv_head(out: &mut dyn Write) -> io::Result<()> {
-    csv_row(out, &COLUMNS.map(|column| column.name))
+    csv_row(out, &COLUMNS.each_ref().map(|column| column.name))
 }
 
 /// A result as a line of CSV.
@@ -70,7 +57,7 @@ pub(super) fn csv_hit(out: &mut dyn Write, hit: &SearchHit) -> io::Result<()> {
 }
 
 /// A line of CSV.
-fn csv_row(out: &mut dyn Write, values: &[&str; COLUMNS.len()]) -> io::Result<()> {
+fn csv_row(out: &mut dyn Write, values: &[&str; COLUMN_COUNT]) -> io::Result<()> {
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(out);
@@ -80,32 +67,24 @@ fn csv_row(out: &mut dyn Write, values: &[&str; COLUMNS.len()]) -> io::Result<()
 }
 
 /// A result as a row of a Parquet file.
-pub(super) fn parquet_hit(pieces: &mut Pieces, hit: &SearchHit) -> Result<(), ExportError> {
+pub(super) fn parquet_hit(stream: &mut RowStream, hit: &SearchHit) -> Result<(), ExportError> {
     let time = |text: &str| {
-        civil::ms_of_iso(text).ok_or_else(|| {
+        format::date::ms_of_iso(text).ok_or_else(|| {
             AskError::internal(format!("{} was captured at {text:?}, which is no time", hit.url))
         })
     };
+    let (fetch_time, since) = (time(&hit.fetch_time)?, time(&hit.since)?);
     let until = hit.until.as_deref().map(time).transpose()?;
-    let number = |count: Option<u64>| {
-        count.map_or(Cell::Absent, |count| {
-            Cell::Long(i64::try_from(count).unwrap_or(i64::MAX))
-        })
-    };
-    let row: [Cell<'_>; COLUMNS.len()] = [
-        Cell::Text(&hit.url_key),
-        Cell::Text(&hit.url),
-        Cell::Text(&hit.domain),
-        Cell::Text(&hit.title),
-        Cell::TimeMs(time(&hit.fetch_time)?),
-        Cell::TimeMs(time(&hit.since)?),
-        until.map_or(Cell::Absent, Cell::TimeMs),
-        Cell::Text(&hit.mime),
-        Cell::Text(&hit.language),
-        Cell::Text(&hit.collection),
-        number(hit.inlinks),
-        number(hit.inlinks_external),
-        Cell::Text(&hit.snippet.text()),
-    ];
-    Ok(pieces.row(&row)?)
+    let long = |count: Option<u64>| count.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+    let mut row = stream.row()?;
+    row.text(&hit.url_key)
+        .text(&hit.url)
+        .text(&hit.domain)
+        .text(&hit.title);
+    row.long(fetch_time).long(since).optional_long(until);
+    row.text(&hit.mime).text(&hit.language).text(&hit.collection);
+    row.optional_long(long(hit.inlinks))
+        .optional_long(long(hit.inlinks_external));
+    row.text(&hit.snippet.text()).end();
+    Ok(())
 }

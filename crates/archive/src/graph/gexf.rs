@@ -63,6 +63,6 @@ pub(super) fn write(graph: &mut Graph, out: &mut dyn Write) -> Result<(), GraphE
 
 /// `2014-01-26`
 fn day(time_ms: i64) -> String {
-    let time = civil::iso(time_ms);
+    let time = format::date::iso(time_ms);
     time.split_once('T').map_or("", |(day, _)| day).to_owned()
 }

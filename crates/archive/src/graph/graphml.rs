@@ -42,8 +42,8 @@ pub(super) fn write(graph: &mut Graph, out: &mut dyn Write) -> Result<(), GraphE
             xml(&edge.target),
             edge.links,
             edge.pages,
-            civil::iso(edge.first_ms),
-            civil::iso(edge.last_ms),
+            format::date::iso(edge.first_ms),
+            format::date::iso(edge.last_ms),
         )
         .map_err(GraphError::Output)
     })?;

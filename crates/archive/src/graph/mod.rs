@@ -18,7 +18,7 @@ mod table;
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use columns::PiecesError;
+use facts::RowStreamError;
 use serde::Serialize;
 
 pub use self::build::GraphBuilder;
@@ -77,7 +77,7 @@ pub enum GraphError {
     Output(#[source] io::Error),
     /// The edges do not become a Parquet file.
     #[error(transparent)]
-    Parquet(#[from] PiecesError),
+    Parquet(#[from] RowStreamError),
 }
 
 /// A graph, complete.

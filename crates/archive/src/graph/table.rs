@@ -2,27 +2,19 @@
 
 use std::io::{self, Write};
 
-use columns::{Cell, Column, Kind, Pieces};
+use facts::{Field, Kind, RowStream};
 
 use super::{Graph, GraphError};
 use crate::csv_text::csv_text;
 
-const fn column(name: &'static str, kind: Kind) -> Column {
-    Column {
-        name,
-        kind,
-        is_nullable: false,
-    }
-}
-
 /// The columns, of CSV and Parquet alike.
-const COLUMNS: [Column; 6] = [
-    column("source", Kind::Text),
-    column("target", Kind::Text),
-    column("links", Kind::Long),
-    column("pages", Kind::Long),
-    column("first_seen", Kind::TimeMs),
-    column("last_seen", Kind::TimeMs),
+static COLUMNS: [Field; 6] = [
+    Field::new("source", Kind::Text),
+    Field::new("target", Kind::Text),
+    Field::new("links", Kind::Long),
+    Field::new("pages", Kind::Long),
+    Field::new("first_seen", Kind::TimeMs),
+    Field::new("last_seen", Kind::TimeMs),
 ];
 
 pub(super) fn write_csv(graph: &mut Graph, out: &mut dyn Write) -> Result<(), GraphError> {
@@ -31,7 +23,7 @@ pub(super) fn write_csv(graph: &mut Graph, out: &mut dyn Write) -> Result<(), Gr
         .from_writer(out);
     let failed = |error| GraphError::Output(io::Error::other(error));
     writer
-        .write_record(COLUMNS.map(|column| column.name))
+        .write_record(COLUMNS.each_ref().map(|column| column.name))
         .map_err(failed)?;
     graph.for_each_edge(&mut |edge| {
         let row = [
@@ -39,8 +31,8 @@ pub(super) fn write_csv(graph: &mut Graph, out: &mut dyn Write) -> Result<(), Gr
             &*csv_text(&edge.target),
             &edge.links.to_string(),
             &edge.pages.to_string(),
-            &civil::iso(edge.first_ms),
-            &civil::iso(edge.last_ms),
+            &format::date::iso(edge.first_ms),
+            &format::date::iso(edge.last_ms),
         ];
         writer.write_record(row).map_err(failed)
     })?;
@@ -48,18 +40,14 @@ pub(super) fn write_csv(graph: &mut Graph, out: &mut dyn Write) -> Result<(), Gr
 }
 
 pub(super) fn write_parquet(graph: &mut Graph, out: &mut dyn Write) -> Result<(), GraphError> {
-    let mut pieces = Pieces::new(&COLUMNS)?;
-    let long = |count: u64| Cell::Long(i64::try_from(count).unwrap_or(i64::MAX));
+    let mut stream = RowStream::new(&COLUMNS)?;
+    let long = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     graph.for_each_edge(&mut |edge| {
-        pieces.row(&[
-            Cell::Text(&edge.source),
-            Cell::Text(&edge.target),
-            long(edge.links),
-            long(edge.pages),
-            Cell::TimeMs(edge.first_ms),
-            Cell::TimeMs(edge.last_ms),
-        ])?;
-        out.write_all(&pieces.take()?).map_err(GraphError::Output)
+        let mut row = stream.row()?;
+        row.text(&edge.source).text(&edge.target);
+        row.long(long(edge.links)).long(long(edge.pages));
+        row.long(edge.first_ms).long(edge.last_ms).end();
+        out.write_all(&stream.take()?).map_err(GraphError::Output)
     })?;
-    out.write_all(&pieces.finish()?).map_err(GraphError::Output)
+    out.write_all(&stream.finish()?).map_err(GraphError::Output)
 }

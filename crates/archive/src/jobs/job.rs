@@ -122,12 +122,12 @@ impl Job {
     pub(super) fn begin(&self) {
         let mut state = self.state.lock();
         state.phase = JobState::Running;
-        state.begun = Some(ambient::now());
+        state.begun = Some(system::now());
     }
 
     pub(super) fn end(&self, outcome: Result<(), String>) {
         let mut state = self.state.lock();
-        state.elapsed = state.begun.map(ambient::since).unwrap_or_default();
+        state.elapsed = state.begun.map(system::since).unwrap_or_default();
         state.stages = state
             .monitor
             .take()
@@ -275,7 +275,7 @@ impl Job {
         // Before `state` is locked: `stages` locks it too.
         let stages = self.stages();
         let state = self.state.lock();
-        let running = state.begun.map(ambient::since).unwrap_or_default();
+        let running = state.begun.map(system::since).unwrap_or_default();
         let elapsed = if state.phase == JobState::Running {
             running
         } else {

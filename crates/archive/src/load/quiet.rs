@@ -32,15 +32,15 @@ pub(super) fn growing(place: &Place) -> Growing {
 /// `false` as soon as it changes, is no longer `size` bytes long, or the load is stopped.
 pub(super) fn is_left_alone(context: &Context, path: &Path, size: u64, modified: SystemTime) -> bool {
     // Wait by this process's clock: the clock of another machine may have written a time in the future.
-    let (begun, patience) = (ambient::now(), RECENT.saturating_sub(age(modified)));
+    let (begun, patience) = (system::now(), RECENT.saturating_sub(age(modified)));
     while is_unchanged(path, size, modified) {
-        if ambient::since(begun) >= patience {
+        if system::since(begun) >= patience {
             return true;
         }
         if context.job.is_stopped() {
             return false;
         }
-        ambient::pause(LOOK_INTERVAL);
+        system::pause(LOOK_INTERVAL);
     }
     false
 }
@@ -52,5 +52,5 @@ fn is_unchanged(path: &Path, size: u64, modified: SystemTime) -> bool {
 
 /// Time since `modified`; zero if that is in the future.
 fn age(modified: SystemTime) -> Duration {
-    ambient::wall().duration_since(modified).unwrap_or_default()
+    system::wall().duration_since(modified).unwrap_or_default()
 }

@@ -21,19 +21,19 @@ impl Rate {
     pub(super) fn new(pages_per_s: f64) -> Rate {
         Rate {
             pages_per_s,
-            paid_until: Mutex::new(ambient::now()),
+            paid_until: Mutex::new(system::now()),
         }
     }
 
     /// Takes `pages` and waits until the rate allows them, or until `stopped`.
     pub(super) fn take(&self, pages: u64, stopped: impl Fn() -> bool) {
-        let until = self.book(pages, ambient::now());
+        let until = self.book(pages, system::now());
         while !stopped() {
-            let left = until.saturating_duration_since(ambient::now());
+            let left = until.saturating_duration_since(system::now());
             if left.is_zero() {
                 return;
             }
-            ambient::pause(left.min(SLICE));
+            system::pause(left.min(SLICE));
         }
     }
 

@@ -27,8 +27,8 @@ const SOCKET_MODE: u32 = 0o600;
 pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
     if let Some(folder) = path.parent() {
         // Before there is a socket: it is open to others until its own rights are set.
-        match private::create_dir(folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => private::close(folder)?,
+        match system::private::create_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => system::private::close(folder)?,
             made => made?,
         }
     }

@@ -117,7 +117,7 @@ fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, answerer: &Arc<dyn
             tracing::warn!(%error, "a connection to the archive's socket was not answered");
             // File descriptors have probably run out. Wait for other connections to end before the next
             // attempt.
-            ambient::pause(std::time::Duration::from_millis(50));
+            system::pause(std::time::Duration::from_millis(50));
         }
     }
 }

@@ -234,12 +234,12 @@ impl Package {
     }
 
     fn finish(mut self, title: &str) -> io::Result<()> {
-        let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
         let described = json!({
             "profile": "data-package",
             "wacz_version": WACZ_VERSION,
             "software": SOFTWARE,
-            "created": civil::iso_short(now_ms),
+            "created": format::date::iso_short(now_ms),
             "title": title,
             "resources": self.resources,
         });

@@ -99,7 +99,7 @@ fn model(rows: &[CdxRow], around: Option<&str>) -> CalendarBody {
     }
     let contents: BTreeSet<&str> = rows.iter().map(|row| row.digest.as_str()).collect();
     // The first moment of what was given in part.
-    let around = around.map(|around| civil::digits(civil::ms_of_digits(around)));
+    let around = around.map(|around| format::date::digits(format::date::ms_of_digits(around)));
     let (mut beside, mut earlier, mut later) = (Vec::new(), None, None);
     if let Some(around) = around {
         let is_of_day = |time: &&CalendarTime| time.timestamp[..8] == around[..8];

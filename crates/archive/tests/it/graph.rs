@@ -80,7 +80,7 @@ fn model(archive: &Archive, question: &GraphPart, collections: &BTreeMap<String,
             let mut cells = line.split('\t');
             (
                 cells.next().unwrap(),
-                civil::ms_of_iso(cells.next().unwrap()).unwrap(),
+                format::date::ms_of_iso(cells.next().unwrap()).unwrap(),
             )
         })
         .collect();
@@ -93,7 +93,7 @@ fn model(archive: &Archive, question: &GraphPart, collections: &BTreeMap<String,
         let mut cells = line.split('\t');
         let (source_key, target_key) = (cells.next().unwrap(), cells.next().unwrap());
         let time_ms = times[source_key];
-        let digits = civil::digits(time_ms);
+        let digits = format::date::digits(time_ms);
         let is_in = |bound: &Option<String>, is: &dyn Fn(&str) -> bool| bound.as_deref().is_none_or(is);
         // Bounds of a year each.
         let is_wanted = is_in(&question.from, &|from| *from <= digits[..4])

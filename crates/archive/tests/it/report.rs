@@ -122,7 +122,7 @@ fn model(archive: &Archive, question: &Report) -> ReportBody {
             body.failures += 1;
             *failures.entry((host, status)).or_default() += 1;
         }
-        let time_ms = civil::ms_of_iso(time).unwrap();
+        let time_ms = format::date::ms_of_iso(time).unwrap();
         match kind {
             "Revisit" => revisits.push((digest.to_owned(), bytes)),
             _ => payloads

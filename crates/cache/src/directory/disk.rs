@@ -26,14 +26,14 @@ impl DirectoryTier {
             }
         }
         let bytes = u64::from(wanted.count_ones()) * PIECE_BYTES;
-        let began = ambient::now();
+        let began = system::now();
         let tier = self.clone();
-        let work = ambient::blocking(move || block_file::read(&tier.layout.block(&key), &key, wanted));
+        let work = system::blocking(move || block_file::read(&tier.layout.block(&key), &key, wanted));
         let patience = self.device.patience(store, bytes);
         let fault = match tokio::time::timeout(patience, work).await {
             Ok(Ok(Ok((pieces, mask)))) => {
                 self.device.worked();
-                self.device.reads.note(pieces.bytes(), ambient::since(began));
+                self.device.reads.note(pieces.bytes(), system::since(began));
                 self.device.compare(store);
                 if let Some(block) = self.state.lock().blocks.get_mut(&key) {
                     block.mask.get_or_insert(mask);
@@ -78,13 +78,13 @@ impl DirectoryTier {
     pub(super) fn remove_files_later(self: &Arc<Self>, gone: Vec<Leaver>) {
         if !gone.is_empty() {
             let tier = self.clone();
-            ambient::blocking(move || tier.remove_files(&gone));
+            system::blocking(move || tier.remove_files(&gone));
         }
     }
 
     pub(super) fn write(&self, block: &NewBlock) {
         let _alone = self.stripe(block.key.object);
-        let began = ambient::now();
+        let began = system::now();
         let path = self.layout.block(&block.key);
         let result = self
             .layout
@@ -125,7 +125,7 @@ impl DirectoryTier {
         match result {
             Ok(_) => {
                 self.device.worked();
-                self.device.writes.note(bytes, ambient::since(began));
+                self.device.writes.note(bytes, system::since(began));
                 add(&self.counts.stored_blocks, 1);
                 add(&self.counts.stored_bytes, bytes);
                 if !is_wanted {

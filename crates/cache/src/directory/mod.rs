@@ -160,7 +160,7 @@ impl DirectoryTier {
         let Some(block) = state.blocks.get(key) else {
             return 0;
         };
-        let is_over = block.expires_ms.is_some_and(|end| end <= ambient::wall_ms());
+        let is_over = block.expires_ms.is_some_and(|end| end <= system::wall_ms());
         let mask = block.mask.unwrap_or(u16::MAX) | waiting;
         if !is_over {
             return mask;
@@ -193,7 +193,7 @@ impl DirectoryTier {
             if let Some(gone) = self.admit(&block) {
                 let tier = self.clone();
                 let demoted = gone.clone();
-                ambient::blocking(move || {
+                system::blocking(move || {
                     let moved = match tier.next.is_some() {
                         true => tier.leavers(&demoted),
                         false => Vec::new(),
@@ -266,7 +266,7 @@ impl DirectoryTier {
         let expires_ms = block
             .treatment
             .ttl_ms
-            .map(|ttl| ambient::wall_ms().saturating_add(ttl));
+            .map(|ttl| system::wall_ms().saturating_add(ttl));
         if is_there.is_none() {
             state.enter(*key, &block.info, expires_ms, Some(0), 0, pin);
         }

@@ -20,7 +20,7 @@ impl DirectoryTier {
     /// Whether there may be more on the disk; not, if the disk does not say so in time.
     pub(super) async fn may_write_soon(self: &Arc<Self>, bytes: u64) -> bool {
         let tier = self.clone();
-        let looked = tokio::time::timeout(WAIT_MAX, ambient::blocking(move || tier.may_write(bytes))).await;
+        let looked = tokio::time::timeout(WAIT_MAX, system::blocking(move || tier.may_write(bytes))).await;
         match looked {
             Ok(Ok(may)) => may,
             Ok(Err(_)) => false,
@@ -55,8 +55,8 @@ impl DirectoryTier {
 
     /// Waits until the owner has taken over what this guest wrote. Says whether there may be more.
     pub(super) async fn owner_followed(self: &Arc<Self>, bytes: u64) -> bool {
-        let began = ambient::now();
-        while self.layout.is_guest() && ambient::since(began) < WAIT_MAX {
+        let began = system::now();
+        while self.layout.is_guest() && system::since(began) < WAIT_MAX {
             tokio::time::sleep(LOOK_AGAIN).await;
             if self.may_write_soon(bytes).await {
                 return true;

@@ -64,13 +64,13 @@ fn settings(dir: &Path, seed: u64) -> Settings {
 }
 
 fn some_range(size: u64) -> Option<GetRange> {
-    let at = ambient::random_range(0..=size + 10);
-    let length = ambient::random_range(1..=size + 100_000);
-    match ambient::random_range(0..6) {
+    let at = system::random_range(0..=size + 10);
+    let length = system::random_range(1..=size + 100_000);
+    match system::random_range(0..6) {
         0 | 1 => None,
         2 => Some(GetRange::Offset(at)),
         3 => Some(GetRange::Suffix(length)),
-        4 => Some(GetRange::Bounded(at..at + ambient::random_range(1..1000_u64))),
+        4 => Some(GetRange::Bounded(at..at + system::random_range(1..1000_u64))),
         _ => Some(GetRange::Bounded(at..at + length)),
     }
 }
@@ -145,9 +145,9 @@ fn damage(dir: &Path) {
     if files.is_empty() {
         return;
     }
-    let file = &files[ambient::random_range(0..files.len())];
+    let file = &files[system::random_range(0..files.len())];
     let length = file.metadata().map_or(0, |meta| meta.len());
-    match ambient::random_range(0..4) {
+    match system::random_range(0..4) {
         0 => std::fs::remove_file(file).unwrap(),
         1 => std::fs::remove_dir_all(file.parent().unwrap()).unwrap(),
         2 => std::fs::File::options()
@@ -159,7 +159,7 @@ fn damage(dir: &Path) {
         _ => {
             use std::os::unix::fs::FileExt;
             let file = std::fs::File::options().write(true).open(file).unwrap();
-            file.write_all_at(b"damaged", ambient::random_range(0..=length))
+            file.write_all_at(b"damaged", system::random_range(0..=length))
                 .unwrap();
         }
     }
@@ -176,11 +176,11 @@ async fn history(seed: u64) {
     let mut cache = Cache::open(&settings, "test").unwrap();
     let mut number = 0;
     for _ in 0..60 {
-        match ambient::random_range(0..20) {
+        match system::random_range(0..20) {
             0..=2 => {
-                let path = PATHS[ambient::random_range(0..PATHS.len())];
+                let path = PATHS[system::random_range(0..PATHS.len())];
                 number += 1;
-                let bytes = ambient::random_range(0..3_000_000_usize) >> ambient::random_range(0..12_u32);
+                let bytes = system::random_range(0..3_000_000_usize) >> system::random_range(0..12_u32);
                 world.write(
                     path,
                     (number % 9 != 0).then(|| content(seed * 1000 + number, bytes)),
@@ -202,17 +202,17 @@ async fn history(seed: u64) {
                     );
                 }
             }
-            3 => tokio::time::sleep(Duration::from_millis(ambient::random_range(0..5000))).await,
+            3 => tokio::time::sleep(Duration::from_millis(system::random_range(0..5000))).await,
             4 => world
                 .fail_permille
-                .store([0, 0, 30, 300][ambient::random_range(0..4)], Ordering::Relaxed),
+                .store([0, 0, 30, 300][system::random_range(0..4)], Ordering::Relaxed),
             5 => world
                 .delay_ms_max
-                .store([0, 20, 700][ambient::random_range(0..3)], Ordering::Relaxed),
+                .store([0, 20, 700][system::random_range(0..3)], Ordering::Relaxed),
             6 => damage(dir.path()),
             7 => {
                 // As a kill, where what was to be written may be lost; or in order.
-                if ambient::random_range(0..2) == 0 {
+                if system::random_range(0..2) == 0 {
                     cache.settled(Duration::from_secs(60)).await;
                 }
                 drop(cache);
@@ -225,16 +225,16 @@ async fn history(seed: u64) {
             }
             9 => {
                 cache
-                    .set_pin(&format!("{ROOT}/a"), ambient::random_range(0..2) == 0)
+                    .set_pin(&format!("{ROOT}/a"), system::random_range(0..2) == 0)
                     .unwrap();
             }
             _ => {
-                let user = [User::Inputs, User::Records, User::Sql][ambient::random_range(0..3)];
+                let user = [User::Inputs, User::Records, User::Sql][system::random_range(0..3)];
                 let through = cache.over(world.clone(), user);
-                let readers = ambient::random_range(1..5);
+                let readers = system::random_range(1..5);
                 let mut tasks = Vec::new();
                 for _ in 0..readers {
-                    let path = PATHS[ambient::random_range(0..PATHS.len())];
+                    let path = PATHS[system::random_range(0..PATHS.len())];
                     let size = world
                         .history(path)
                         .last()
@@ -252,12 +252,12 @@ async fn history(seed: u64) {
                 number += 1;
                 let number = number;
                 let write = async {
-                    if ambient::random_range(0..3) == 0 {
-                        tokio::time::sleep(Duration::from_millis(ambient::random_range(0..300))).await;
-                        let path = PATHS[ambient::random_range(0..PATHS.len())];
+                    if system::random_range(0..3) == 0 {
+                        tokio::time::sleep(Duration::from_millis(system::random_range(0..300))).await;
+                        let path = PATHS[system::random_range(0..PATHS.len())];
                         world.write(
                             path,
-                            Some(content(seed * 7919 + number, ambient::random_range(0..2_000_000))),
+                            Some(content(seed * 7919 + number, system::random_range(0..2_000_000))),
                         );
                     }
                 };

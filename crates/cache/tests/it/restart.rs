@@ -227,7 +227,7 @@ fn a_smaller_quota_and_a_time_limit_hold_for_what_is_there() {
         let cache = open(&settings).await;
         // The files are of the machine's time, and the limit is one of this test's.
         let machine_ms = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64;
-        let behind_ms = machine_ms.saturating_sub(ambient::wall_ms());
+        let behind_ms = machine_ms.saturating_sub(system::wall_ms());
         tokio::time::sleep(Duration::from_millis(behind_ms + 1000)).await;
         let given = world.given_bytes();
         for kept in cache.objects("") {

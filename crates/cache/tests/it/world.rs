@@ -97,7 +97,7 @@ impl World {
         }
         let delay_max = self.delay_ms_max.load(Ordering::Relaxed);
         if delay_max > 0 {
-            tokio::time::sleep(Duration::from_millis(ambient::random_range(0..=delay_max))).await;
+            tokio::time::sleep(Duration::from_millis(system::random_range(0..=delay_max))).await;
         }
         match self.fails() {
             true => Err(OriginError::Passing(Arc::new(MadeToFail))),
@@ -106,7 +106,7 @@ impl World {
     }
 
     fn fails(&self) -> bool {
-        ambient::random_range(0..1000_u64) < self.fail_permille.load(Ordering::Relaxed)
+        system::random_range(0..1000_u64) < self.fail_permille.load(Ordering::Relaxed)
     }
 
     /// Bytes given so far.
@@ -182,13 +182,13 @@ impl Origin for World {
                 pieces.push(Err(OriginError::Passing(Arc::new(MadeToFail))));
                 break;
             }
-            let now = rest.len().min(ambient::random_range(1..100_000));
+            let now = rest.len().min(system::random_range(1..100_000));
             pieces.push(Ok(rest.split_to(now)));
         }
         let delay_max = self.delay_ms_max.load(Ordering::Relaxed);
         let body = stream::iter(pieces).then(move |piece| async move {
             if delay_max > 0 {
-                tokio::time::sleep(Duration::from_millis(ambient::random_range(0..=delay_max / 4))).await;
+                tokio::time::sleep(Duration::from_millis(system::random_range(0..=delay_max / 4))).await;
             }
             piece
         });
@@ -217,7 +217,7 @@ pub(crate) async fn bytes_of(got: cache::Got) -> Result<Vec<u8>, OriginError> {
 
 /// Runs a test in a time of its own, from a seed.
 pub(crate) fn simulated<F: Future<Output = ()>>(seed: u64, test: impl FnOnce() -> F) {
-    let simulated = ambient::Simulated::enter(seed);
+    let simulated = system::Simulated::enter(seed);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)

@@ -22,7 +22,7 @@ impl<'a> Found<'a> {
             settings,
             directories: Directory::all(settings),
             others: None,
-            seed: ambient::random(),
+            seed: system::random(),
         }
     }
 

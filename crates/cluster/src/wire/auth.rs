@@ -54,8 +54,8 @@ impl Signed {
         Self {
             caller: caller.to_owned(),
             under,
-            time_ms: ambient::wall_ms(),
-            nonce: ambient::random(),
+            time_ms: system::wall_ms(),
+            nonce: system::random(),
             ask: *blake3::hash(ask).as_bytes(),
         }
     }
@@ -132,12 +132,12 @@ impl Gate {
             .mac(&self.secret, method, path)
             .verify_slice(&signature)
             .ok()?;
-        (signed.time_ms.abs_diff(ambient::wall_ms()) <= CLOCKS_APART_MS_MAX).then_some(signed)
+        (signed.time_ms.abs_diff(system::wall_ms()) <= CLOCKS_APART_MS_MAX).then_some(signed)
     }
 
     /// Whether a request that changes something arrives for the first time.
     pub(crate) fn admit(&self, signed: &Signed) -> bool {
-        let oldest_ms = ambient::wall_ms().saturating_sub(CLOCKS_APART_MS_MAX);
+        let oldest_ms = system::wall_ms().saturating_sub(CLOCKS_APART_MS_MAX);
         self.nonces.admit(signed.time_ms, signed.nonce, oldest_ms)
     }
 }
@@ -165,7 +165,7 @@ mod tests {
     fn only_what_was_signed_passes() {
         let secret = Secret::random();
         let gate = Gate::new(secret.clone());
-        let signed = signed(ambient::wall_ms());
+        let signed = signed(system::wall_ms());
         let headers = signed.headers(&secret, &Method::POST, "/v1/x?y=1");
         assert_eq!(
             gate.check(&Method::POST, "/v1/x?y=1", &headers),
@@ -203,7 +203,7 @@ mod tests {
     fn old_and_early_requests_are_refused() {
         let secret = Secret::random();
         let gate = Gate::new(secret.clone());
-        let now = ambient::wall_ms();
+        let now = system::wall_ms();
         for (time_ms, passes) in [
             (now - CLOCKS_APART_MS_MAX - 1000, false),
             (now - CLOCKS_APART_MS_MAX + 60_000, true),

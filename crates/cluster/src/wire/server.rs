@@ -11,10 +11,10 @@
 use std::io;
 use std::sync::Arc;
 
-use door::{Door, Patience};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use listen::{Connection, Port, Security, Terms};
+use listen::{Door, Patience};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -86,7 +86,7 @@ impl Serving {
 
 /// Who may connect.
 pub(crate) fn door(connections: ConnectionSettings) -> Arc<Door> {
-    Door::new(door::Limits {
+    Door::new(listen::Limits {
         connections_max: connections.max,
         per_address_max: connections.per_address,
         reserve: connections.reserved,

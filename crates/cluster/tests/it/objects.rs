@@ -73,7 +73,7 @@ async fn what_is_protected_stays_while_one_of_three_is_killed() {
     let store = client.store();
     let protect = Protect::extend(Retention {
         mode: RetentionMode::Compliance,
-        until_ms: ambient::wall_ms() + 3_600_000,
+        until_ms: system::wall_ms() + 3_600_000,
     });
     let objects: Vec<_> = (0..6)
         .map(|i| (format!("b/{i}"), content(i * 300_000, i as u8)))

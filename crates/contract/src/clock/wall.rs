@@ -40,10 +40,10 @@ struct Seen {
 impl Wall {
     /// The wall clock of this machine.
     pub(super) fn of_machine() -> Self {
-        let began = ambient::now();
+        let began = system::now();
         Self::new(move || Reading {
-            wall_ms: ambient::wall_ms(),
-            steady_ms: u64::try_from(ambient::since(began).as_millis()).unwrap_or(u64::MAX),
+            wall_ms: system::wall_ms(),
+            steady_ms: u64::try_from(system::since(began).as_millis()).unwrap_or(u64::MAX),
         })
     }
 

@@ -262,7 +262,7 @@ fn an_older_node_refuses_a_change_of_protection() {
 
 #[test]
 fn protection_is_told_in_words() {
-    let until_ms = u64::try_from(civil::ms_of_iso("2036-01-01T00:00:00.000Z").unwrap()).unwrap();
+    let until_ms = u64::try_from(format::date::ms_of_iso("2036-01-01T00:00:00.000Z").unwrap()).unwrap();
     let complied = retention(Compliance, until_ms);
     for (protection, text) in [
         (protection(None, false), "not protected"),

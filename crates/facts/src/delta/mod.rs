@@ -14,5 +14,5 @@ pub(crate) use stats::{Bounds, FileStats};
 
 /// The time, in milliseconds since 1970, as the log has it.
 pub(crate) fn now_ms() -> i64 {
-    ambient::wall_ms() as i64
+    system::wall_ms() as i64
 }

@@ -110,7 +110,7 @@ fn upper_bound(text: &str) -> Option<String> {
 /// A time in milliseconds, as the format wants it; `within_us` of the millisecond are rounded up.
 fn time(us: i64, within_us: i64) -> String {
     let ms = (us + within_us).div_euclid(1_000);
-    civil::iso(ms)
+    format::date::iso(ms)
 }
 
 /// Least and greatest number of the input in a file, by what the log says about it.

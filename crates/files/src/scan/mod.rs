@@ -393,7 +393,7 @@ impl Catalogue {
 }
 
 fn wall_ms() -> i64 {
-    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }
 
 /// Asks of a directory what a scan asks first.

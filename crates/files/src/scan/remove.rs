@@ -79,7 +79,7 @@ impl Scan {
                 .any(|stage| stage.waiting + stage.running > 0)
                 && !monitor.is_stopped()
             {
-                ambient::pause(std::time::Duration::from_millis(1));
+                system::pause(std::time::Duration::from_millis(1));
             }
         }
         drop(feeder);

@@ -8,7 +8,7 @@
 
 mod mounts;
 mod open;
-mod system;
+mod syscalls;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 pub(crate) use mounts::Mounts;
 pub(crate) use open::{Handle, Handles};
-pub(crate) use system::{Looked, look_at, target_of};
+pub(crate) use syscalls::{Looked, look_at, target_of};
 
 use crate::attributes::{FileId, Kind};
 use crate::objects::shown_name;
@@ -377,13 +377,13 @@ impl<'a> Walk<'a> {
     }
 
     fn work(&self, worker: &Worker<Task>) {
-        let mut buffer = system::Buffer::new();
+        let mut buffer = syscalls::Buffer::new();
         while let Some(task) = self.next(worker) {
             if !self.is_stopped() {
                 self.stats.running.fetch_add(1, Relaxed);
-                let start = ambient::now();
+                let start = system::now();
                 let blocked = self.handle(task, worker, &mut buffer);
-                let busy = ambient::since(start).saturating_sub(blocked);
+                let busy = system::since(start).saturating_sub(blocked);
                 self.stats.busy_ns.fetch_add(busy.as_nanos() as u64, Relaxed);
                 self.stats.running.fetch_sub(1, Relaxed);
             }
@@ -437,15 +437,15 @@ impl<'a> Walk<'a> {
     }
 
     fn send(&self, piece: Piece) -> Duration {
-        let start = ambient::now();
+        let start = system::now();
         if self.visitor.piece(piece).is_err() {
             self.stop.store(true, Relaxed);
         }
-        ambient::since(start)
+        system::since(start)
     }
 
     /// Returns how long it waited for room behind it.
-    fn handle(&self, task: Task, worker: &Worker<Task>, buffer: &mut system::Buffer) -> Duration {
+    fn handle(&self, task: Task, worker: &Worker<Task>, buffer: &mut syscalls::Buffer) -> Duration {
         match task {
             Task::Open { parent, handle, name } => match self.open(&parent, handle.as_ref(), &name) {
                 Ok(Some((dir, handle))) => self.enter(dir, handle, worker, buffer),
@@ -532,7 +532,7 @@ impl<'a> Walk<'a> {
         dir: Arc<Dir>,
         handle: Handle,
         worker: &Worker<Task>,
-        buffer: &mut system::Buffer,
+        buffer: &mut syscalls::Buffer,
     ) -> Duration {
         let Some(known) = self.visitor.known(dir.id, dir.stamp) else {
             return self.read(dir, handle, 0, worker, buffer);
@@ -564,10 +564,10 @@ impl<'a> Walk<'a> {
         handle: Handle,
         number: u32,
         worker: &Worker<Task>,
-        buffer: &mut system::Buffer,
+        buffer: &mut syscalls::Buffer,
     ) -> Duration {
         let mut names = Names::default();
-        let is_last = match system::read_names(&handle, buffer, PIECE_NAMES, &mut names) {
+        let is_last = match syscalls::read_names(&handle, buffer, PIECE_NAMES, &mut names) {
             Ok(is_last) => is_last,
             Err(fault) => {
                 return self.send(Piece {

@@ -50,7 +50,7 @@ impl Alive {
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(Alive { file, watch_ms })),
-                Err(TryLockError::WouldBlock) => ambient::pause(Duration::from_millis(10)),
+                Err(TryLockError::WouldBlock) => system::pause(Duration::from_millis(10)),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
         }

@@ -25,7 +25,7 @@ use crate::walk::{Handle, Handles, look_at};
 pub(crate) struct Watches {
     inotify: OwnedFd,
     /// Locked from reading events until they are noted, so that whoever finds none knows that all are.
-    buffer: Mutex<system::Buffer>,
+    buffer: Mutex<inotify::Buffer>,
     state: Mutex<State>,
     dirty_max: usize,
     watches_max: usize,
@@ -86,8 +86,8 @@ impl Watches {
         // On whichever file system: an identity of its inode and time of birth is not met twice.
         state.own.insert(own.id(0));
         Ok(Watches {
-            inotify: system::new()?,
-            buffer: Mutex::new(system::Buffer::new()),
+            inotify: inotify::new()?,
+            buffer: Mutex::new(inotify::Buffer::new()),
             state: Mutex::new(state),
             dirty_max,
             watches_max,
@@ -145,7 +145,7 @@ impl Watches {
     /// queues it within the call that changes something.
     pub(crate) fn catch_up(&self) -> Result<(), Errno> {
         let mut buffer = self.buffer.lock();
-        for _ in 0..system::reads(&self.inotify)? {
+        for _ in 0..inotify::reads(&self.inotify)? {
             if !self.take_events(&mut buffer)? {
                 break;
             }
@@ -158,16 +158,16 @@ impl Watches {
         self.take_events(&mut self.buffer.lock())
     }
 
-    fn take_events(&self, buffer: &mut system::Buffer) -> Result<bool, Errno> {
-        let events = match system::events(&self.inotify, buffer) {
+    fn take_events(&self, buffer: &mut inotify::Buffer) -> Result<bool, Errno> {
+        let events = match inotify::events(&self.inotify, buffer) {
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
             events => events?,
         };
         let mut state = self.state.lock();
         let is_any = !events.is_empty();
         if is_any {
-            state.heard.last_event = Some(ambient::now());
-            state.heard.last_event_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+            state.heard.last_event = Some(system::now());
+            state.heard.last_event_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
         }
         for event in events {
             state.hear(event, self.dirty_max);
@@ -182,7 +182,7 @@ impl Watches {
             if let Some(number) = state.by_dir.remove(dir) {
                 state.by_number.remove(&number);
                 // It fails where the directory is gone, and its watch with it.
-                let _ = system::remove(&self.inotify, number);
+                let _ = inotify::remove(&self.inotify, number);
             }
         }
     }
@@ -195,7 +195,7 @@ impl State {
             self.heard.overflows += 1;
         }
         self.dirty.insert(dir);
-        self.dirty_since.get_or_insert_with(ambient::now);
+        self.dirty_since.get_or_insert_with(system::now);
     }
 
     fn hear(&mut self, event: Event, dirty_max: usize) {
@@ -236,7 +236,7 @@ impl Observer for Watches {
         let is_new = !state.by_dir.contains_key(&id);
         let set = match is_new && state.by_dir.len() >= self.watches_max {
             true => Err(Errno::NOSPC),
-            false => system::add(&self.inotify, handle.as_fd().as_raw_fd()),
+            false => inotify::add(&self.inotify, handle.as_fd().as_raw_fd()),
         };
         match set {
             Ok(number) => {
@@ -289,7 +289,7 @@ impl Observer for Watches {
 }
 
 #[cfg(target_os = "linux")]
-mod system {
+mod inotify {
     use std::mem::MaybeUninit;
     use std::os::fd::{OwnedFd, RawFd};
 
@@ -376,7 +376,7 @@ mod system {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod system {
+mod inotify {
     use std::os::fd::{OwnedFd, RawFd};
 
     use rustix::io::Errno;

@@ -202,7 +202,7 @@ const BEAT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(10);
 
 fn wall_ms() -> i64 {
-    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }
 
 impl Watch {
@@ -252,10 +252,10 @@ impl Watch {
             refused: 0,
             tries: FxHashMap::default(),
             sought: FxHashSet::default(),
-            search_due: ambient::now(),
+            search_due: system::now(),
             suspects: FxHashMap::default(),
             busy: Busy::default(),
-            closed_until: ambient::now(),
+            closed_until: system::now(),
             is_cut_off: false,
         })
     }
@@ -287,7 +287,7 @@ impl Watch {
                 .spawn_scoped(scope, || {
                     while !deaf.load(deaf_for) {
                         if !watches.listen()? {
-                            ambient::pause(PAUSE);
+                            system::pause(PAUSE);
                         }
                     }
                     Ok(())
@@ -316,9 +316,9 @@ impl Watch {
         can_hear: &dyn Fn() -> bool,
         tell: &mut dyn FnMut(Note),
     ) -> Result<(), WatchError> {
-        let mut beat_due = ambient::now();
+        let mut beat_due = system::now();
         while !progress.is_stopped() && can_hear() {
-            let now = ambient::now();
+            let now = system::now();
             let mut looks_for_trees = self.note_losses(tell);
             if now >= beat_due {
                 beat_due = now + BEAT;
@@ -332,7 +332,7 @@ impl Watch {
                 }
                 result => result?,
             }
-            ambient::pause(PAUSE);
+            system::pause(PAUSE);
         }
         Ok(())
     }
@@ -380,7 +380,7 @@ impl Watch {
 
     /// Opens the catalogue; `None` while another process has it.
     fn open(&mut self, tell: &mut dyn FnMut(Note)) -> Result<Option<Arc<Catalogue>>, WatchError> {
-        let now = ambient::now();
+        let now = system::now();
         if self.busy.retry_at.is_some_and(|at| now < at) {
             return Ok(None);
         }
@@ -414,7 +414,7 @@ impl Watch {
             if let Some(catalogue) = self.open(&mut |_| {})? {
                 return self.write_rows(&catalogue, false);
             }
-            ambient::pause(Duration::from_millis(50));
+            system::pause(Duration::from_millis(50));
         }
         // The lock that is given back says that it has ended, and the rows until when all was current.
         Ok(())

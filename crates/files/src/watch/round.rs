@@ -34,15 +34,15 @@ impl Watch {
         progress: &Progress,
         tell: &mut dyn FnMut(Note),
     ) -> Result<(), WatchError> {
-        let now = ambient::now();
+        let now = system::now();
         // Others get their turn.
         if now < self.closed_until {
             return Ok(());
         }
         let is_ready = self.watches.dirty_since().is_some_and(|since| {
-            let quiet = self.watches.heard().last_event.map(ambient::since);
+            let quiet = self.watches.heard().last_event.map(system::since);
             quiet.is_none_or(|quiet| quiet >= self.settings.quiet)
-                || ambient::since(since) >= self.settings.wait_max
+                || system::since(since) >= self.settings.wait_max
         });
         let sweep = self.trees.iter().position(|tree| {
             !tree.is_away && (now >= tree.whole_due || tree.names_due.is_some_and(|due| now >= due))
@@ -72,7 +72,7 @@ impl Watch {
         self.write_rows(&catalogue, true)?;
         catalogue.tables.settle().map_err(CatalogueError::from)?;
         drop(catalogue);
-        self.closed_until = ambient::now() + self.settings.quiet;
+        self.closed_until = system::now() + self.settings.quiet;
         if counts.added + counts.removed + counts.changed > 0 {
             tell(Note::Committed { counts });
         }
@@ -116,7 +116,7 @@ impl Watch {
         let (overflows, refused) = (self.watches.heard().overflows, self.refused);
         let since_ms = wall_ms();
         let path = self.trees[at].path_buf();
-        let is_whole = ambient::now() >= self.trees[at].whole_due;
+        let is_whole = system::now() >= self.trees[at].whole_due;
         let mut is_all_read = is_whole;
         let result = if is_whole {
             tell(Note::Scanning { path: path.clone() });
@@ -230,7 +230,7 @@ impl Watch {
         let mut counts = self.read_dirty(catalogue, progress, tell)?;
         if catalogue.has_orphans()? {
             // A directory that was lost may be where the next events say.
-            ambient::pause(2 * super::PAUSE);
+            system::pause(2 * super::PAUSE);
             counts.add(self.read_dirty(catalogue, progress, tell)?);
         }
         counts.add(self.settle_orphans(catalogue, progress)?);
@@ -315,7 +315,7 @@ impl Watch {
 
     /// Marks the directories of names that were the only ones of their files, and are not any more.
     fn search_names(&mut self, catalogue: &Catalogue, progress: &Progress) -> Result<(), WatchError> {
-        let begun = ambient::now();
+        let begun = system::now();
         let files = std::mem::take(&mut self.sought);
         for row in catalogue.tables.space(Table::Packs).iter() {
             if progress.is_stopped() {
@@ -330,7 +330,7 @@ impl Watch {
                 }
             }
         }
-        self.search_due = ambient::now() + SEARCH_SHARE * ambient::since(begun);
+        self.search_due = system::now() + SEARCH_SHARE * system::since(begun);
         Ok(())
     }
 

@@ -48,7 +48,7 @@ impl Tree {
             Some(stale) => stale.since_ms,
             None => catalogue.whole_since_ms(&path)?,
         };
-        let now = ambient::now();
+        let now = system::now();
         let is_known = root.is_some();
         Ok(Tree {
             path,
@@ -96,7 +96,7 @@ impl Tree {
             reason,
             has_names: false,
         });
-        let now = ambient::now();
+        let now = system::now();
         self.names_due.get_or_insert(now + names_after);
         self.whole_due = self.whole_due.min(now + self.delay);
     }
@@ -120,7 +120,7 @@ impl Tree {
     pub(super) fn put_off(&mut self, usual: Duration) {
         self.delay = (self.delay * 2).min(self.delay_max);
         let after = if self.stale.is_some() { self.delay } else { usual };
-        self.whole_due = ambient::now() + after;
+        self.whole_due = system::now() + after;
     }
 
     pub(super) fn row(&self, watch_ms: i64, is_live: bool, last_event_ms: i64) -> WatchRow {

@@ -110,7 +110,7 @@ impl Runner<'_> {
             acts: begun.collect(),
             ..Notes::default()
         })?;
-        crashpoint::pass(&CRASH_POINTS, "policy.begun");
+        system::failpoint::pass(&CRASH_POINTS, "policy.begun");
         let mut digests = Vec::new();
         for mut ready in ready {
             too_many = too_many.or_else(|| too_many_errors(self.policy, done, failed));
@@ -138,7 +138,7 @@ impl Runner<'_> {
             ended.push((ready.act, ready.row));
         }
         ended.sort_by_key(|(act, _)| *act);
-        crashpoint::pass(&CRASH_POINTS, "policy.acted");
+        system::failpoint::pass(&CRASH_POINTS, "policy.acted");
         let mut acts = trash::emptied(self.catalogue, ended.iter().map(|(_, row)| row))?;
         acts.extend(ended.iter().map(|(act, row)| (self.number, *act, row.clone())));
         self.catalogue.note(&Notes {

@@ -95,7 +95,7 @@ impl Running {
 
     /// Waits for the end of it and of what it started; kills what goes beyond the limits.
     fn wait(&mut self, limits: CommandLimits, stop: &AtomicBool) -> Result<ExitStatus, String> {
-        let began = ambient::now();
+        let began = system::now();
         let mut pause = Duration::from_millis(1);
         let why = loop {
             if self.has_ended() && self.printed.closed.load(Relaxed) == 2 {
@@ -107,7 +107,7 @@ impl Running {
                     limits.output_bytes
                 );
             }
-            if ambient::since(began) >= Duration::from_millis(limits.time_ms) {
+            if system::since(began) >= Duration::from_millis(limits.time_ms) {
                 break format!(
                     "killed: it took more than {} s (time_max)",
                     limits.time_ms as f64 / 1000.0
@@ -116,7 +116,7 @@ impl Running {
             if stop.load(Relaxed) {
                 break "killed: the run was stopped".to_owned();
             }
-            ambient::pause(pause);
+            system::pause(pause);
             pause = (pause * 2).min(LOOK_EVERY);
         };
         self.kill();
@@ -135,9 +135,9 @@ impl Running {
         let Some(group) = self.pid() else { return };
         // An error says that nobody is left.
         let _ = rustix::process::kill_process_group(group, Signal::TERM);
-        let asked = ambient::now();
-        while ambient::since(asked) < GRACE && !(self.has_ended() && self.printed.closed.load(Relaxed) == 2) {
-            ambient::pause(LOOK_EVERY);
+        let asked = system::now();
+        while system::since(asked) < GRACE && !(self.has_ended() && self.printed.closed.load(Relaxed) == 2) {
+            system::pause(LOOK_EVERY);
         }
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();

@@ -99,7 +99,7 @@ impl Runner<'_> {
                     .read()
                     .map_err(|error| Not::failed("it cannot be opened", error))?;
                 let put = shelf.put(&address, file);
-                crashpoint::pass(&CRASH_POINTS, "policy.put");
+                system::failpoint::pass(&CRASH_POINTS, "policy.put");
                 // A file that was written to meanwhile is no fault of the store.
                 self.same(ready)?;
                 put.map_err(failed)?
@@ -107,7 +107,7 @@ impl Runner<'_> {
         };
         let found = shelf.verify(&address).map_err(failed)?;
         let found = found.ok_or_else(|| Not::Failed(format!("{address} is gone again")))?;
-        crashpoint::pass(&CRASH_POINTS, "policy.verified");
+        system::failpoint::pass(&CRASH_POINTS, "policy.verified");
         if found.sha256 != sha256 {
             return Err(Not::Failed(format!(
                 "{address} is another object than the one that was written"

@@ -48,13 +48,13 @@ impl Runner<'_> {
                 copy.address
             )));
         }
-        crashpoint::pass(&CRASH_POINTS, "policy.verified");
+        system::failpoint::pass(&CRASH_POINTS, "policy.verified");
         let staged = self.stage(ready, 0o700)?;
-        crashpoint::pass(&CRASH_POINTS, "policy.staged");
+        system::failpoint::pass(&CRASH_POINTS, "policy.staged");
         staged
             .remove()
             .map_err(|error| Not::failed("it lies in the trash and cannot be removed", error))?;
-        crashpoint::pass(&CRASH_POINTS, "policy.unlinked");
+        system::failpoint::pass(&CRASH_POINTS, "policy.unlinked");
         remove_empty(&ready.row.to, &ready.item.tree);
         ready.row.to = copy.address.clone().into_bytes();
         Ok(Done::new(format!(
@@ -65,7 +65,7 @@ impl Runner<'_> {
 
     pub(super) fn shift(&self, ready: &Ready<'_>, mode: u16) -> Result<Done, Not> {
         self.stage(ready, mode)?;
-        crashpoint::pass(&CRASH_POINTS, "policy.staged");
+        system::failpoint::pass(&CRASH_POINTS, "policy.staged");
         Ok(Done::new("the condition held"))
     }
 

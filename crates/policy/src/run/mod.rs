@@ -128,7 +128,7 @@ pub fn run(
         number,
         next_act,
     };
-    let began = ambient::now();
+    let began = system::now();
     let mut sent_bytes = 0u64;
     let items: Vec<Planned> = match policy.action {
         // It was listed; there is nothing to do.
@@ -266,13 +266,13 @@ fn too_many_errors(policy: &Policy, done: u64, failed: u64) -> Option<String> {
 /// Waits until so many bytes may have been handled since the run began.
 fn hold_to(rate: u64, bytes: u64, began: std::time::Instant, stop: &AtomicBool) {
     let due = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
-    while ambient::since(began) < due && !stop.load(Relaxed) {
-        ambient::pause(Duration::from_millis(20).min(due));
+    while system::since(began) < due && !stop.load(Relaxed) {
+        system::pause(Duration::from_millis(20).min(due));
     }
 }
 
 pub(crate) fn now_ms() -> i64 {
-    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }
 
 struct Runner<'a> {

@@ -77,7 +77,7 @@ pub fn undo(
         let path = row.path.clone();
         let error = match result {
             Ok(digest) => {
-                crashpoint::pass(&UNDO_CRASH_POINTS, "policy.taken_back");
+                system::failpoint::pass(&UNDO_CRASH_POINTS, "policy.taken_back");
                 row.state = ActState::Undone;
                 row.at_ms = now_ms();
                 catalogue.note(&Notes {

@@ -41,7 +41,7 @@ impl MemoryVolume {
 
     fn event(&self, event: &str, key: &Key, version: Version, cause: Cause, detail: &str) -> FixityEvent {
         FixityEvent {
-            time_ms: ambient::wall_ms(),
+            time_ms: system::wall_ms(),
             event: event.to_owned(),
             volume: self.id.clone(),
             key: Some(key.clone()),

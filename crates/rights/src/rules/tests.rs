@@ -280,7 +280,7 @@ fn dates_are_whole_to_their_end() {
             ..Condition::default()
         };
         let (first, last) = condition.clause(NOW_MS).unwrap().unwrap().fetch_time_ms;
-        (civil::iso(first), civil::iso(last))
+        (format::date::iso(first), format::date::iso(last))
     };
     let check = |text: &str, first: &str, last: &str| {
         assert_eq!(times(text, text), (first.to_owned(), last.to_owned()), "{text}");

@@ -51,7 +51,7 @@ pub(super) fn of_request(headers: &HeaderMap, uri: &Uri, user: Option<&str>, pee
     }
     add(
         TIME,
-        OffsetDateTime::from(ambient::wall()).unix_timestamp().to_string(),
+        OffsetDateTime::from(system::wall()).unix_timestamp().to_string(),
     );
     if let Some(tags) = headers.get("x-amz-tagging") {
         facts.extend(request_tags(form_urlencoded::parse(tags.as_bytes())));

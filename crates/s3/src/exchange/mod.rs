@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use count::Operations;
-use door::UnderWay;
 use listen::Connection;
+use listen::UnderWay;
+use metrics::Operations;
 use parking_lot::Mutex;
 use store::{Counters, InFlight};
 
@@ -60,7 +60,7 @@ impl Exchange {
             _under_way: connection.begin(),
             connection,
             _in_flight: node.map(Counters::in_flight_now),
-            begun: ambient::now(),
+            begun: system::now(),
             operation: Mutex::new(UNKNOWN.to_owned()),
             entry: Mutex::new(entry),
             status: AtomicU64::new(0),
@@ -143,7 +143,7 @@ impl Drop for Exchange {
         counters.received(bytes_in);
         counters.sent(bytes_out);
         // 4xx is the client's fault, and 0 (no response was made) means that the client disconnected.
-        counters.ended(ambient::since(self.begun), status >= 500);
+        counters.ended(system::since(self.begun), status >= 500);
         if let Some(log) = &self.log {
             let mut entry = std::mem::take(self.entry.get_mut());
             entry.operation = operation;
@@ -156,5 +156,5 @@ impl Drop for Exchange {
 }
 
 fn millis(since: Instant) -> u64 {
-    u64::try_from(ambient::since(since).as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(system::since(since).as_millis()).unwrap_or(u64::MAX)
 }

@@ -114,7 +114,7 @@ impl Face {
         let target = (input.bucket.as_str(), &key, id);
         self.rewrite_protected(target, &request.extensions, protect, |meta, _| {
             // The store lets anybody make a retention stricter; in S3 a mode changes only with this right.
-            let now = Protection::of(&meta.attributes).in_force(ambient::wall_ms());
+            let now = Protection::of(&meta.attributes).in_force(system::wall_ms());
             let is_governance = now
                 .and_then(|now| now.retention)
                 .is_some_and(|now| now.mode == RetentionMode::Governance);
@@ -185,7 +185,7 @@ impl Face {
             // The removal says what there is.
             return Ok(());
         };
-        let protection = Protection::of(&meta.attributes).in_force(ambient::wall_ms());
+        let protection = Protection::of(&meta.attributes).in_force(system::wall_ms());
         let mode = protection
             .filter(|protection| !protection.hold)
             .and_then(|protection| protection.retention);

@@ -45,7 +45,7 @@ pub(super) fn check(head: Head<'_>, signing: &Signing, allowed: bool) -> Result<
         return Err(Refusal::denied(message));
     }
     match head.headers.contains_key(AUTHORIZATION) {
-        true => check_age(head.headers, OffsetDateTime::from(ambient::wall())),
+        true => check_age(head.headers, OffsetDateTime::from(system::wall())),
         false => Ok(()),
     }
 }

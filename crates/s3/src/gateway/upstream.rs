@@ -155,7 +155,7 @@ impl Upstream {
                 query: &ask.query,
                 payload: &ask.payload,
             };
-            let now = OffsetDateTime::from(ambient::wall());
+            let now = OffsetDateTime::from(system::wall());
             sign(credential, &self.region, &signed, &mut headers, now)?;
         }
         let target = match ask.query.encoded() {

@@ -79,7 +79,7 @@ impl Entry {
     /// An entry from the head of a request.
     pub(crate) fn of<B>(request: &http::Request<B>) -> Self {
         let headers = request.headers();
-        let now = OffsetDateTime::from(ambient::wall()).unix_timestamp_nanos() / 1_000_000;
+        let now = OffsetDateTime::from(system::wall()).unix_timestamp_nanos() / 1_000_000;
         Self {
             time_ms: u64::try_from(now).unwrap_or_default(),
             method: request.method().as_str().to_owned(),

@@ -91,7 +91,7 @@ impl Writer {
     pub(super) async fn open(target: LogTarget, store: Option<Store>) -> io::Result<Self> {
         let place = match target {
             LogTarget::File(pattern) => {
-                let path = dated(&pattern, OffsetDateTime::from(ambient::wall()));
+                let path = dated(&pattern, OffsetDateTime::from(system::wall()));
                 let file = append(&path)?;
                 Place::File {
                     pattern,
@@ -128,7 +128,7 @@ impl Writer {
         self.gathered.push_str(line);
         self.gathered.push('\n');
         self.lines += 1;
-        self.since.get_or_insert_with(ambient::now);
+        self.since.get_or_insert_with(system::now);
     }
 
     /// Lines lost since the last call.
@@ -169,7 +169,7 @@ impl Writer {
             return;
         }
         // A failed object is retried after another full interval.
-        self.since = Some(ambient::now());
+        self.since = Some(system::now());
         if let Err(error) = self.place.write(&self.gathered).await {
             tracing::warn!(%error, "write the S3 access log");
             if self.gathered.len() >= KEPT_BYTES_MAX / 2 {
@@ -192,7 +192,7 @@ impl Place {
     async fn write(&mut self, lines: &str) -> Result<(), String> {
         match self {
             Self::File { pattern, open, .. } => {
-                let path = dated(pattern, OffsetDateTime::from(ambient::wall()));
+                let path = dated(pattern, OffsetDateTime::from(system::wall()));
                 let file = match open {
                     Some((opened, file)) if *opened == path => file,
                     _ => {
@@ -212,7 +212,7 @@ impl Place {
             } => {
                 let made = store.make_bucket(bucket, Default::default()).await;
                 made.map_err(|error| error.to_string())?;
-                let name = object_name(prefix, OffsetDateTime::from(ambient::wall()));
+                let name = object_name(prefix, OffsetDateTime::from(system::wall()));
                 let key = Key::new(bucket, &name).map_err(|error| error.to_string())?;
                 let content = Bytes::copy_from_slice(lines.as_bytes());
                 let put = Put {
@@ -251,7 +251,7 @@ fn dated(pattern: &Path, now: OffsetDateTime) -> PathBuf {
 /// The name that S3 would give to an object of an access log.
 fn object_name(prefix: &str, now: OffsetDateTime) -> String {
     let (date, time) = (now.date(), now.time());
-    let unique: u64 = ambient::random();
+    let unique: u64 = system::random();
     format!(
         "{prefix}{:04}-{:02}-{:02}-{:02}-{:02}-{:02}-{unique:016X}",
         date.year(),

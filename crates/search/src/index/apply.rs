@@ -109,7 +109,7 @@ impl Shared {
         if let Err(error) = self.write_all(&mut state, before, changes) {
             return Err(self.fail(&mut state, error));
         }
-        let now = ambient::now();
+        let now = system::now();
         if now.saturating_duration_since(state.applied_at) > PAUSE_MIN {
             state.busy_since = now;
         }

@@ -30,12 +30,12 @@ impl Searches {
     /// Waits until no search of that time is being answered, for at most `time_max`. While one is, the system keeps the
     /// files that it reads, though they have no name any more. Returns whether all have ended.
     pub fn wait_for_end(&self, time_max: Duration) -> bool {
-        let deadline = ambient::now() + time_max;
+        let deadline = system::now() + time_max;
         while self.0.strong_count() > 0 {
-            if ambient::now() >= deadline {
+            if system::now() >= deadline {
                 return false;
             }
-            ambient::pause(LOOK_INTERVAL);
+            system::pause(LOOK_INTERVAL);
         }
         true
     }

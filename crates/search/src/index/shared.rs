@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use invariant::{Broken, holds};
 use parking_lot::{Condvar, Mutex, RwLock};
+use system::{Broken, holds};
 use tantivy::{Index, IndexReader, TantivyError};
 
 use crate::bucket_log::{self, Appender, LogEnd};
@@ -133,7 +133,7 @@ impl Shared {
         }
         let committed = self.commit_with_buckets(state);
         // Also after a failure: the next try waits for the interval too.
-        state.committed_at = ambient::now();
+        state.committed_at = system::now();
         let log = match committed {
             Ok(log) => log,
             Err(error) => return Err(self.fail(state, error)),
@@ -268,7 +268,7 @@ impl Shared {
                 }
                 continue;
             }
-            let now = ambient::now();
+            let now = system::now();
             let due = state.committed_at + interval(&state, now);
             if now < due {
                 self.changed.wait_until(&mut state, due);

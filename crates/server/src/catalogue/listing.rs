@@ -81,7 +81,7 @@ impl Listing {
         let children = catalogue.children(&found, by, count)?;
         let rows = children.first.into_iter().map(|child| entry(&found, child));
         Ok(Some(Listing {
-            time_ms: ambient::wall_ms(),
+            time_ms: system::wall_ms(),
             catalogue_epoch: catalogue.epoch()?,
             kind: found.attributes.kind.name(),
             usage: FilesUsage::of(&catalogue.usage(&found)?),
@@ -122,7 +122,7 @@ impl Listing {
             usage: FilesUsage::of(&usage),
         };
         Ok(Listing {
-            time_ms: ambient::wall_ms(),
+            time_ms: system::wall_ms(),
             catalogue_epoch: catalogue.epoch()?,
             at: FilesPath::new(Vec::new()),
             kind: ::files::Kind::Directory.name(),

@@ -71,7 +71,7 @@ impl Files {
     pub(crate) async fn overview(&self) -> Result<Latest, Failure> {
         let kept = self.kept();
         if let Some((at, overview)) = &kept
-            && ambient::since(*at) < OVERVIEW_AGE_MAX
+            && system::since(*at) < OVERVIEW_AGE_MAX
         {
             let overview = Arc::clone(overview);
             return Ok(Latest {
@@ -87,7 +87,7 @@ impl Files {
             Ok(overview) => {
                 let overview = Arc::new(overview);
                 let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-                *last = Some((ambient::now(), Arc::clone(&overview)));
+                *last = Some((system::now(), Arc::clone(&overview)));
                 Ok(Latest {
                     overview,
                     in_use: false,
@@ -122,17 +122,17 @@ impl Files {
         &self,
         question: impl FnOnce(&Catalogue) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, Failure> {
-        let begun = ambient::now();
+        let begun = system::now();
         let turn = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.turn).lock_owned());
         let turn = turn.await.map_err(|_| busy())?;
         let dir = self.place.dir.clone();
-        let task = ambient::blocking(move || {
+        let task = system::blocking(move || {
             // Held until the catalogue is closed, even if the request has been dropped by then.
             let _turn = turn;
             let settings = CatalogueSettings {
                 cache_size_bytes: CACHE_SIZE_BYTES,
             };
-            let left = WAIT_MAX.saturating_sub(ambient::since(begun));
+            let left = WAIT_MAX.saturating_sub(system::since(begun));
             let catalogue = when_free(left, || Catalogue::open(&dir, &settings))?;
             question(&catalogue)
         });

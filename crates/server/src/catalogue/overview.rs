@@ -155,7 +155,7 @@ impl Overview {
         let formats = summed(files, |group| group.format)
             .into_iter()
             .map(|(format, usage)| (format.name().to_owned(), usage));
-        let now_ms = ambient::wall_ms();
+        let now_ms = system::wall_ms();
         let today = u32::try_from(now_ms / DAY_MS.unsigned_abs()).unwrap_or(u32::MAX);
         let growth = catalogue.growth(today.saturating_sub(DAYS_MAX))?;
         let trees = catalogue.trees()?.into_iter().map(|tree| FilesTree {
@@ -248,7 +248,7 @@ fn sizes(whole: &Usage) -> Vec<FilesClass> {
 fn ages(whole: &Usage) -> Vec<FilesClass> {
     let mut years: BTreeMap<i64, Share> = BTreeMap::new();
     for (day, share) in whole.age_profile() {
-        let year = civil::Civil::of_ms(i64::from(*day) * DAY_MS).year;
+        let year = format::date::DateTime::of_ms(i64::from(*day) * DAY_MS).year;
         let sum = years.entry(year).or_default();
         sum.files += share.files;
         sum.size_bytes = sum.size_bytes.saturating_add(share.size_bytes);
@@ -259,7 +259,7 @@ fn ages(whole: &Usage) -> Vec<FilesClass> {
 
 fn day((day_number, usage): (u32, Usage)) -> FilesDay {
     FilesDay {
-        day: civil::iso(i64::from(day_number) * DAY_MS)[..10].to_owned(),
+        day: format::date::iso(i64::from(day_number) * DAY_MS)[..10].to_owned(),
         day_number,
         entries: number(usage.entries),
         size_bytes: number(usage.size_bytes),

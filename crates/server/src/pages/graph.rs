@@ -113,9 +113,9 @@ fn failure(error: GraphError) -> Failure {
 
 /// Goes through links until there are no more, or the time is over.
 fn make(source: &dyn Answers, question: GraphPart, selection: GraphSelection) -> Result<Drawn, GraphError> {
-    let begun = ambient::now();
+    let begun = system::now();
     let mut builder = GraphBuilder::new(question, &std::env::temp_dir());
-    while ambient::since(begun) < TIME_MAX && builder.next(&|question| source.ask(&question))? {}
+    while system::since(begun) < TIME_MAX && builder.next(&|question| source.ask(&question))? {}
     let is_complete = builder.is_complete();
     let mut graph = builder.finish(selection)?;
     let (nodes, edges) = (nodes(&mut graph)?, edges(&mut graph)?);
@@ -294,7 +294,7 @@ fn edge_table(form: &Form, edges: &[Edge]) -> Markup {
         Column("Captured", Align::Text),
     ];
     let rows = edges.iter().take(ROWS).map(|edge| {
-        let (first, last) = (civil::iso(edge.first_ms), civil::iso(edge.last_ms));
+        let (first, last) = (format::date::iso(edge.first_ms), format::date::iso(edge.last_ms));
         vec![
             name(form, &edge.source),
             name(form, &edge.target),

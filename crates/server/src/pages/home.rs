@@ -124,7 +124,7 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
 /// Whether something can have been captured in this year: there was no web before, and clocks may differ
 /// around New Year. A wrong date in one record must not change the years shown.
 fn is_possible(year: u32) -> bool {
-    let days = ambient::wall()
+    let days = system::wall()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs() / 86_400);
     // A year has less than 366 days, so the result is never too early.

@@ -3,8 +3,8 @@
 use std::io::{self, Cursor, Read};
 
 use axum::body::Bytes;
-use door::Place;
 use extract::{PayloadReader, TextReader};
+use listen::Place;
 use replay::{CSS_BYTES_MAX, Markup, Rewriter, Scope, Scripts};
 
 use crate::stream::Maker;

@@ -324,7 +324,7 @@ impl Check<'_> {
     }
 
     fn found_part(&self, found: &RecordBody) -> FoundPart {
-        let seconds = |digits: &str| civil::ms_of_digits(digits).div_euclid(1000);
+        let seconds = |digits: &str| format::date::ms_of_digits(digits).div_euclid(1000);
         FoundPart {
             timestamp: found.capture.timestamp.clone(),
             seconds_away: seconds(&found.capture.timestamp) - seconds(&self.timestamp),

@@ -95,7 +95,7 @@ pub(super) fn missing(failure: &Failure, address: Option<&Address>, scripts: Scr
 /// `first` is the origin of the TimeGate, if it is known.
 pub(super) fn memento(headers: &mut HeaderMap, capture: &CdxRow, first: Option<&str>) {
     let digits: String = capture.timestamp.chars().take(14).collect();
-    let date = civil::http_date(civil::ms_of_digits(&digits));
+    let date = format::date::http_date(format::date::ms_of_digits(&digits));
     if let Ok(date) = HeaderValue::from_str(&date) {
         headers.insert(MEMENTO_DATETIME, date);
     }

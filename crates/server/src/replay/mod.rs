@@ -88,7 +88,7 @@ impl ReplayPlace {
 
 /// A key for the addresses of one server: 128 random bits.
 pub(crate) fn new_key() -> String {
-    format!("{:032x}", ambient::random::<u128>())
+    format!("{:032x}", system::random::<u128>())
 }
 
 /// A host without its port; an IPv6 address keeps its brackets.

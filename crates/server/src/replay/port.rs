@@ -51,7 +51,7 @@ async fn shim() -> Response {
 /// Checks the name of the server, finds out who asks, and confines every answer.
 async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: Next) -> Response {
     let asked = request.headers().clone();
-    let begun = ambient::now();
+    let begun = system::now();
     let host = host_of(&asked);
     let scripts = state.replay_place().map_or(Scripts::Off, |place| place.scripts());
     let key = state.replay_place().map_or("", |place| &place.key).to_owned();
@@ -77,7 +77,7 @@ async fn around(Shared(state): Shared<Arc<Common>>, mut request: Request, next: 
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("private, no-cache"));
     let status = response.status().as_u16();
-    state.counters.answered("replay", status, ambient::since(begun));
+    state.counters.answered("replay", status, system::since(begun));
     response
 }
 

@@ -92,7 +92,7 @@ async fn answer_to(
         Err(failure) if failure.status == StatusCode::NOT_FOUND => return Ok(None),
         Err(failure) => return Err(failure),
     };
-    let until = ambient::now() + LOOK_MAX;
+    let until = system::now() + LOOK_MAX;
     asker
         .blocking(move |source| {
             let posts = |row: &&CdxRow| row.method.eq_ignore_ascii_case(METHOD) && find::can_replay(row.kind);
@@ -110,7 +110,7 @@ fn first_like(
 ) -> Option<RecordBody> {
     let wanted = without_boundary(posted);
     rows.iter()
-        .take_while(|_| ambient::now() < until)
+        .take_while(|_| system::now() < until)
         .filter(|row| find::can_replay(row.kind))
         .filter(|row| row.method.is_empty() || row.method.eq_ignore_ascii_case(&posted.method))
         .find_map(|row| {

@@ -11,8 +11,8 @@ use archive::question::RecordBody;
 use archive::{Interrupt, RecordError, Sources};
 use axum::body::Bytes;
 use data_encoding::BASE64;
-use door::Place;
 use extract::{PayloadReader, TextReader};
+use listen::Place;
 use maud::{DOCTYPE, html};
 use warc::ReadError;
 

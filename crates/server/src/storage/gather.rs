@@ -39,7 +39,7 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
     }
     let current = &topology.layouts.current.roles;
     StoreReport {
-        time_ms: ambient::wall_ms(),
+        time_ms: system::wall_ms(),
         layout: topology.layouts.current.number,
         layouts_older: topology
             .layouts

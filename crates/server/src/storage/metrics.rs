@@ -1,6 +1,6 @@
 //! The store's figures in the form that Prometheus reads.
 
-use count::{Metric, Text};
+use metrics::{Metric, Text};
 use store::upkeep::Census;
 use store::{LATENCY_MICROS, RequestCount, WorkerStatus};
 

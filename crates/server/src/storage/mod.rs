@@ -57,12 +57,12 @@ impl Watch {
         // one.
         let mut last = self.last.lock().await;
         if let Some((at, report)) = last.as_ref()
-            && ambient::since(*at) < REPORT_AGE_MAX
+            && system::since(*at) < REPORT_AGE_MAX
         {
             return Arc::clone(report);
         }
         let report = Arc::new(self.source.report().await);
-        *last = Some((ambient::now(), Arc::clone(&report)));
+        *last = Some((system::now(), Arc::clone(&report)));
         report
     }
 
@@ -75,7 +75,7 @@ impl Watch {
         loop {
             ticks.tick().await;
             let report = self.report().await;
-            self.history.add(ambient::now(), &report);
+            self.history.add(system::now(), &report);
         }
     }
 }

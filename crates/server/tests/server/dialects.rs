@@ -469,14 +469,19 @@ fn made() -> &'static Made {
         };
         let response = |url: &str, time: &str, status: u16, body: &str| {
             let block = format!("HTTP/1.1 {status} X\r\nContent-Type: text/html\r\n\r\n<p>{body}");
-            Draft::response(url, civil::ms_of_digits(time), block.into_bytes())
+            Draft::response(url, format::date::ms_of_digits(time), block.into_bytes())
         };
         let url = "http://a.example/";
         let revisited = b"HTTP/1.1 200 X\r\nContent-Type: text/html\r\n\r\n".to_vec();
         let news = [
             response(url, "20140101000000", 200, "one"),
             response(url, "20140101003000", 503, "two"),
-            Draft::revisit(url, civil::ms_of_digits("20140102000000"), DIGEST, revisited),
+            Draft::revisit(
+                url,
+                format::date::ms_of_digits("20140102000000"),
+                DIGEST,
+                revisited,
+            ),
             response(url, "20150101000000", 200, "three"),
             response(url, "20150101000500", 200, "three"),
             response("http://a.example/next", "20140101000000", 200, "next"),

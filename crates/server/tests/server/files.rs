@@ -200,8 +200,8 @@ async fn the_overview_has_the_figures_of_the_disk() {
     let page = ok(&router, "/files").await.body;
     let size = total["size_bytes"].as_u64().expect("a number");
     for part in [
-        human::bytes(size),
-        human::count(files),
+        format::number::bytes(size),
+        format::number::count(files),
         "warc".to_owned(),
         "&lt;keeper&gt;".to_owned(),
         format!("href=\"/files/tree?path={}\"", escaped(&scanned.tree())),
@@ -240,7 +240,7 @@ async fn a_directory_has_the_figures_of_the_disk_in_both_orders() {
             .await
             .body;
         for row in rows {
-            let size = human::bytes(row["usage"]["size_bytes"].as_u64().expect("a number"));
+            let size = format::number::bytes(row["usage"]["size_bytes"].as_u64().expect("a number"));
             assert!(page.contains(&size), "{size} is not in\n{page}");
             let path = crawls.join(row["name"].as_str().expect("a name"));
             let mut link = format!("href=\"/files/tree?path={}", escaped(&path));

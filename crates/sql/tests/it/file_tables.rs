@@ -91,7 +91,7 @@ fn row(path: &Path, metadata: &Metadata) -> String {
     } else {
         "other"
     };
-    let mut names = accounts::Names::default();
+    let mut names = system::users::Names::default();
     let created = metadata
         .created()
         .ok()

@@ -568,7 +568,7 @@ impl Deciding {
             return Turn::Done(Ok(None));
         }
         // The clock is this node's own. That of versions is no use here: others move it forward.
-        let now_ms = ambient::wall_ms();
+        let now_ms = system::wall_ms();
         let is_kept = |current: &&Meta| {
             let copy = self.kept.as_ref();
             copy.is_some_and(|copy| Protection::is_covered_by(current, copy, now_ms))

@@ -34,9 +34,9 @@ pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> 
     }
     let (first, second, third) = (content.clone(), content.clone(), content.clone());
     let (md5, sha256, blake3) = try_join3(
-        ambient::blocking(move || Md5::of(&first)),
-        ambient::blocking(move || Sha256::of(&second)),
-        ambient::blocking(move || *blake3::hash(&third).as_bytes()),
+        system::blocking(move || Md5::of(&first)),
+        system::blocking(move || Sha256::of(&second)),
+        system::blocking(move || *blake3::hash(&third).as_bytes()),
     )
     .await?;
     Ok(Digests { md5, sha256, blake3 })
@@ -84,7 +84,7 @@ async fn fold<S: Send + 'static>(body: ByteStream, mut state: S, update: fn(&mut
     let mut waiting = body.ready_chunks(super::intake::SINK_PIECES);
     while let Some(pieces) = waiting.next().await {
         let pieces: Vec<Bytes> = pieces.into_iter().collect::<Result<_, _>>().ok()?;
-        let work = ambient::blocking(move || {
+        let work = system::blocking(move || {
             pieces.iter().for_each(|piece| update(&mut state, piece));
             state
         });

@@ -112,10 +112,10 @@ impl Store {
         attributes: BTreeMap<String, String>,
     ) -> Result<Multipart, StoreError> {
         let multipart = Multipart {
-            id: format!("{:032x}", ambient::random::<u128>()),
+            id: format!("{:032x}", system::random::<u128>()),
             key: key.clone(),
             attributes,
-            created_ms: ambient::wall_ms(),
+            created_ms: system::wall_ms(),
         };
         let text = serde_json::to_string(&multipart).map_err(|error| lost(key, error))?;
         let put = Put {
@@ -273,7 +273,7 @@ impl Store {
     /// As [`Store::list`] and [`Store::delete`].
     pub async fn expire_multiparts(&self, age: Duration) -> Result<u64, StoreError> {
         let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-        let before_ms = ambient::wall_ms().saturating_sub(age_ms);
+        let before_ms = system::wall_ms().saturating_sub(age_ms);
         let (mut expired, mut open, mut after) = (0, BTreeSet::new(), None);
         loop {
             let page = self.list_multiparts("", after.as_deref(), PAGE).await?;

@@ -118,7 +118,7 @@ impl Store {
             node.is_some() && node == self.cluster().me()
         };
         let mut volumes = look.good.clone();
-        volumes.sort_by_cached_key(|volume| (!is_here(volume), ambient::random::<u32>()));
+        volumes.sort_by_cached_key(|volume| (!is_here(volume), system::random::<u32>()));
         volumes.extend(look.bad.iter().cloned());
         let holders: BTreeSet<_> = volumes.iter().cloned().collect();
         volumes.extend(

@@ -66,7 +66,7 @@ impl Seats {
 /// collide again and again.
 pub(super) async fn back_off(tries: u32) {
     let most = 20_u64.saturating_mul(u64::from(tries.clamp(1, 10)));
-    sleep(Duration::from_millis(ambient::random_range(most / 2..=most))).await;
+    sleep(Duration::from_millis(system::random_range(most / 2..=most))).await;
 }
 
 /// Whether every safe set of volumes includes a volume of one of these nodes.

@@ -129,7 +129,7 @@ struct Seen {
 async fn look(topology: &Topology, partition: Partition, found: Gathered, outages: &Outages) -> Seen {
     // A census carries out no steps, so the age of tombstones does not matter.
     let rules = Rules {
-        now_ms: ambient::wall_ms(),
+        now_ms: system::wall_ms(),
         tombstone_grace_ms: u64::MAX,
     };
     let plan = decide(&found, &rules);
@@ -149,7 +149,7 @@ async fn look_closely(topology: &Topology, partition: Partition, outages: &Outag
     loop {
         looks += 1;
         let found = gather::partition(topology, partition, outages).await;
-        let now_ms = ambient::wall_ms();
+        let now_ms = system::wall_ms();
         // A census carries out no steps, so the age of tombstones does not matter.
         let rules = Rules {
             now_ms,
@@ -253,7 +253,7 @@ impl Count {
     fn finish(self, layout: u64) -> Census {
         let by_volume = self.by_volume.into_iter();
         Census {
-            time_ms: ambient::wall_ms(),
+            time_ms: system::wall_ms(),
             layout,
             volumes_unreachable: self.away.iter().map(ToString::to_string).collect(),
             by_volume: by_volume

@@ -101,7 +101,7 @@ impl ScrubFiles {
         in_any(&self.dirs, |dir| {
             let path = Self::path(dir, volume);
             let temporary = path.with_extension("tmp");
-            let mut file = private::file()
+            let mut file = system::private::file()
                 .write(true)
                 .create(true)
                 .truncate(true)

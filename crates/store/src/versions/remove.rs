@@ -177,7 +177,7 @@ impl Store {
 /// Refuses to remove a version that is protected. Who decides refuses it, too, but for one thing: where the version
 /// below has the same content, it would take it for the same object with another protection.
 fn refuse_protected(key: &Key, meta: &Meta) -> Result<(), StoreError> {
-    let protection = Protection::of(&meta.attributes).in_force(ambient::wall_ms());
+    let protection = Protection::of(&meta.attributes).in_force(system::wall_ms());
     protection.map_or(Ok(()), |protection| {
         let key = key.to_string();
         Err(StoreError::Protected { key, protection })

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use ambient::wall_ms;
 use contract::{Condition, Key, Meta, Protect, Protection};
+use system::wall_ms;
 
 use super::id::{VERSION_ID, VersionId};
 use super::write::Versioning;

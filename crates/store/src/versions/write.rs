@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use ambient::wall_ms;
 use contract::{Condition, Key, Meta, Protect, Protection, Version};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream;
+use system::wall_ms;
 
 use super::TRIES;
 use super::id::{Place, VERSION_ID, VersionId, marker};
@@ -171,9 +171,9 @@ impl Store {
         };
         let replaced = self.null_entries(key, versioning).await?;
         let place = match &current {
-            Some(current) => Place::of(current.version).above(ambient::random()),
+            Some(current) => Place::of(current.version).above(system::random()),
             None => match self.newest_entry(key, None).await? {
-                Some(newest) => newest.place.above(ambient::random()),
+                Some(newest) => newest.place.above(system::random()),
                 None => Place::of_marker_alone(self.cluster().clock.now()),
             },
         };

@@ -17,7 +17,7 @@ const HOUR_MS: u64 = 3_600_000;
 fn until(mode: RetentionMode, from_now_ms: u64) -> Retention {
     Retention {
         mode,
-        until_ms: ambient::wall_ms() + from_now_ms,
+        until_ms: system::wall_ms() + from_now_ms,
     }
 }
 
@@ -80,7 +80,7 @@ async fn what_is_protected_is_kept_by_every_node() {
             let meta = put(rig.store(), &key, &content, protect).await.unwrap();
             assert!(
                 Protection::of(&meta.attributes)
-                    .in_force(ambient::wall_ms())
+                    .in_force(system::wall_ms())
                     .is_some()
             );
             check_kept(&rig, &key, &content).await;
@@ -260,7 +260,7 @@ async fn a_store_with_failing_volumes_keeps_what_is_protected() {
                 rig.volumes.choose(&mut random).unwrap().set(mood);
             }
             let store = rig.stores.choose(&mut random).unwrap();
-            let (now_ms, before) = (ambient::wall_ms(), model);
+            let (now_ms, before) = (system::wall_ms(), model);
             let protect = protect(&mut random, now_ms);
             let in_force = model.and_then(|(_, protection)| protection.in_force(now_ms));
             let (expected, outcome) = match random.random_range(0..3) {

@@ -459,7 +459,7 @@ async fn a_protected_version_is_replaced_only_where_it_is_kept() {
     let (store, key) = (rig.store(), key("kept"));
     let retention = Retention {
         mode: RetentionMode::Compliance,
-        until_ms: ambient::wall_ms() + HOUR_MS,
+        until_ms: system::wall_ms() + HOUR_MS,
     };
     let first = Put {
         versioning: Versioning::Enabled,

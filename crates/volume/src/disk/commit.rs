@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use contract::{Cause, Key, Partition, UploadId, Version, VolumeError};
-use invariant::{Broken, holds};
+use system::{Broken, holds};
 
 use super::index::{Change, Entry, Outcome};
 use super::inner::Inner;

@@ -29,7 +29,7 @@ impl Housekeeping {
         let thread = std::thread::Builder::new()
             .name("volume-keeper".to_owned())
             .spawn(move || {
-                let mut synced = ambient::now();
+                let mut synced = system::now();
                 while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                     look(&volume, &mut synced);
                 }
@@ -60,15 +60,15 @@ fn look(volume: &Weak<Inner>, synced: &mut Instant) {
         return;
     };
     look_after(&inner);
-    if ambient::since(*synced) >= SYNC_EVERY && make_durable(&inner) {
-        *synced = ambient::now();
+    if system::since(*synced) >= SYNC_EVERY && make_durable(&inner) {
+        *synced = system::now();
     }
 }
 
 /// What is done at every look.
 pub(super) fn look_after(inner: &Arc<Inner>) {
     inner.look_after_identity();
-    inner.expire_uploads(ambient::now());
+    inner.expire_uploads(system::now());
     inner.return_to_service();
 }
 

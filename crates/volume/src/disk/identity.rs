@@ -33,7 +33,7 @@ impl Identity {
         Self {
             format: FORMAT,
             id: id.clone(),
-            incarnation: format!("{:032x}", ambient::random::<u128>()),
+            incarnation: format!("{:032x}", system::random::<u128>()),
             created_ms,
             rebuilding,
         }

@@ -13,12 +13,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use contract::{BlockSet, Held, Key, ListQuery, Meta, Partition, ReplicaState, Version};
-use invariant::{Broken, holds};
 use redb::{
     Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
     WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
+use system::{Broken, holds};
 
 use super::names::{KeyHash, hash_of, hashes_of};
 use crate::group::Grouped;
@@ -175,7 +175,7 @@ impl Index {
             _ => {}
         }
         // The engine makes a file with the usual permissions, but takes an empty one as it is.
-        private::file()
+        system::private::file()
             .write(true)
             .create_new(true)
             .open(path)

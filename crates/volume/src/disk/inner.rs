@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use contract::{Cause, Key, Meta, PARTITIONS, Partition, Version, VolumeError, VolumeId, VolumeState};
-use invariant::Broken;
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use system::Broken;
 use tokio::sync::Semaphore;
 
 use super::index::{Index, IndexError};
@@ -78,7 +78,7 @@ pub(super) async fn blocking<T: Send + 'static>(
         drop(permit);
         result
     };
-    match ambient::blocking(working).await {
+    match system::blocking(working).await {
         Ok(result) => result,
         Err(error) => Err(VolumeError::Failed {
             volume,

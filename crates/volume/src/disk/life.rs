@@ -45,17 +45,17 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(500);
     reason = "a lock belongs to the process and is not stored"
 )]
 pub(super) fn lock(root: &Path) -> Result<File, LockError> {
-    let file = private::file()
+    let file = system::private::file()
         .create(true)
         .truncate(false)
         .write(true)
         .open(root.join(LOCK))?;
-    let end = ambient::now() + LOCK_PATIENCE;
+    let end = system::now() + LOCK_PATIENCE;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(std::fs::TryLockError::WouldBlock) if ambient::now() < end => {
-                ambient::pause(Duration::from_millis(10));
+            Err(std::fs::TryLockError::WouldBlock) if system::now() < end => {
+                system::pause(Duration::from_millis(10));
             }
             Err(std::fs::TryLockError::WouldBlock) => return Err(LockError::Held),
             Err(std::fs::TryLockError::Error(error)) => return Err(error.into()),

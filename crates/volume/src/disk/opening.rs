@@ -159,7 +159,7 @@ impl Opening {
             });
         }
         let lost = self.settings.held_before || self.holds_partitions();
-        Ok((Identity::new(id, ambient::wall_ms(), lost), lost))
+        Ok((Identity::new(id, system::wall_ms(), lost), lost))
     }
 
     /// Whether there are partitions. Without a `volume.json` they show that a volume was here.
@@ -219,7 +219,7 @@ impl Opening {
         for name in DIRECTORIES.iter().chain(&files).chain(&[NODE_DIR]) {
             let path = root.join(name);
             // Only the owner of a file can change its permissions; it may be another user.
-            if let Err(error) = private::close(&path) {
+            if let Err(error) = system::private::close(&path) {
                 tracing::warn!(path = %path.display(), %error, "the permissions are left as they are");
             }
         }

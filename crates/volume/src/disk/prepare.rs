@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use contract::{BlockHasher, Meta, Purpose, UploadId, VolumeError, block_count};
-use invariant::{Broken, holds};
+use system::{Broken, holds};
 
 use super::inner::{Inner, named};
 use super::names::staging_path;

@@ -136,7 +136,7 @@ impl Pieces {
         let (file, threads) = (self.file.clone(), self.threads.clone());
         Some(tokio::spawn(async move {
             let _permit = threads.acquire_owned().await;
-            let reading = ambient::blocking(move || read_piece(file.as_ref(), &now));
+            let reading = system::blocking(move || read_piece(file.as_ref(), &now));
             reading.await.map_err(io::Error::other)?
         }))
     }

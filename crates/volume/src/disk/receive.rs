@@ -140,7 +140,7 @@ impl Drop for Receiving {
         let discard = move || inner.discard(upload);
         // Removing a long file takes a while, so it does not run on a thread that serves others.
         match tokio::runtime::Handle::try_current() {
-            Ok(_) => drop(ambient::blocking(discard)),
+            Ok(_) => drop(system::blocking(discard)),
             Err(_) => discard(),
         }
     }

@@ -307,7 +307,7 @@ impl Inner {
     pub(super) fn put_aside(&self, path: &str) -> Result<(), VolumeError> {
         let from = self.root.join(path);
         let lost = self.root.join("lost+found");
-        let random = HEXLOWER.encode(&ambient::random::<[u8; 4]>());
+        let random = HEXLOWER.encode(&system::random::<[u8; 4]>());
         let to = lost.join(format!("{}.{random}", path.replace('/', "_")));
         match self.disk.rename(&from, &to) {
             Err(error) if is_gone(&error) => return Err(self.missing(format!("stray {path:?}"))),

@@ -184,7 +184,7 @@ impl Inner {
                 }
                 Err(reason) => {
                     tracing::warn!(volume = %self.id, reason, "the volume could not begin anew: it tries again");
-                    ambient::pause(BEGINNING_PAUSE);
+                    system::pause(BEGINNING_PAUSE);
                 }
             }
         }
@@ -198,7 +198,7 @@ impl Inner {
         self.disk
             .step("begin_anew.before_identity")
             .map_err(|error| error.to_string())?;
-        let identity = Identity::new(&self.id, ambient::wall_ms(), true);
+        let identity = Identity::new(&self.id, system::wall_ms(), true);
         identity
             .write(self.disk.as_ref(), &self.root)
             .map_err(|error| error.to_string())?;

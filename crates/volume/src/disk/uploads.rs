@@ -94,7 +94,7 @@ impl Uploads {
     }
 
     pub(super) fn set(&self, upload: UploadId, progress: Progress) {
-        let touched = ambient::now();
+        let touched = system::now();
         let mut known = self.0.lock();
         if let Progress::Prepared(Prepared {
             meta,
@@ -157,7 +157,7 @@ impl Uploads {
         if known.uploads.contains_key(&upload) {
             return false;
         }
-        let (progress, touched) = (Progress::Busy, ambient::now());
+        let (progress, touched) = (Progress::Busy, system::now());
         known.uploads.insert(upload, Upload { progress, touched });
         true
     }
@@ -166,7 +166,7 @@ impl Uploads {
     pub(super) fn take(&self, upload: UploadId) -> Option<Progress> {
         let mut known = self.0.lock();
         let entry = known.uploads.get_mut(&upload)?;
-        entry.touched = ambient::now();
+        entry.touched = system::now();
         Some(std::mem::replace(&mut entry.progress, Progress::Busy))
     }
 
@@ -182,7 +182,7 @@ impl Uploads {
     /// Notes that an upload is in use.
     pub(super) fn touch(&self, upload: UploadId) {
         if let Some(entry) = self.0.lock().uploads.get_mut(&upload) {
-            entry.touched = ambient::now();
+            entry.touched = system::now();
         }
     }
 

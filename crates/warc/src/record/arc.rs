@@ -123,7 +123,7 @@ fn push_date(date: &[u8], headers: &mut Headers, defects: &mut Vec<Defect>) {
     let text = String::from_utf8_lossy(date);
     let parsed = parse_date(&text);
     match parsed {
-        Some(date) => headers.push("WARC-Date", &civil::iso_short(date.ms)),
+        Some(date) => headers.push("WARC-Date", &format::date::iso_short(date.ms)),
         None => headers.push("WARC-Date", &text),
     }
     // A date that was only partly understood is kept in its original form as well.

@@ -144,7 +144,11 @@ impl Fields {
             }
         };
         within(&mut self.month, 1, 12);
-        within(&mut self.day, 1, civil::days_in_month(self.year, self.month));
+        within(
+            &mut self.day,
+            1,
+            format::date::days_in_month(self.year, self.month),
+        );
         within(&mut self.hour, 0, 23);
         within(&mut self.minute, 0, 59);
         // 60 is a leap second.
@@ -153,7 +157,7 @@ impl Fields {
             (self.millisecond, self.zone_minutes) = (0, 0);
         }
         exact &= understood && YEARS.contains(&self.year);
-        let days = civil::days_of(self.year, self.month, self.day);
+        let days = format::date::days_of(self.year, self.month, self.day);
         // A zone of +01:00 is ahead of UTC, so it is subtracted.
         let minutes = days * 1440 + self.hour * 60 + self.minute - self.zone_minutes;
         RecordDate {
@@ -186,7 +190,7 @@ fn number(digits: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use civil::iso_short as format_date;
+    use format::date::iso_short as format_date;
 
     use super::*;
 

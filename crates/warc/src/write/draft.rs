@@ -28,7 +28,7 @@ impl Draft {
     /// Makes a record of any kind; `date_ms` is in milliseconds since 1970.
     pub fn new(kind: Kind, date_ms: i64, block: Vec<u8>) -> Draft {
         let mut fields = Headers::new();
-        fields.push("WARC-Date", &civil::iso_short(date_ms));
+        fields.push("WARC-Date", &format::date::iso_short(date_ms));
         Draft {
             kind,
             fields,

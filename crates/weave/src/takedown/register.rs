@@ -71,7 +71,7 @@ impl Register {
     /// The rule of a selector; the register has a key for it from now on.
     pub(crate) fn rule_of(&mut self, selector: &Selector, ledger: &[LedgerEntry]) -> KeptSelector {
         if self.key.is_none() {
-            *self = Register::of(Some(ambient::random()), Vec::new());
+            *self = Register::of(Some(system::random()), Vec::new());
         }
         let digest = |id: u32| {
             let entry = ledger.get((id as usize).wrapping_sub(1));

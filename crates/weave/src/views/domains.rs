@@ -4,7 +4,7 @@
 //! `inlinks_external` the sum of theirs. A domain whose last URI goes has no row. The row also holds the state
 //! of the domain's ranking (see [`super::rankings`]).
 
-use invariant::holds;
+use system::holds;
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Rows};

@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use invariant::holds;
+use system::holds;
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Rows};

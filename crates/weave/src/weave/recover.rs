@@ -69,7 +69,7 @@ impl Weave {
 impl Inner {
     /// Keeps new readers out once the last one is gone; `None` where one stays too long.
     pub(super) fn without_readers(&self, writer: &Writer) -> Option<RwLockWriteGuard<'_, Snapshot>> {
-        let deadline = ambient::now() + RELEASE_TIME_MAX;
+        let deadline = system::now() + RELEASE_TIME_MAX;
         loop {
             let published = self.published.write();
             // Held by the writer and by what is published, if they are open at all.
@@ -79,20 +79,20 @@ impl Inner {
             }
             // Readers hold a clone of the snapshot, not this lock; new ones are let in between two tries.
             drop(published);
-            if ambient::now() >= deadline {
+            if system::now() >= deadline {
                 return None;
             }
-            ambient::pause(RETRY_INTERVAL);
+            system::pause(RETRY_INTERVAL);
         }
     }
 
     pub(super) fn open_again(&self) -> Result<(Writer, Snapshot), OpenError> {
-        let deadline = ambient::now() + RELEASE_TIME_MAX;
+        let deadline = system::now() + RELEASE_TIME_MAX;
         let tables = loop {
             match place::open(&self.dir, Some(self.link_scope), &self.settings) {
                 // An iterator that outlived its snapshot.
-                Err(OpenError::Locked { .. }) if ambient::now() < deadline => {
-                    ambient::pause(RETRY_INTERVAL);
+                Err(OpenError::Locked { .. }) if system::now() < deadline => {
+                    system::pause(RETRY_INTERVAL);
                 }
                 opened => break opened?.0,
             }

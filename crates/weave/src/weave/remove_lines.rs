@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use invariant::holds;
+use system::holds;
 
 use super::{Weave, Writer};
 use crate::chain::Leaving;

@@ -5,7 +5,7 @@
 //!
 //! Invariant: one epoch: rows of captures and quarantine, versions, links, sums and the ledger's position leave together.
 
-use invariant::{Broken, holds};
+use system::{Broken, holds};
 
 use super::leave::{Gone, Leave, Reread};
 use super::{Inner, Weave, Writer};

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use invariant::holds;
 use rustc_hash::FxHashMap;
+use system::holds;
 
 use crate::codec::Corrupt;
 use crate::cut::Cut;

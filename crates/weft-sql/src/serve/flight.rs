@@ -33,7 +33,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 
 use super::answering::{Answers, Terms};
-use crate::format::{plain_texts, with_plain_texts};
+use crate::output_format::{plain_texts, with_plain_texts};
 
 /// Names that clients show above the tables.
 const CATALOG: &str = "weft";

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use door::{Hosts, Misaddressed};
+use listen::{Hosts, Misaddressed};
 use look::{CACHE_CONTROL, PAGE_POLICY, Parts};
 use serde_json::json;
 use sql::SqlError;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 
 use super::answering::{Answers, Begun, Terms};
 use super::page;
-use crate::format::{Format, Writer};
+use crate::output_format::{Format, Writer};
 
 /// Largest statement.
 const STATEMENT_BYTES_MAX: usize = 1 << 20;
@@ -310,7 +310,7 @@ async fn show(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Res
     // A mistyped address gets the page without an answer.
     let asked = Asked::of(&uri).unwrap_or_default();
     let statement = asked.statement.trim().to_owned();
-    let begun = ambient::now();
+    let begun = system::now();
     let result = match statement.is_empty() {
         true => None,
         false => Some(page::result(&shared.answers, &statement, asked.terms(&headers), begun).await),

@@ -18,12 +18,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use door::{Door, Hosts, Limits, Patience};
+use format::terminal::Style;
 use hyper_util::service::TowerToHyperService;
+use listen::{Door, Hosts, Limits, Patience};
 use listen::{ListenAddress, Port, Security, Terms};
 use look::Parts;
 use sql::Database;
-use terminal::Style;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tonic::transport::server::TcpIncoming;
@@ -239,7 +239,7 @@ async fn wait_for_end(has_parent: bool) -> anyhow::Result<()> {
             std::future::pending::<()>().await;
         }
         // Nothing is ever sent: reading ends when the other process does.
-        let _ = ambient::blocking(|| std::io::stdin().read(&mut [0])).await;
+        let _ = system::blocking(|| std::io::stdin().read(&mut [0])).await;
     };
     // Ctrl-C goes to all processes of a terminal; the one that started this one ends it.
     let interrupted = async {

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use human::{counted, duration_ms};
+use format::number::{counted, duration_ms};
 use look::{Frame, Parts, Section, clean, cut};
 use maud::{Markup, html};
 use sql::arrow::array::{Array as _, ArrayRef, RecordBatch};
@@ -54,7 +54,7 @@ pub(super) async fn result(
         schema,
         batches,
         is_cut,
-        took: ambient::since(asked),
+        took: system::since(asked),
     })
 }
 
@@ -129,7 +129,7 @@ fn answer(shown: &Shown, statement: &str, at_epoch: Option<u64>, parts: Parts) -
         section aria-label="Answer" {
             p.summary role="status" {
                 @if shown.is_cut { "The first " }
-                (counted(rows as u64, "row", "rows")) " of epoch " span.epoch { (human::count(shown.epoch)) } " in " (took)
+                (counted(rows as u64, "row", "rows")) " of epoch " span.epoch { (format::number::count(shown.epoch)) } " in " (took)
                 @if shown.is_cut { ". The whole answer is there to download." }
             }
             @if rows > 0 {

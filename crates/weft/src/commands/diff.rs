@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 /// A time as digits.
 pub(super) fn digits(text: &str) -> Result<String, String> {
-    let digits = civil::digits_of_text(text);
+    let digits = format::date::digits_of_text(text);
     digits.ok_or_else(|| {
         "expected a time, or the beginning of one: 2012, 2012-06, 2012-06-01, 20120601103000".to_owned()
     })

@@ -124,7 +124,7 @@ fn take_down(archive: &Archive, takes: Takes, args: &Args, context: &mut Context
     let answer = archive.ask(TakeDown {
         takes,
         reason: args.reason.clone().unwrap_or_default(),
-        who: accounts::own_name(),
+        who: system::users::own_name(),
         dry_run: args.dry_run,
         limit: 0,
     })?;
@@ -157,7 +157,7 @@ fn forget_failed(archive: &Archive, context: &mut Context) -> anyhow::Result<Out
 fn undo(archive: &Archive, id: u32, context: &mut Context) -> anyhow::Result<Outcome> {
     let answer = archive.ask(UndoTakedown {
         id,
-        who: accounts::own_name(),
+        who: system::users::own_name(),
     })?;
     match context.json {
         true => context.out.json(&answer.any())?,

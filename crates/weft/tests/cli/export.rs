@@ -92,7 +92,7 @@ fn row_of(hit: &Value) -> BTreeMap<String, Field> {
     let cell = |name: &str| match name {
         "fetch_time" | "since" | "until" => match &hit[name] {
             Value::Null => Field::Null,
-            time => Field::TimestampMillis(civil::ms_of_iso(time.as_str().unwrap()).unwrap()),
+            time => Field::TimestampMillis(format::date::ms_of_iso(time.as_str().unwrap()).unwrap()),
         },
         "inlinks" | "inlinks_external" => Field::Long(hit[name].as_i64().unwrap()),
         "snippet" => {

@@ -117,8 +117,8 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 
 /// Date and time as they are signed.
 fn stamp() -> String {
-    let millis = i64::try_from(ambient::wall_ms()).expect("a time before the year 292 million");
-    let iso = civil::iso(millis);
+    let millis = i64::try_from(system::wall_ms()).expect("a time before the year 292 million");
+    let iso = format::date::iso(millis);
     format!("{}Z", iso[..19].replace(['-', ':'], ""))
 }
 

@@ -131,7 +131,7 @@ impl Tally {
             self.url_key.clone_from(&capture.url_key);
             self.urls += 1;
         }
-        let civil = civil::Civil::of_ms(time_ms);
+        let civil = format::date::DateTime::of_ms(time_ms);
         let month = self.by_month.entry((civil.year, civil.month)).or_default();
         month.0.add(bytes);
         // Captures of a key are sorted by time, so that this is its first one.
@@ -216,8 +216,8 @@ impl Tally {
             urls: self.urls,
             hosts: self.hosts,
             mimes,
-            fetch_time_first: self.times_ms.map(|(first, _)| civil::iso(first)),
-            fetch_time_last: self.times_ms.map(|(_, last)| civil::iso(last)),
+            fetch_time_first: self.times_ms.map(|(first, _)| format::date::iso(first)),
+            fetch_time_last: self.times_ms.map(|(_, last)| format::date::iso(last)),
             complete,
             by_host: self.by_host.into_rows().map(row).collect(),
             by_status: self.by_status.into_iter().map(status).collect(),

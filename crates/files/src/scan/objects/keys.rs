@@ -42,7 +42,7 @@ impl<'a> Keys<'a> {
 
     /// The page of the keys after one, in order.
     pub(super) fn page(&mut self, after: Option<&[u8]>) -> Result<ObjectsPage, ScanError> {
-        let begun = ambient::now();
+        let begun = system::now();
         let page = self
             .objects
             .page(&self.prefix, after)
@@ -57,7 +57,7 @@ impl<'a> Keys<'a> {
                 },
                 source,
             })?;
-        self.busy += ambient::since(begun);
+        self.busy += system::since(begun);
         self.pages += 1;
         self.listed += page.objects.len() as u64;
         let mut before = after;

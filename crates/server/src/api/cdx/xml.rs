@@ -328,11 +328,11 @@ fn url_result(xml: &mut Xml, found: &UrlResult) -> std::io::Result<()> {
 }
 
 fn request(xml: &mut Xml, query: &Query, kind: &str, returned: usize, count: usize) -> std::io::Result<()> {
-    let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+    let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
     let request = xml.create_element("request");
     request.write_inner_content(|xml| {
         text(xml, "startdate", "19960101000000")?;
-        text(xml, "enddate", &civil::digits(now_ms))?;
+        text(xml, "enddate", &format::date::digits(now_ms))?;
         text(xml, "type", &query.kind)?;
         text(xml, "firstreturned", &query.offset.to_string())?;
         text(

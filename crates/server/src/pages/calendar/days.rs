@@ -60,9 +60,9 @@ fn days_of(month: &[Day], now: Option<Moment>, address: &impl Fn(&str) -> String
     };
     let (year, number) = (first.first.year, first.first.month);
     let is_shown = super::is_of(now, year, number);
-    let length = civil::days_in_month(i64::from(year), i64::from(number)) as u32;
+    let length = format::date::days_in_month(i64::from(year), i64::from(number)) as u32;
     // 1 January 1970 was a Thursday.
-    let weekday = (civil::days_of(i64::from(year), i64::from(number), 1) + 3).rem_euclid(7) as u32;
+    let weekday = (format::date::days_of(i64::from(year), i64::from(number), 1) + 3).rem_euclid(7) as u32;
     let of_day = |number: u32| month.iter().find(|day| day.first.day == number);
     html! {
         div.days.shown[is_shown] id=(id(first)) {

@@ -60,7 +60,7 @@ fn frame<'a>(context: &crate::state::State, title: &'a str) -> Frame<'a> {
 
 /// Says so if the figures are not of now.
 fn note(latest: &Latest) -> Markup {
-    let ago = ambient::wall_ms().saturating_sub(latest.overview.time_ms);
+    let ago = system::wall_ms().saturating_sub(latest.overview.time_ms);
     html! {
         @if latest.in_use {
             div.callout role="status" {
@@ -111,7 +111,7 @@ fn link(path: &FilesPath) -> Markup {
 }
 
 fn time(ms: i64) -> Markup {
-    parts::time(&civil::iso(ms))
+    parts::time(&format::date::iso(ms))
 }
 
 fn trees(trees: &[FilesTree]) -> Markup {

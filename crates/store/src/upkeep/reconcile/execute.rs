@@ -164,7 +164,7 @@ impl Reconciler {
     /// The plan for what was found, as of now.
     pub(crate) fn plan(&self, found: &Gathered) -> Plan {
         let rules = Rules {
-            now_ms: ambient::wall_ms(),
+            now_ms: system::wall_ms(),
             tombstone_grace_ms: self.tombstone_grace_ms,
         };
         decide(found, &rules)

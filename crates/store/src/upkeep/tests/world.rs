@@ -112,7 +112,7 @@ impl World {
         // An hour ago, so that nothing is mistaken for a write in progress.
         let version = Version {
             term: contract::Term::NONE,
-            millis: ambient::wall_ms() - 3_600_000 + self.wrote,
+            millis: system::wall_ms() - 3_600_000 + self.wrote,
             counter: 0,
             node: 1,
         };

@@ -87,7 +87,7 @@ impl Board {
 
     /// Ends a whole pass. Returns the time in milliseconds since 1970.
     pub(super) fn end(&self) -> u64 {
-        let ended_ms = ambient::wall_ms();
+        let ended_ms = system::wall_ms();
         self.update(|status| {
             status.state = WorkerState::Idle;
             status.last_pass_ms = Some(ended_ms);

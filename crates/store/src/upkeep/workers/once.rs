@@ -22,7 +22,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
     let every_ms = u64::try_from(every.as_millis()).unwrap_or(u64::MAX);
     while shared.gate.sleep(LOOK_EVERY.min(every)).await && shared.gate.pass().await {
         let last_ms = shared.census.lock().as_ref().map_or(0, |census| census.time_ms);
-        if ambient::wall_ms().saturating_sub(last_ms) < every_ms || !shared.acts_for_all() {
+        if system::wall_ms().saturating_sub(last_ms) < every_ms || !shared.acts_for_all() {
             continue;
         }
         board.begin(None);
@@ -85,7 +85,7 @@ fn keep(dirs: &[PathBuf], census: &Census) -> io::Result<()> {
     let text = serde_json::to_vec(census)?;
     in_any(dirs, |dir| {
         let temporary = dir.join("census.tmp");
-        let mut file = private::file()
+        let mut file = system::private::file()
             .write(true)
             .create(true)
             .truncate(true)

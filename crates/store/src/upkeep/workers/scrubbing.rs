@@ -61,7 +61,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
 impl Scrub {
     fn is_due(&self) -> bool {
         let every_ms = u64::try_from(self.shared.settings.scrub_every.as_millis()).unwrap_or(u64::MAX);
-        let since = |started: u64| ambient::wall_ms().saturating_sub(started);
+        let since = |started: u64| system::wall_ms().saturating_sub(started);
         self.state.partition.is_some()
             || self
                 .state
@@ -74,7 +74,7 @@ impl Scrub {
         let volume = self.volume()?;
         if self.state.partition.is_none() {
             self.state = ScrubState {
-                started_ms: Some(ambient::wall_ms()),
+                started_ms: Some(system::wall_ms()),
                 partition: Some(Partition(0)),
                 last_pass_ms: self.state.last_pass_ms,
                 ..ScrubState::default()

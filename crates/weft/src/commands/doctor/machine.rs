@@ -176,7 +176,7 @@ fn cgroup_limit() -> Option<u64> {
 }
 
 fn clock() -> Finding {
-    let now = ambient::wall_ms() / 1000;
+    let now = system::wall_ms() / 1000;
     let found = crate::units::instant(now.saturating_mul(1000)) + " UTC";
     match now >= CLOCK_MIN_SECONDS {
         true => Finding::ok("clock", found),

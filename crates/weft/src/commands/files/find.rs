@@ -15,7 +15,7 @@ use super::{JsonPath, open, shown};
 use crate::context::Context;
 use crate::exit::Outcome;
 use crate::units::{bytes, parse_bytes};
-use accounts::{Names, gid, uid};
+use system::users::{Names, gid, uid};
 
 const EXAMPLES: &str = "\
 Examples:

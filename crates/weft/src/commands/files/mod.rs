@@ -123,7 +123,7 @@ pub(crate) fn open_of(archive: &Path) -> anyhow::Result<Arc<Catalogue>> {
 pub(crate) fn shown_in(archive: &Path) -> FilesPlace {
     FilesPlace {
         dir: archive.join(CATALOGUE),
-        user_name: accounts::user_name,
+        user_name: system::users::user_name,
     }
 }
 
@@ -204,7 +204,7 @@ fn watched<T: Send>(
     let result = std::thread::scope(|scope| {
         let worker = scope.spawn(walk);
         while !worker.is_finished() {
-            ambient::pause(Duration::from_millis(5));
+            system::pause(Duration::from_millis(5));
             if stop.asked() {
                 progress.stop();
             }

@@ -12,7 +12,7 @@ use crate::exit::Outcome;
 use crate::flag_values::positive;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count};
-use accounts::Names;
+use system::users::Names;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -164,7 +164,7 @@ fn one(
             let mut years: BTreeMap<i64, Share> = BTreeMap::new();
             for (day, share) in whole(catalogue)?.age_profile() {
                 let year = years
-                    .entry(civil::Civil::of_ms(i64::from(*day) * DAY_MS).year)
+                    .entry(format::date::DateTime::of_ms(i64::from(*day) * DAY_MS).year)
                     .or_default();
                 year.files += share.files;
                 year.size_bytes = year.size_bytes.saturating_add(share.size_bytes);
@@ -353,7 +353,7 @@ fn growth(catalogue: &Catalogue, limit: usize, context: &mut Context) -> anyhow:
     ]);
     let mut before: Option<i64> = rows.len().checked_sub(limit + 1).map(|at| rows[at].1.size_bytes);
     for (day, usage) in &rows[rows.len().saturating_sub(limit)..] {
-        let date = civil::iso(i64::from(*day) * DAY_MS)[..10].to_owned();
+        let date = format::date::iso(i64::from(*day) * DAY_MS)[..10].to_owned();
         if context.json {
             context.out.json(
                 &serde_json::json!({ "report": "growth", "day": date, "usage": JsonUsage::new(usage) }),

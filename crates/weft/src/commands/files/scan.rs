@@ -159,18 +159,18 @@ fn scan_one(
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
     let progress = Progress::default();
-    let begun = ambient::now();
+    let begun = system::now();
     let shows_bar = !context.json && std::io::stderr().is_terminal();
     let bar = if shows_bar { bar() } else { ProgressBar::hidden() };
-    let mut shown_at = ambient::now();
+    let mut shown_at = system::now();
     let tick = || {
-        let rate = per_second(progress.entries(), ambient::since(begun).as_millis() as u64);
+        let rate = per_second(progress.entries(), system::since(begun).as_millis() as u64);
         let entries = counted(progress.entries(), "entry", "entries");
         let line = format!("{entries}  {}/s  {}", count(rate), dir.display());
         if shows_bar {
             bar.set_message(line);
-        } else if !context.json && ambient::since(shown_at) > Duration::from_secs(10) {
-            shown_at = ambient::now();
+        } else if !context.json && system::since(shown_at) > Duration::from_secs(10) {
+            shown_at = system::now();
             progress_line(&line);
         }
     };
@@ -190,7 +190,7 @@ fn scan_one(
         ),
         _ => error,
     })?;
-    let elapsed_ms = ambient::since(begun).as_millis() as u64;
+    let elapsed_ms = system::since(begun).as_millis() as u64;
     print(&scanned, dir, elapsed_ms, args, context).context("print what was scanned")?;
     Ok(if scanned.row.counts.faults > 0 {
         Outcome::Losses

@@ -33,26 +33,26 @@ pub(crate) fn moment_ms(text: &str) -> Result<i64, String> {
                 "{text:?}: expected a day such as 2026-11-23, or a time such as 2026-11-23T10:00:00Z (UTC)"
             )
         };
-        let digits = civil::digits_of_text(text).ok_or_else(expected)?;
-        let ms = civil::ms_of_digits(&digits);
+        let digits = format::date::digits_of_text(text).ok_or_else(expected)?;
+        let ms = format::date::ms_of_digits(&digits);
         let day = text.split(['T', ' ']).next().unwrap_or_default();
         let has_form = text.find('-') == Some(4) && matches!(day.len(), 7 | 10);
         // Odd values count on there (a 30th of February), and then give other digits.
-        let is_time = has_form && civil::digits(ms).starts_with(&digits);
+        let is_time = has_form && format::date::digits(ms).starts_with(&digits);
         return is_time.then_some(ms).ok_or_else(expected);
     }
     Ok(now_ms() - age_ms(text)?)
 }
 
 pub(crate) fn now_ms() -> i64 {
-    i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX)
+    i64::try_from(system::wall_ms()).unwrap_or(i64::MAX)
 }
 
 /// Milliseconds since 1970 as a time that people read.
 pub(super) fn shown_ms(ms: i64) -> String {
     match u64::try_from(ms) {
         Ok(ms) => crate::units::instant(ms),
-        Err(_) => civil::iso_short(ms),
+        Err(_) => format::date::iso_short(ms),
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn run(
     settings: OpenSettings,
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
-    let begun = ambient::now();
+    let begun = system::now();
     let mut export = Export::start(tables, context)?;
     let Some(FactLine::Tables {
         links,
@@ -75,7 +75,7 @@ pub(super) fn run(
     } else {
         export.end()?;
     }
-    print(&done, texts, inputs_failed, ambient::since(begun), context)?;
+    print(&done, texts, inputs_failed, system::since(begun), context)?;
     let is_whole = !stop.asked() && inputs_failed == 0;
     if stop.asked() {
         progress_line("stopped; the same command goes on from here");
@@ -215,7 +215,7 @@ impl Progress {
         }
         Progress {
             bar,
-            last: ambient::now(),
+            last: system::now(),
             captures,
         }
     }
@@ -223,8 +223,8 @@ impl Progress {
     fn show(&mut self, done: &FromFacts) {
         let read = done.captures_read();
         self.bar.set_position(read);
-        if self.bar.is_hidden() && ambient::since(self.last) >= LINE_INTERVAL {
-            self.last = ambient::now();
+        if self.bar.is_hidden() && system::since(self.last) >= LINE_INTERVAL {
+            self.last = system::now();
             progress_line(&format!(
                 "{} of {} captures, epoch {}",
                 count(read),

@@ -158,7 +158,7 @@ async fn keep_file(
 ) -> anyhow::Result<String> {
     let key = Key::new(bucket, &object_name(name)).with_context(|| format!("keep {name}"))?;
     let digested = path.to_owned();
-    let (sha256, size) = ambient::blocking(move || digest(&digested))
+    let (sha256, size) = system::blocking(move || digest(&digested))
         .await?
         .with_context(|| format!("read {name}"))?;
     let store = session.store();
@@ -280,7 +280,7 @@ fn say(address: &str, name: &str, meta: &Meta, written: bool, context: &mut Cont
     } else {
         let word = if written { "kept" } else { "kept already" };
         let address = context.out.style.address(&clean(address));
-        let protected = match protection.in_force(ambient::wall_ms()) {
+        let protected = match protection.in_force(system::wall_ms()) {
             Some(protection) => format!(", {protection}"),
             None => String::new(),
         };

@@ -54,7 +54,7 @@ impl Progress {
         };
         Progress {
             kind,
-            last: ambient::now(),
+            last: system::now(),
             waited_for: HashSet::new(),
         }
     }
@@ -115,9 +115,9 @@ impl Progress {
 
 /// Whether `interval` has passed since `last`, which then becomes now.
 fn due(last: &mut Instant, interval: Duration) -> bool {
-    let due = ambient::since(*last) >= interval;
+    let due = system::since(*last) >= interval;
     if due {
-        *last = ambient::now();
+        *last = system::now();
     }
     due
 }

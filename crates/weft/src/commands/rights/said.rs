@@ -54,15 +54,18 @@ pub(super) fn matches(numbered: &NumberedRule) -> Option<String> {
     let least = if found.counted_all { "" } else { "at least " };
     let mut text = format!(
         "matches {least}{} of {}",
-        human::counted(found.captures, "capture", "captures"),
-        human::counted(found.urls, "URL", "URLs")
+        format::number::counted(found.captures, "capture", "captures"),
+        format::number::counted(found.urls, "URL", "URLs")
     );
     if !found.hosts.is_empty() {
         text += &format!(" on {}", found.hosts.join(", "));
     }
     let more = found.hosts_total.saturating_sub(found.hosts.len() as u64);
     if more > 0 {
-        text += &format!(" and {}", human::counted(more, "more host", "more hosts"));
+        text += &format!(
+            " and {}",
+            format::number::counted(more, "more host", "more hosts")
+        );
     }
     if !found.keys.is_empty() {
         let ranges: Vec<String> = found.keys.iter().map(|(first, end)| range(first, end)).collect();

@@ -187,9 +187,9 @@ fn next_delay(delay: Duration) -> Duration {
 
 /// Waits, but not beyond the end.
 fn pause(time: Duration, progress: &Progress) {
-    let begun = ambient::now();
-    while ambient::since(begun) < time && !progress.is_stopped() {
-        ambient::pause(PAUSE.min(time));
+    let begun = system::now();
+    while system::since(begun) < time && !progress.is_stopped() {
+        system::pause(PAUSE.min(time));
     }
 }
 
@@ -220,7 +220,7 @@ impl Loader {
                     pause(delay, progress);
                 }
             }
-            ambient::pause(PAUSE);
+            system::pause(PAUSE);
         }
     }
 
@@ -228,9 +228,7 @@ impl Loader {
         let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         for (path, stamp) in seen {
             if self.known.get(&path) != Some(&stamp) {
-                self.waiting
-                    .entry(path)
-                    .or_insert_with(|| (stamp, ambient::now()));
+                self.waiting.entry(path).or_insert_with(|| (stamp, system::now()));
             }
         }
         let quiet = self.quiet();
@@ -266,13 +264,13 @@ impl Loader {
                 return false;
             };
             if *stamp != now {
-                (*stamp, *since) = (now, ambient::now());
+                (*stamp, *since) = (now, system::now());
             }
             let wanted = match archive::is_unfinished_package(path) {
                 true => QUIET_UNFINISHED,
                 false => QUIET,
             };
-            if ambient::since(*since) >= wanted || now.age() >= wanted {
+            if system::since(*since) >= wanted || now.age() >= wanted {
                 quiet.push((path.clone(), now));
             }
             true
@@ -341,7 +339,7 @@ impl Stamp {
 
     /// Time since anything of the file changed; zero if that is in the future.
     fn age(&self) -> Duration {
-        let now_ms = i64::try_from(ambient::wall_ms()).unwrap_or(i64::MAX);
+        let now_ms = i64::try_from(system::wall_ms()).unwrap_or(i64::MAX);
         let changed_ms = self.changed_ns.max(self.modified_ns) / 1_000_000;
         Duration::from_millis(u64::try_from(now_ms.saturating_sub(changed_ms)).unwrap_or(0))
     }

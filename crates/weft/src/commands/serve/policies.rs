@@ -61,9 +61,9 @@ impl Policies {
         let spawned = thread.spawn(move || {
             while !stop.asked() {
                 self.round(&stop);
-                let begun = ambient::now();
-                while !stop.asked() && ambient::since(begun) < EVERY {
-                    ambient::pause(PAUSE);
+                let begun = system::now();
+                while !stop.asked() && system::since(begun) < EVERY {
+                    system::pause(PAUSE);
                 }
             }
         });

@@ -25,7 +25,7 @@ impl Pass {
         };
         Pass {
             bar,
-            begun: ambient::now(),
+            begun: system::now(),
         }
     }
 
@@ -48,7 +48,7 @@ impl Pass {
 
     /// Milliseconds since it began.
     pub(super) fn elapsed_ms(&self) -> u64 {
-        u64::try_from(ambient::since(self.begun).as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(system::since(self.begun).as_millis()).unwrap_or(u64::MAX)
     }
 }
 

@@ -145,7 +145,7 @@ async fn delete_now(session: &Session, key: &Key) -> Result<Deletion, StoreError
             Err(StoreError::NotFound(_)) => return Ok(Deletion::default()),
             meta => meta?,
         };
-        if let Some(protection) = Protection::of(&meta.attributes).in_force(ambient::wall_ms()) {
+        if let Some(protection) = Protection::of(&meta.attributes).in_force(system::wall_ms()) {
             let key = key.to_string();
             return Err(StoreError::Protected { key, protection });
         }

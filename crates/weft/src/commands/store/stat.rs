@@ -201,7 +201,7 @@ fn print(meta: &Meta, replicas: &[Replica], context: &mut Context) -> anyhow::Re
     ];
     let protection = Protection::of(&meta.attributes);
     if protection != Protection::default() {
-        let ended = match protection.in_force(ambient::wall_ms()) {
+        let ended = match protection.in_force(system::wall_ms()) {
             Some(_) => "",
             None => "; that has ended",
         };

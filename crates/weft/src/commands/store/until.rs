@@ -1,6 +1,6 @@
 //! How long an object is to be kept, as flags say it; and how protection is shown.
 
-use civil::{Civil, DAY_MS};
+use format::date::{DAY_MS, DateTime};
 use serde::Serialize;
 use store::{Protection, RetentionMode};
 
@@ -27,7 +27,7 @@ impl Shown {
             until: protection.retention.map(|retention| retention.until_text()),
             mode: protection.retention.map(|retention| retention.mode),
             hold: protection.hold,
-            in_force: protection.in_force(ambient::wall_ms()).is_some(),
+            in_force: protection.in_force(system::wall_ms()).is_some(),
         }
     }
 }
@@ -71,10 +71,10 @@ fn span_end(text: &str, from_ms: i64) -> Result<i64, String> {
 
 /// The same day and time so many years later; the 28th of February for the 29th where there is none.
 fn years_later(from_ms: i64, years: i64) -> i64 {
-    let from = Civil::of_ms(from_ms);
+    let from = DateTime::of_ms(from_ms);
     let (year, month) = (from.year + years, i64::from(from.month));
-    let day = i64::from(from.day).min(civil::days_in_month(year, month));
-    civil::days_of(year, month, day) * DAY_MS + from_ms.rem_euclid(DAY_MS)
+    let day = i64::from(from.day).min(format::date::days_in_month(year, month));
+    format::date::days_of(year, month, day) * DAY_MS + from_ms.rem_euclid(DAY_MS)
 }
 
 fn checked(text: &str, end_ms: i64, now_ms: i64) -> Result<u64, String> {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn spans_are_counted_by_the_calendar() {
-        let ms = |text: &str| civil::ms_of_iso(&format!("{text}T10:20:30.400Z")).unwrap();
+        let ms = |text: &str| format::date::ms_of_iso(&format!("{text}T10:20:30.400Z")).unwrap();
         for (from, span, end) in [
             ("2026-11-26", "10y", "2036-11-26"),
             ("2024-02-29", "1y", "2025-02-28"),
@@ -135,7 +135,7 @@ mod tests {
         for wrong in ["2020-01-01", "9999-01-01", "10y", "2036-02-30", "soon"] {
             assert!(end_of_date(wrong).is_err(), "{wrong}");
         }
-        let end = u64::try_from(civil::ms_of_iso("2036-01-01T00:00:00.000Z").unwrap()).unwrap();
+        let end = u64::try_from(format::date::ms_of_iso("2036-01-01T00:00:00.000Z").unwrap()).unwrap();
         assert_eq!(end_of_date("2036-01-01"), Ok(end));
     }
 }

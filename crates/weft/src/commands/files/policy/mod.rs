@@ -16,7 +16,7 @@ use crate::flag_values::positive;
 use crate::stop::Stop;
 use crate::units::{bytes, counted};
 use crate::which_store::{StoreArgs, place};
-use accounts::{gid, uid};
+use system::users::{gid, uid};
 
 mod job;
 mod log;

@@ -1,0 +1,240 @@
+//! Accepts connections within limits, and closes those that ask for nothing.
+//!
+//! An accept loop asks [`Door::accept`] for the next connection and gives its [`Pass`] to the task that serves it:
+//!
+//! ```no_run
+//! # use std::{sync::Arc, time::Duration};
+//! # async fn serve(_: tokio::net::TcpStream, _: crate::Pass) {}
+//! # async fn all(listener: tokio::net::TcpListener, limits: crate::Limits) {
+//! let door = crate::Door::new(limits);
+//! loop {
+//!     let (stream, _peer, pass) = door.accept(&listener).await;
+//!     tokio::spawn(async move {
+//!         tokio::select! {
+//!             () = serve(stream, pass.clone()) => {} // calls pass.heard() for each request
+//!             () = pass.outstayed(crate::Patience::FirstRequest(Duration::from_secs(10))) => {}
+//!         }
+//!     });
+//! }
+//! # }
+//! ```
+
+use std::future::pending;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::book::{Book, Limits, Network, Standing};
+use super::patience::{Activity, Patience};
+
+/// Pause after the system refused to accept a connection, for example because file descriptors ran out.
+/// Without it the accept loop would spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Admits the connections of one port.
+pub struct Door {
+    places: Arc<Semaphore>,
+    book: Mutex<Book>,
+    open: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Door {
+    /// A door without any connection yet.
+    pub fn new(limits: Limits) -> Arc<Door> {
+        Arc::new(Door {
+            places: Arc::new(Semaphore::new(limits.connections_max.max(1))),
+            book: Mutex::new(Book::new(limits)),
+            open: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        })
+    }
+
+    /// Returns the next connection that may come in. Connections that may not are closed.
+    ///
+    /// The future may be dropped at any time: no place is lost then, and no admitted connection.
+    pub async fn accept(self: &Arc<Self>, listener: &TcpListener) -> (TcpStream, SocketAddr, Pass) {
+        loop {
+            // Take a place before accepting: connections that do not fit then stay in the system's queue. The
+            // semaphore is never closed, so this cannot fail.
+            let place = Arc::clone(&self.places).acquire_owned().await.ok();
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    if let Some(pass) = self.admit(peer, place) {
+                        return (stream, peer, pass);
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Number of connections that are open now.
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Number of connections that were closed as soon as they came, since the start.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    fn admit(self: &Arc<Self>, peer: SocketAddr, place: Option<OwnedSemaphorePermit>) -> Option<Pass> {
+        let network = Network::of(peer.ip());
+        if let Err(refusal) = self.book.lock().enter(network, system::now()) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            tracing::debug!(%peer, ?refusal, "refused a connection");
+            return None;
+        }
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Some(Pass(Arc::new(Inside {
+            door: Arc::clone(self),
+            network,
+            activity: Mutex::new(Activity::new(system::now())),
+            _place: place,
+        })))
+    }
+}
+
+/// The right of one connection to stay open. Its place becomes free when the last clone is dropped.
+#[derive(Clone)]
+pub struct Pass(Arc<Inside>);
+
+struct Inside {
+    door: Arc<Door>,
+    network: Network,
+    activity: Mutex<Activity>,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// A request under way, until it is dropped.
+pub struct UnderWay(Pass);
+
+impl Pass {
+    /// Notes that a whole request has arrived.
+    pub fn heard(&self) {
+        self.0.activity.lock().heard = true;
+    }
+
+    /// Notes that a request begins. It is under way until the result is dropped.
+    pub fn begin(&self) -> UnderWay {
+        self.0.activity.lock().under_way += 1;
+        UnderWay(self.clone())
+    }
+
+    /// Notes that a request had a valid signature. The connection no longer counts against its address, and
+    /// its network may use the reserve for some minutes.
+    pub fn trust(&self) {
+        // Lock order: `activity`, then `book`. Keeping `activity` locked makes sure that a connection is
+        // trusted only once.
+        let mut activity = self.0.activity.lock();
+        if activity.standing == Standing::Stranger {
+            self.0.door.book.lock().trust(self.0.network, system::now());
+            activity.standing = Standing::Trusted;
+        }
+    }
+
+    /// Returns once the connection has asked for nothing for longer than `patience` allows, counted from now
+    /// on. It never returns once the client has done what `patience` waits for.
+    pub async fn outstayed(&self, patience: Patience) {
+        self.0.activity.lock().set_usable(system::now());
+        loop {
+            let left = self.0.activity.lock().left(patience, system::now());
+            match left {
+                None => pending::<()>().await,
+                Some(Duration::ZERO) => return,
+                // What happens meanwhile is noticed at the end of the sleep. So no connection is closed too
+                // early, and no request has to wake this task.
+                Some(left) => tokio::time::sleep(left).await,
+            }
+        }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.0.activity.lock().end(system::now());
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let standing = self.activity.get_mut().standing;
+        self.door.open.fetch_sub(1, Ordering::Relaxed);
+        self.door.book.lock().leave(self.network, standing, system::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    async fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    #[tokio::test]
+    async fn a_connection_too_many_of_one_address_is_closed_and_a_place_comes_free() {
+        let (listener, address) = listener().await;
+        let door = Door::new(Limits {
+            connections_max: 8,
+            per_address_max: 2,
+            reserve: 0,
+        });
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            clients.push(TcpStream::connect(address).await.unwrap());
+        }
+        let (_first, _, pass) = door.accept(&listener).await;
+        let (_second, _, _other) = door.accept(&listener).await;
+        let trying = {
+            let door = Arc::clone(&door);
+            tokio::spawn(async move { door.accept(&listener).await.2 })
+        };
+        assert_eq!(clients[2].read(&mut [0; 1]).await.unwrap_or(0), 0, "closed");
+        assert_eq!(door.refused(), 1);
+        drop(pass);
+        let _fourth = TcpStream::connect(address).await.unwrap();
+        trying.await.unwrap();
+        assert_eq!(door.places.available_permits(), 7);
+    }
+
+    #[tokio::test]
+    async fn who_says_nothing_is_ended_and_who_spoke_is_not() {
+        let (listener, address) = listener().await;
+        let door = Door::new(Limits {
+            connections_max: 8,
+            per_address_max: 8,
+            reserve: 0,
+        });
+        let _client = TcpStream::connect(address).await.unwrap();
+        let (_stream, _, pass) = door.accept(&listener).await;
+        assert_eq!(door.open(), 1);
+        let patience = Patience::FirstSignature(Duration::from_millis(1));
+        pass.outstayed(patience).await;
+        pass.heard();
+        pass.outstayed(patience).await;
+        pass.trust();
+        pass.trust();
+        let silent = pass.outstayed(patience);
+        assert!(
+            tokio::time::timeout(Duration::from_millis(50), silent)
+                .await
+                .is_err()
+        );
+        drop(pass);
+        assert_eq!(door.open(), 0);
+    }
+}

@@ -1,0 +1,105 @@
+//! A limited number of places, shared among addresses.
+//!
+//! Invariants: the places held are never more than there are, nor more than one address may have. Waiters get
+//! places in the order of asking, first among those of their address, then among all. An address is forgotten
+//! when its last place is dropped.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::book::Network;
+
+/// Places with a limit for all and a limit for each address (see [`crate::Limits`] for what an address is).
+#[derive(Debug)]
+pub struct Places {
+    all: Arc<Semaphore>,
+    per_address_max: usize,
+    by_address: Mutex<HashMap<Network, Arc<Semaphore>>>,
+}
+
+/// A place. Dropping it frees it.
+#[derive(Debug)]
+pub struct Place {
+    _of_all: Option<OwnedSemaphorePermit>,
+    _of_address: Option<OwnedSemaphorePermit>,
+}
+
+impl Places {
+    /// `max` places in all, of which one address may hold `per_address_max`. Both are at least 1.
+    pub fn new(max: usize, per_address_max: usize) -> Places {
+        Places {
+            all: Arc::new(Semaphore::new(max.max(1))),
+            per_address_max: per_address_max.max(1),
+            by_address: Mutex::default(),
+        }
+    }
+
+    /// Takes a place for this server's own use, if one is free now.
+    pub fn try_take(&self) -> Option<Place> {
+        let of_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(Place {
+            _of_all: Some(of_all),
+            _of_address: None,
+        })
+    }
+
+    /// Waits for a place for `address`.
+    pub async fn take(&self, address: IpAddr) -> Place {
+        let own = {
+            let mut by_address = self.by_address.lock();
+            // Everyone who holds or waits for a place has a clone of the semaphore. A count of 1 is the map's
+            // own.
+            by_address.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
+            let own = by_address.entry(Network::of(address));
+            Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(self.per_address_max))))
+        };
+        // First the address's own limit, then the common one: an address that waits for its own limit must
+        // not keep a common place from others. The semaphores are never closed, so this cannot fail.
+        let of_address = own.acquire_owned().await.ok();
+        let of_all = Arc::clone(&self.all).acquire_owned().await.ok();
+        Place {
+            _of_all: of_all,
+            _of_address: of_address,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    async fn is_free(places: &Places, address: &str) -> Option<Place> {
+        let taking = places.take(address.parse().unwrap());
+        tokio::time::timeout(Duration::from_millis(20), taking).await.ok()
+    }
+
+    #[tokio::test]
+    async fn one_address_cannot_take_all_places() {
+        let places = Places::new(3, 2);
+        let first = is_free(&places, "192.0.2.1").await.unwrap();
+        let _second = is_free(&places, "192.0.2.1").await.unwrap();
+        assert!(
+            is_free(&places, "192.0.2.1").await.is_none(),
+            "it has all it may have"
+        );
+        let other = is_free(&places, "2001:db8::1").await.unwrap();
+        assert!(is_free(&places, "192.0.2.3").await.is_none(), "all are taken");
+        drop(first);
+        let third = is_free(&places, "192.0.2.1").await.unwrap();
+        assert!(places.try_take().is_none());
+        drop((other, third));
+        assert!(places.try_take().is_some());
+        assert!(is_free(&places, "2001:db8::2").await.is_some());
+        assert_eq!(
+            places.by_address.lock().len(),
+            2,
+            "addresses without places are forgotten"
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! What a process answers: the requests under way, and those that ended, by operation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::{Operation, Operations, RequestCount};
+
+/// Counters of one process. Relaxed: they are read for people.
+#[derive(Debug, Default)]
+pub struct Counters {
+    operations: Operations,
+    in_flight: AtomicUsize,
+}
+
+/// A request under way; it ends when this is dropped.
+pub struct InFlight(Arc<Counters>);
+
+/// A request under way; it is counted when this is dropped.
+pub struct Counted {
+    _in_flight: InFlight,
+    operation: Arc<Operation>,
+    begun: Instant,
+    failed: AtomicBool,
+}
+
+impl Counters {
+    /// Notes that a request begins whose operation is counted elsewhere. Only the background workers, which
+    /// make way for requests, look at it.
+    pub fn in_flight_now(self: &Arc<Self>) -> InFlight {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlight(self.clone())
+    }
+
+    /// Notes that a request begins.
+    pub fn begin(self: &Arc<Self>, operation: &'static str) -> Counted {
+        Counted {
+            _in_flight: self.in_flight_now(),
+            operation: self.operations.of(operation),
+            begun: system::now(),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    /// Number of requests that are under way now.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// All operations counted so far, sorted by name.
+    pub fn counts(&self) -> Vec<RequestCount> {
+        self.operations.counts()
+    }
+}
+
+impl Counted {
+    /// Adds content bytes that came in.
+    pub fn received(&self, bytes: u64) {
+        self.operation.received(bytes);
+    }
+
+    /// Adds content bytes that went out.
+    pub fn sent(&self, bytes: u64) {
+        self.operation.sent(bytes);
+    }
+
+    /// Notes that the request failed for a reason that is not the client's.
+    pub fn failed(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.operation
+            .ended(system::since(self.begun), *self.failed.get_mut());
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_under_way_until_it_is_counted() {
+        let counters = Arc::new(Counters::default());
+        for i in 0..10 {
+            let counted = counters.begin("head");
+            assert_eq!(counters.in_flight(), 1);
+            counted.received(5);
+            if i == 0 {
+                counted.failed();
+            }
+        }
+        let [count] = counters.counts().try_into().unwrap();
+        assert_eq!((count.count, count.failures, count.bytes_in), (10, 1, 50));
+        assert_eq!(count.buckets.iter().sum::<u64>(), 10);
+        assert_eq!(counters.in_flight(), 0);
+    }
+}

@@ -1,0 +1,101 @@
+//! Names of users and groups, as the system has them: what lists of files show in place of numbers.
+
+use std::collections::HashMap;
+
+use nix::unistd::{Gid, Group, Uid, User};
+
+/// Names that the system knows, each asked for once.
+#[derive(Debug, Default)]
+pub struct Names {
+    users: HashMap<u32, String>,
+    groups: HashMap<u32, String>,
+}
+
+impl Names {
+    /// The name of a user, or the number where there is none.
+    pub fn user(&mut self, uid: u32) -> &str {
+        self.users
+            .entry(uid)
+            .or_insert_with(|| user_name(uid).unwrap_or_else(|| uid.to_string()))
+    }
+
+    /// The name of a group, or the number where there is none.
+    pub fn group(&mut self, gid: u32) -> &str {
+        self.groups.entry(gid).or_insert_with(|| match gid {
+            NO_OWNER => NOBODY.to_owned(),
+            gid => group_name(gid).unwrap_or_else(|| gid.to_string()),
+        })
+    }
+}
+
+fn group_name(gid: u32) -> Option<String> {
+    Group::from_gid(Gid::from_raw(gid))
+        .ok()
+        .flatten()
+        .map(|group| group.name)
+}
+
+/// The number that nobody has, `(uid_t) -1` (chown(2)): of what has no owner or group, such as an object of a store.
+const NO_OWNER: u32 = u32::MAX;
+
+/// How that is called.
+const NOBODY: &str = "(none)";
+
+/// The name of a user, if the system knows one.
+pub fn user_name(uid: u32) -> Option<String> {
+    if uid == NO_OWNER {
+        return Some(NOBODY.to_owned());
+    }
+    User::from_uid(Uid::from_raw(uid))
+        .ok()
+        .flatten()
+        .map(|user| user.name)
+}
+
+/// The name of the user whose process this is, or the number where there is none.
+pub fn own_name() -> String {
+    let uid = Uid::current().as_raw();
+    user_name(uid).unwrap_or_else(|| uid.to_string())
+}
+
+/// The number of a user by name or number.
+///
+/// # Errors
+/// The system knows no such user, and it is no number.
+pub fn uid(text: &str) -> Result<u32, String> {
+    match User::from_name(text) {
+        Ok(Some(user)) => Ok(user.uid.as_raw()),
+        _ => text
+            .parse()
+            .map_err(|_| format!("there is no user {text:?} here: give the number")),
+    }
+}
+
+/// The number of a group by name or number.
+///
+/// # Errors
+/// The system knows no such group, and it is no number.
+pub fn gid(text: &str) -> Result<u32, String> {
+    match Group::from_name(text) {
+        Ok(Some(group)) => Ok(group.gid.as_raw()),
+        _ => text
+            .parse()
+            .map_err(|_| format!("there is no group {text:?} here: give the number")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_name_is_its_number() {
+        let mut names = Names::default();
+        assert_eq!(names.user(0), "root");
+        assert_eq!(names.user(3_999_999_999), "3999999999");
+        assert_eq!(names.group(3_999_999_999), "3999999999");
+        assert_eq!(uid("root"), Ok(0));
+        assert_eq!(gid("3999999999"), Ok(3_999_999_999));
+        assert!(uid("no such user").unwrap_err().contains("give the number"));
+    }
+}
