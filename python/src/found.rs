@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use archive::question::LoadInput;
-use archive::{FoundInput, found_inputs, is_address, path_of, path_text};
+use inputs::LoadInput;
+use inputs::{FoundInput, found_inputs, is_address, path_of, path_text};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 

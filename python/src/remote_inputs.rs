@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use archive::{InputSource, Sources, Stat};
+use inputs::{InputSource, Sources, Stat};
 use remote::{Remote, S3Settings, Settings};
 use warc::Input;
 

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use archive::{FoundInput, OneInput};
+use archive::OneInput;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use extract::LinkScope;
+use inputs::FoundInput;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 

@@ -13,10 +13,10 @@ use weave::TakedownRules;
 use crate::cut::{Cut, CutEpochs, Held};
 use crate::files::Files;
 use crate::from_facts::{FactLine, FromFacts};
-use crate::inputs::Sources;
 use crate::kept_facts::FactsSettings;
 use crate::lock::Lock;
 use crate::memory::Memory;
+use crate::own_inputs::own_inputs;
 use crate::owner::{NewArchive, Opening, Owner};
 use crate::question::{
     Answer, Ask, Cancel, Dump, DumpFormat, DumpRange, DumpRequest, FactsPlace, Job, JobBody, JobState,
@@ -24,6 +24,7 @@ use crate::question::{
 };
 use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError, ask};
+use inputs::Sources;
 
 /// How long to wait while another process holds the lock and does not answer, because it is opening or
 /// closing the archive.
@@ -117,7 +118,7 @@ impl Archive {
     /// As [`Archive::open`].
     pub fn open_with(dir: &Path, settings: OpenSettings, sources: Sources) -> Result<Archive, OpenError> {
         let files = Files::new(dir)?;
-        let sources = sources.of_archive(dir);
+        let sources = sources.with_own(own_inputs(dir));
         let role = RwLock::new(find_role(&files, &settings, &sources)?);
         Ok(Archive {
             shared: Arc::new(Shared {
@@ -180,7 +181,7 @@ impl Archive {
         let files = &self.shared.files;
         let settings = files.read_settings()?;
         Ok(settings.and_then(|settings| settings.facts).map(|facts| {
-            let elsewhere = facts.place.as_deref().map(crate::path_of);
+            let elsewhere = facts.place.as_deref().map(inputs::path_of);
             elsewhere.unwrap_or_else(|| files.facts())
         }))
     }

@@ -1,4 +1,4 @@
-//! Crash points: where a test may end the process, and why every one of them is harmless (see [`crashpoint`]). Those
+//! Crash points: where a test may end the process, and why every one of them is harmless (see [`system::failpoint`]). Those
 //! within a step of the index or of the search index are in their crates.
 //!
 //! | point | what is on disk | why it is harmless |
@@ -8,8 +8,6 @@
 //! | `continue.before_register` | an earlier input at the end of its last whole record | the next load finds that its content goes on, and reads on from there |
 //! | `forget.before_next` | some of the inputs forgotten, all gone from the views | each was one step of the index; the others are forgotten when they are named again |
 //! | `from_facts.after_epoch` | an epoch of a load from facts, which search does not have | opening catches up; the same load goes on behind it |
-//! | `redact.while_writing` | part of a copy of an input, under another name | nothing looks at that name |
-//! | `redact.before_rename` | a whole copy, under another name | the same; the next redaction writes it anew |
 //! | `feed.before_apply` | an epoch that search does not have | opening finds that search is behind, and catches up |
 //! | `feed.before_settle` | search without some anchors, and up to which epoch it has all | opening applies again what came after that |
 //!
@@ -24,7 +22,7 @@
 //! | `post.before_done` | all is done, and written down as begun | opening does it once more, which changes nothing |
 
 /// Names of the crash points of loads and opening.
-pub const CRASH_POINTS: [&str; 9] = [
+pub const CRASH_POINTS: [&str; 7] = [
     "settings.before_rename",
     "settings.after_rename",
     "continue.before_register",
@@ -32,8 +30,6 @@ pub const CRASH_POINTS: [&str; 9] = [
     "from_facts.after_epoch",
     "feed.before_apply",
     "feed.before_settle",
-    "redact.while_writing",
-    "redact.before_rename",
 ];
 
 /// Names of the crash points of posting.

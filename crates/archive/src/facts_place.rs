@@ -8,8 +8,8 @@ use bytes::Bytes;
 use facts::{LocalPlace, Place, Table};
 
 use crate::OpenError;
-use crate::inputs::{Sources, is_address};
 use crate::kept_facts::FactsSettings;
+use inputs::{Sources, is_address};
 
 /// The place that settings name: `dir` unless they name another.
 pub(crate) fn place_of(settings: &FactsSettings, dir: &Path, sources: &Sources) -> Arc<dyn Place> {
@@ -17,7 +17,7 @@ pub(crate) fn place_of(settings: &FactsSettings, dir: &Path, sources: &Sources) 
         return Arc::new(LocalPlace::new(dir));
     };
     if !is_address(elsewhere) {
-        return Arc::new(LocalPlace::new(&crate::path_of(elsewhere)));
+        return Arc::new(LocalPlace::new(&inputs::path_of(elsewhere)));
     }
     sources.tables(elsewhere).unwrap_or_else(|error| {
         Arc::new(OutOfReach {

@@ -197,7 +197,7 @@ impl Files {
         OpenError::Version {
             dir: self.dir.display().to_string(),
             found,
-            expected: crate::VERSION.to_owned(),
+            expected: crate::version::VERSION.to_owned(),
         }
     }
 

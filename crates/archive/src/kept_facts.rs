@@ -17,8 +17,8 @@ use weave::{
     TookDown, Weave,
 };
 
-use crate::inputs::is_address;
 use crate::question::FactsPlace;
+use inputs::is_address;
 
 /// How long a question waits for tables in a store. They are read on meanwhile, for the next one.
 const SUMS_TIME_MAX: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const SUMS_TIME_MAX: Duration = Duration::from_secs(5);
 pub(crate) struct FactsSettings {
     /// Identifier of the archive, which the tables carry: no other archive writes them.
     pub(crate) id: String,
-    /// Directory or address, if they are not in the archive's own; in the form of [`crate::path_text`].
+    /// Directory or address, if they are not in the archive's own; in the form of [`inputs::path_text`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<String>,
     /// Whether texts are kept too.

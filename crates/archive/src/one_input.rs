@@ -15,9 +15,9 @@ use std::sync::Arc;
 use extract::{Capture, Documents, LinkScope};
 use warc::{Defect, Entry, Input, ReadError, Reader, ReaderSettings, Span};
 
-use crate::exchanges::{Exchanges, SentBy};
-use crate::inputs::{self, FileVersion, FromStart, Sources};
 use crate::record_outcome::RecordOutcome;
+use inputs::{Exchanges, SentBy};
+use inputs::{FileVersion, FromStart, Sources};
 
 /// An input whose content is digested.
 pub struct OneInput {
@@ -39,7 +39,7 @@ pub enum Part {
 }
 
 impl OneInput {
-    /// Opens and digests the input at a location: the text of a path ([`path_text`](crate::path_text)) or an address. What is at
+    /// Opens and digests the input at a location: the text of a path ([`path_text`](inputs::path_text)) or an address. What is at
     /// an address is copied into the folder `copies`, as a file without a name.
     ///
     /// # Errors

@@ -11,7 +11,6 @@ use weave::{EpochReport, Snapshot, TakedownRules, Weave};
 use crate::facts_place::place_of;
 use crate::feed::{self, Fed, FeedError, SearchProgress};
 use crate::files::{ArchiveSettings, Files};
-use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
 use crate::kept_facts::{KeptFacts, OpenedFor};
 use crate::memory::Memory;
@@ -20,6 +19,7 @@ use crate::recounting::Recounting;
 use crate::seen_counts::SeenCounts;
 use crate::sights::Sights;
 use crate::{AskError, OpenError};
+use inputs::{KnownDigests, Sources};
 
 /// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);

@@ -18,7 +18,6 @@ use weave::TakedownRules;
 use crate::cut::CutEpochs;
 use crate::files::{ArchiveSettings, FORMAT, FORMAT_WITHOUT_FACTS, Files};
 use crate::from_facts::{self, FactLine, FromFacts};
-use crate::inputs::Sources;
 use crate::kept_facts::{FactsSettings, OpenedFor};
 use crate::lock::Lock;
 use crate::memory::Memory;
@@ -27,6 +26,7 @@ use crate::question::{Answer, DumpRequest, Question};
 use crate::recounting::Recounting;
 use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, ask, facts_place, load, posts};
+use inputs::Sources;
 
 /// What a new archive keeps.
 #[derive(Debug, Clone)]
@@ -218,7 +218,7 @@ fn create_archive(files: &Files, new: NewArchive, sources: &Sources) -> Result<A
             Some(_) => FORMAT,
             None => FORMAT_WITHOUT_FACTS,
         },
-        created_by: crate::VERSION.to_owned(),
+        created_by: crate::version::VERSION.to_owned(),
         links: new.links,
         documents: new.documents,
         facts: new.facts,

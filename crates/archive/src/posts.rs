@@ -19,22 +19,24 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use extract::IndexLine;
 use rights::{Sight, Subject};
 use weave::{
-    Batch, CaptureRow, Digested, IndexLine, InputId, InputProgress, InputState, LedgerEntry, LinesGone,
-    QuarantineEntry, Snapshot,
+    Batch, CaptureRow, Digested, InputId, InputProgress, InputState, LedgerEntry, LinesGone, QuarantineEntry,
+    Snapshot,
 };
 
 use self::body::PostedLines;
 use self::pending::{Action, Pending};
 use self::segment::Segments;
 use crate::AskError;
-use crate::cdx::Line;
 use crate::crash;
-use crate::inputs::{IndexLines, NumberedLine, POSTED};
 use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
+use crate::own_inputs::POSTED;
 use crate::question::{Post, PostedBody, Unpost};
+use cdx::Line;
+use inputs::{IndexLines, NumberedLine};
 
 /// Why posted lines were not added, deleted or brought into the index.
 #[derive(Debug, thiserror::Error)]
@@ -428,7 +430,7 @@ fn posted(
     for (_, line) in &read.lines {
         for (input, known) in snapshot.lines_within_second(&line.url_key, line.fetch_time_ms)? {
             let Some(entry) = inputs.get(&input) else { continue };
-            if known.is_at_place_of(line) && wanted(&known, line) {
+            if weave::is_same_place(&known, line) && wanted(&known, line) {
                 let (_, lines) = found.entry(input).or_insert_with(|| (entry.clone(), Vec::new()));
                 lines.push(known);
             }
@@ -537,7 +539,7 @@ fn why_it_is_elsewhere(
     let captures = snapshot.captures_within_second(&line.url_key, line.fetch_time_ms)?;
     let mut told = captures
         .into_iter()
-        .filter(|capture| line.tells_of(capture) && sees(sight, capture))
+        .filter(|capture| weave::describes(line, capture) && sees(sight, capture))
         .peekable();
     let Some(first) = told.peek() else { return Ok(None) };
     let of = match first.collection.as_str() {
@@ -563,7 +565,7 @@ fn why_it_stays(
 ) -> Result<Option<String>, PostError> {
     let is_of_it = |collection: &str| segments.is_of_all() || collection == segments.collection();
     for capture in snapshot.captures_within_second(&line.url_key, line.fetch_time_ms)? {
-        if is_of_it(&capture.collection) && line.tells_of(&capture) && sees(sight, &capture) {
+        if is_of_it(&capture.collection) && weave::describes(line, &capture) && sees(sight, &capture) {
             return Ok(Some(format!(
                 "its record is loaded, at offset {} of {}",
                 capture.offset, capture.input_name
@@ -571,7 +573,7 @@ fn why_it_stays(
         }
     }
     for (input, known) in snapshot.lines_within_second(&line.url_key, line.fetch_time_ms)? {
-        if posted.contains_key(&input) || !known.is_at_place_of(line) {
+        if posted.contains_key(&input) || !weave::is_same_place(&known, line) {
             continue;
         }
         let entry = snapshot.input(input)?;

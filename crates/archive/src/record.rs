@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use extract::HeaderFacts;
 use warc::{Format, Headers, Input, Kind, OpenRecord, RawRecord, ReadError};
 
-use crate::inputs::Sources;
 use crate::question::{CdxRow, RecordBody};
+use inputs::Sources;
 
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -186,7 +186,7 @@ fn input_of(
 }
 
 /// The input at a location, whose reads fail after an interrupt; `offset` is used in error messages.
-pub(crate) fn input_at(
+pub fn input_at(
     sources: &Sources,
     location: &str,
     offset: u64,

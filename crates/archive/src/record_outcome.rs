@@ -6,9 +6,10 @@ use extract::{Capture, Extracted};
 use warc::{Defect, Record};
 
 /// What becomes of a record.
-pub(crate) enum RecordOutcome {
+pub enum RecordOutcome {
     /// It is counted, but is no capture.
     Counted,
+    /// A capture.
     Capture(Box<Capture>),
     /// It should be a capture and cannot be.
     Quarantined(Defect),
@@ -16,7 +17,7 @@ pub(crate) enum RecordOutcome {
 
 impl RecordOutcome {
     /// Of a record whose request has this method; empty if it is unknown.
-    pub(crate) fn of(record: &Record, method: String, settings: &extract::Settings) -> RecordOutcome {
+    pub fn of(record: &Record, method: String, settings: &extract::Settings) -> RecordOutcome {
         match extract_guarded(settings, record) {
             Extracted::Counted => RecordOutcome::Counted,
             // The index would refuse it too. Refusing it here lets it be counted as a loss.

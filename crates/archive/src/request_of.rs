@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use warc::{Entry, Kind, Reader, ReaderSettings, Record};
 
-use crate::inputs::Sources;
 use crate::question::RecordBody;
 use crate::record::{Interrupt, RecordError, input_at, open_record};
+use inputs::Sources;
 
 /// Most records behind a capture that are looked at: its request, and what was noted of both.
 const BEHIND_MAX: usize = 3;

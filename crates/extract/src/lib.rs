@@ -21,6 +21,7 @@ mod extracted;
 mod header;
 mod html;
 mod http;
+mod index_line;
 mod language;
 mod links;
 mod mime;
@@ -46,6 +47,7 @@ pub use extracted::{
 };
 pub use header::{HeaderFacts, derived_from, header_facts, named_url_key, web_target};
 pub use html::{TEXT_BYTES_MAX, title};
+pub use index_line::IndexLine;
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};
 pub use payload::PayloadReader;
 pub use text_reader::TextReader;

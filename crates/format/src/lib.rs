@@ -6,5 +6,6 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod date;
+pub mod file_name;
 pub mod number;
 pub mod terminal;

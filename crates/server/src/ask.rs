@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use archive::question::{Answer, Ask, Body, Question};
-use archive::{Archive, AskError, Sources};
+use archive::{Archive, AskError};
+use inputs::Sources;
 use rights::Groups;
 use tokio::sync::Semaphore;
 

@@ -1,4 +1,4 @@
-//! Remembers where the pages of CDX look-ups begin and end (`archive::cdx::Blocks` says what a page is).
+//! Remembers where the pages of CDX look-ups begin and end (`cdx::Blocks` says what a page is).
 //!
 //! The ends of blocks are found by skipping over the keys once, and are remembered for [`AGE_MAX`]. So a client
 //! that goes through the pages of a list does not make the server count from the start for each of them.
@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use archive::cdx::{BLOCK_ROWS, Blocks};
 use archive::question::{CdxBlocksBody, CdxBlocksQuestion, CdxQuestion, MatchType};
+use cdx::{BLOCK_ROWS, Blocks};
 use tokio::sync::Mutex;
 
 use crate::ask::Asker;

@@ -1,11 +1,11 @@
 //! Memento (RFC 7089) on the first port: a TimeGate that leads to the capture nearest to a time, and TimeMaps that list all captures
 //! of a URL. The captures themselves are on the replay origin (`replay`).
 
-use archive::cdx::MatchType;
 use archive::question::{CdxQuestion, CdxRow};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use cdx::MatchType;
 use replay::{Address, Modifier};
 use serde_json::json;
 

@@ -160,7 +160,7 @@ impl Maker for RawRecord {
 pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     tracing::warn!(%error, "a record's bytes cannot be had");
     // Whoever asks: the log has the folders.
-    let input = archive::base_name(&capture.filename);
+    let input = format::file_name::base_name(&capture.filename);
     match error {
         RecordError::Read(ReadError::Io { source, .. }) if is_gone(source.kind()) => Failure::new(
             StatusCode::NOT_FOUND,

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use archive::ExportFormat;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State as Shared};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use export::ExportFormat;
 use listen::Misaddressed;
 use look::Parts;
 use tower_http::compression::CompressionLayer;

@@ -14,10 +14,11 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use archive::question::{CdxRow, InputState, Ledger, LedgerRow, Record, TakedownRulesQuestion};
-use archive::{Interrupt, RecordError, StoredBytes, TakedownRules};
+use archive::{Interrupt, RecordError, TakedownRules};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use export::StoredBytes;
 use warc::ReadError;
 
 use crate::arguments::{Arguments, LIMIT_MAX};
@@ -212,7 +213,7 @@ async fn holds_taken_down(state: &State, input: &LedgerRow) -> Result<bool, Fail
     );
     let looked = state.asker.blocking(move |source| {
         let rules: TakedownRules = serde_json::from_str(&rules).map_err(archive::AskError::internal)?;
-        Ok::<_, archive::AskError>(archive::holds_taken_down(
+        Ok::<_, archive::AskError>(export::holds_taken_down(
             &source.sources(),
             &location,
             (&rules, &collection),
@@ -320,7 +321,7 @@ fn look(
     interrupt: &Interrupt,
 ) -> Result<Option<(u64, Range<u64>)>, Unseen> {
     let sources = source.sources();
-    let Some(url_key) = archive::url_key_at(&sources, &input.location, offset, interrupt)? else {
+    let Some(url_key) = export::url_key_at(&sources, &input.location, offset, interrupt)? else {
         return Ok(None);
     };
     let question = Record {
@@ -338,7 +339,7 @@ fn look(
     if answer.body.location != input.location {
         return Ok(None);
     }
-    match archive::stored_range(&sources, &answer.body, interrupt)? {
+    match export::stored_range(&sources, &answer.body, interrupt)? {
         Some(range) => Ok(Some((answer.epoch, range))),
         None => Err(Unseen::Shared),
     }

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use archive::AskError;
 use archive::question::{
     Answer, Body, CdxRow, FactsPlace, JobBody, LedgerRow, QuarantineRow, Question, RecordBody, StatusBody,
 };
-use archive::{AskError, Sources};
+use inputs::Sources;
 use rights::Groups;
 
 use crate::ask::Answers;
@@ -163,7 +164,7 @@ fn hide_in_capture(row: &mut CdxRow) {
 
 fn hide(name: &mut String) {
     if name.contains('/') {
-        *name = archive::base_name(name).to_owned();
+        *name = format::file_name::base_name(name).to_owned();
     }
 }
 
@@ -182,7 +183,7 @@ fn hide_in_text(text: &mut String) {
         let end = PATH_ENDS.iter().filter_map(|end| path.find(end)).min();
         let (path, behind) = path.split_at(end.unwrap_or(path.len()));
         shown.push_str(before);
-        shown.push_str(archive::base_name(path));
+        shown.push_str(format::file_name::base_name(path));
         rest = behind;
     }
     shown.push_str(rest);
@@ -205,7 +206,7 @@ fn is_path(text: &str) -> bool {
     let is_absolute = text.starts_with('/') && text[1..].starts_with(|c: char| !c.is_whitespace());
     let word = text.split(char::is_whitespace).next().unwrap_or_default();
     // Most addresses of the web are those of pages, which whoever asks has named.
-    is_absolute || archive::is_address(word) && !word.starts_with("http")
+    is_absolute || inputs::is_address(word) && !word.starts_with("http")
 }
 
 #[cfg(test)]

@@ -332,7 +332,7 @@ impl Database {
             return Ok(Err("this archive keeps no facts".into()));
         };
         let place = self.facts_place.clone();
-        let place = place.unwrap_or_else(|| archive::path_text(&dir));
+        let place = place.unwrap_or_else(|| inputs::path_text(&dir));
         // Another archive may have been made in the same place.
         let kept = facts.take().filter(|kept| kept.address() == place);
         let kept = match kept {

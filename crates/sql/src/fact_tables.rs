@@ -52,10 +52,10 @@ impl FactTables {
 
     /// Why reading the tables failed, if their files are not as they were written; else what the engine said.
     pub(crate) async fn explained(&self, error: SqlError) -> SqlError {
-        if !error.may_be_of_facts() || archive::is_address(self.address()) {
+        if !error.may_be_of_facts() || inputs::is_address(self.address()) {
             return error;
         }
-        let place: Arc<dyn facts::Place> = Arc::new(LocalPlace::new(&archive::path_of(self.address())));
+        let place: Arc<dyn facts::Place> = Arc::new(LocalPlace::new(&inputs::path_of(self.address())));
         let checked = system::blocking(move || {
             for table in Table::ALL {
                 match facts::damages(&place, table) {

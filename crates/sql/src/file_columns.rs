@@ -191,7 +191,7 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         // Nothing in it is an escape, or looks like one.
         Ok(text) if !text.contains("\\x") => text.into(),
-        _ => archive::path_text(Path::new(OsStr::from_bytes(bytes))).into(),
+        _ => inputs::path_text(Path::new(OsStr::from_bytes(bytes))).into(),
     }
 }
 

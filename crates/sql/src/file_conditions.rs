@@ -59,8 +59,8 @@ fn named(column: &Expr) -> Option<Named> {
 
 /// The bytes of a path that is written like this; `None` if no path is.
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
-    let path = archive::path_of(text);
-    (archive::path_text(&path) == text).then(|| path.as_os_str().as_bytes().to_vec())
+    let path = inputs::path_of(text);
+    (inputs::path_text(&path) == text).then(|| path.as_os_str().as_bytes().to_vec())
 }
 
 fn of_like(like: &Like) -> Option<Understood> {

@@ -66,7 +66,7 @@ impl OfText {
             OfText::Key => key_of(text),
             OfText::Host => host_of(text),
             OfText::Domain => domain_of(text),
-            OfText::BaseName => Some(archive::base_name(text).to_owned()),
+            OfText::BaseName => Some(format::file_name::base_name(text).to_owned()),
         }
     }
 }

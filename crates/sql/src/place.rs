@@ -40,7 +40,7 @@ impl Place {
             address: address.to_owned(),
             why,
         };
-        let (root, bucket) = if archive::is_address(address) {
+        let (root, bucket) = if inputs::is_address(address) {
             let bucket = remote
                 .bucket_of_s3(address)
                 .map_err(|error| failed(error.to_string()))?;
@@ -52,7 +52,7 @@ impl Place {
             (root, Some(bucket))
         } else {
             let dir =
-                std::path::absolute(archive::path_of(address)).map_err(|error| failed(error.to_string()))?;
+                std::path::absolute(inputs::path_of(address)).map_err(|error| failed(error.to_string()))?;
             let root = Url::from_directory_path(&dir);
             (
                 root.map_err(|()| failed("it has no form as an address".into()))?,

@@ -22,13 +22,14 @@ use crate::progress::LedgerMoves;
 use crate::tables::{Table, Tables};
 use crate::takedown::{Register, Takedown};
 use crate::views::captures::Place;
-use crate::views::index_lines::{self, IndexLine};
+use crate::views::index_lines;
 use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
 use crate::views::version_change::{Anew, VersionChange};
 use crate::views::{captures, changes, domains, links, originals, rankings, totals, uris, versions};
 use crate::write::Write;
+use extract::IndexLine;
 
 /// What an epoch starts from.
 pub(crate) struct Chain<'t, 'w> {

@@ -7,7 +7,7 @@ use extract::Capture;
 use crate::ids::{Epoch, InputId};
 use crate::ledger::InputProgress;
 use crate::rows::{AnchorRow, OriginalCapture, PastVersion, TextCapture};
-use crate::views::index_lines::IndexLine;
+use extract::IndexLine;
 
 /// Everything of one epoch.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use extract::{Capture, Link};
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 use crate::views::captures::Stored;
-use crate::views::index_lines::IndexLine;
 use crate::views::version_row::VersionRow;
+use extract::IndexLine;
 
 /// The number of a view's rows, and the sum of their hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,8 +10,8 @@ use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
-use crate::name::{name_bytes, name_text};
 use crate::tables::Table;
+use format::file_name::{name_bytes, name_text};
 
 /// State of an input in the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

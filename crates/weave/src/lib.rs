@@ -31,7 +31,6 @@ mod last_epoch;
 mod ledger;
 #[cfg(any(test, feature = "model"))]
 pub mod model;
-mod name;
 mod packed;
 mod page_changes;
 mod place;
@@ -65,7 +64,6 @@ pub use ledger::{
     Digested, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry, digest_of_beginning,
     digested_beginning,
 };
-pub use name::{base_name, name_bytes, name_text};
 pub use rebuild::{RebuildError, Rebuilt, RebuiltTable};
 pub use recount::Recount;
 pub use revisits::Referred;
@@ -79,7 +77,7 @@ pub use snapshot::{Captures, Linking, Snapshot, When};
 pub use sort::{Sorted, Sorter};
 pub use takedown::{KeptOut, KeptSelector, Selector, Takedown, TakedownRules, Undone};
 pub use views::captures::{refusal, refusal_of_key};
-pub use views::index_lines::IndexLine;
+pub use views::index_lines::{describes, is_same_place};
 pub use weave::lost_text;
 pub use weave::{
     LinesGone, NoteTakenDown, Reread, TakeBack, TakeBackError, TakeDown, TookDown, Weave, WouldLeave,

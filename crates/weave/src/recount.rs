@@ -17,10 +17,10 @@ use crate::ids::InputId;
 use crate::revisits::{Referred, Revisits};
 use crate::sort::Sorter;
 use crate::views::captures::{kind_code, kind_of_code};
-use crate::views::index_lines::IndexLine;
 use crate::views::order::{Order, content_of, is_eligible, source_rank};
 use crate::views::version_row::VersionRow;
 use crate::views::versions::take_links;
+use extract::IndexLine;
 
 /// Captures on their way to fingerprints.
 pub struct Recount {

@@ -33,7 +33,7 @@ use crate::rows::{
 };
 use crate::shown::{self, ShownPage};
 use crate::tables::Table;
-use crate::views::index_lines::{self, IndexLine};
+use crate::views::index_lines;
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
@@ -42,6 +42,7 @@ use crate::views::{
     captures, changes, domains, links, originals, past_links as past_link_views, rankings, texts, uris,
     versions,
 };
+use extract::IndexLine;
 
 /// One consistent cut of an archive: every answer from it belongs to the same epoch. Cheap to clone.
 ///

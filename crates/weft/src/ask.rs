@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use archive::question::{Answer, Ask};
-use archive::{Archive, DocumentScope, OpenSettings, path_of, path_text};
+use archive::{Archive, DocumentScope, OpenSettings};
+use inputs::{path_of, path_text};
 
 use crate::context::Context;
 use crate::document_workers;

@@ -7,12 +7,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use archive::{InputSource, Sources, Stat};
 use cache::{Cache, SETTINGS_FILE};
 use cluster::{ConnectSettings, connect};
 use facts::Place;
 use files::Address;
 use futures_util::FutureExt;
+use inputs::{InputSource, Sources, Stat};
 use parking_lot::Mutex;
 use remote::{Listed, ListedPage, Listing, OwnStore, Remote, S3Settings, Settings};
 use store::{Key, List, Store};

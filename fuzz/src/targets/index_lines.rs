@@ -1,7 +1,7 @@
 //! `archive`: lines of indexes (CDX, CDXJ, aliases). Any line is a capture, none, or says why it cannot be used; and what is
 //! kept of one that is posted is read as the same.
 
-use archive::cdx::kept_lines;
+use cdx::kept_lines;
 
 use super::Target;
 

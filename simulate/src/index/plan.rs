@@ -6,7 +6,8 @@
 use std::fmt;
 use std::path::Path;
 
-use archive::question::{LinkScope, LoadInput, LoadRequest};
+use archive::question::{LinkScope, LoadRequest};
+use inputs::LoadInput;
 use rig::Dice;
 
 use super::order::Action;
@@ -184,14 +185,14 @@ pub(super) fn load_all(world: &World) -> LoadRequest {
 fn file(folder: &Path, name: &str) -> LoadInput {
     LoadInput {
         name: name.to_owned(),
-        path: archive::path_text(&folder.join(name)),
+        path: inputs::path_text(&folder.join(name)),
     }
 }
 
 fn folder(folder: &Path) -> LoadInput {
     LoadInput {
         name: ".".to_owned(),
-        path: archive::path_text(folder),
+        path: inputs::path_text(folder),
     }
 }
 

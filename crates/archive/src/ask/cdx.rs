@@ -4,8 +4,9 @@
 //! next answer continues. So a filter that matches few of very many captures ends in time, and memory holds
 //! only the rows returned.
 
+use format::file_name::{base_name, keep_base_name};
 use urlkey::url_ranges;
-use weave::{CaptureRow, KeyRange, Snapshot, base_name};
+use weave::{CaptureRow, KeyRange, Snapshot};
 
 use super::basis::Basis;
 use super::cdx_walk::{Mark, Place, Walk};
@@ -13,10 +14,10 @@ use super::limit::clamp;
 use super::originals::Originals;
 use super::{cursor, key, time};
 use crate::AskError;
-use crate::cdx::{Collapsing, FilterError, Filters, Order, Original, Skipped};
 use crate::question::{
     CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType, ResolveRevisits,
 };
+use cdx::{Collapsing, FilterError, Filters, Order, Original, Skipped};
 
 /// Most captures that are looked at for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
@@ -85,7 +86,7 @@ pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, 
         };
         let mut row = row(capture);
         if question.base_names {
-            base_name_of(&mut row.filename);
+            keep_base_name(&mut row.filename);
         }
         if question.revisits == Some(ResolveRevisits::BeforeFilters) {
             resolve(&mut row, original, question.base_names);
@@ -209,15 +210,6 @@ pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<
     }
     let next = ends.last().cloned();
     Ok(CdxBlocksBody { ends, next })
-}
-
-/// Leaves only the last part of an input's name.
-pub(crate) fn base_name_of(name: &mut String) {
-    let length = base_name(name).len();
-    // A signature behind the path is removed too, so the part need not be at the end.
-    if length < name.len() {
-        *name = base_name(name).to_owned();
-    }
 }
 
 /// Bounds in time, as text that is compared with a capture's 14 digits.

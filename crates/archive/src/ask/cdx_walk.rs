@@ -12,7 +12,7 @@ use super::key::AsAsked;
 use super::seen::Seen;
 use super::time;
 use crate::AskError;
-use crate::cdx::Order;
+use cdx::Order;
 
 /// A place between two captures, from which a walk can continue. It contains row keys as Base64 text, which
 /// is a third as long as lists of numbers: a key may have 60,000 bytes, and a cursor is part of an address.

@@ -13,7 +13,7 @@ use super::key::AsAsked;
 use super::record;
 use super::seen::Seen;
 use crate::AskError;
-use crate::cdx::Order;
+use cdx::Order;
 
 /// Most captures that are looked at for one URL.
 const LOOKED_AT_MAX: usize = 2_000;

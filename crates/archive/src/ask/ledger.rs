@@ -1,6 +1,7 @@
 //! Inputs, and the parts of them that could not be used.
 
-use weave::{InputId, InputState, LedgerEntry, QuarantineEntry, base_name};
+use format::file_name::base_name;
+use weave::{InputId, InputState, LedgerEntry, QuarantineEntry};
 
 use super::basis::Basis;
 use super::cursor;
@@ -61,7 +62,7 @@ fn goes_by(entry: &LedgerEntry, name: &str) -> bool {
 /// Whether an input has this name, location or digest. Names and locations may be given as they are shown or
 /// as they really are; the two differ if a name contains a backslash.
 pub(super) fn is_named(entry: &LedgerEntry, name: &str) -> bool {
-    let text = weave::name_text(name.as_bytes());
+    let text = format::file_name::name_text(name.as_bytes());
     let goes_by = |name: &&str| entry.input == **name || entry.location == **name;
     entry.digest == name || [name, &text].iter().any(goes_by)
 }

@@ -9,7 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::rights::Subject;
-use weave::{CaptureRow, InputState, KeyRange, LedgerEntry, TakedownRules, base_name, name_text};
+use format::file_name::{base_name, name_text};
+use weave::{CaptureRow, InputState, KeyRange, LedgerEntry, TakedownRules};
 
 use super::basis::Basis;
 use super::ledger::is_named;
@@ -17,8 +18,8 @@ use super::limit::clamp;
 use super::seen::Seen;
 use super::{cdx, cursor};
 use crate::AskError;
-use crate::inputs::{ListedPage, MAIN_LIST, PageLine};
 use crate::question::{ListedPageRow, ListedPages, ListedPagesBody, ListedPagesProblem};
+use inputs::{ListedPage, MAIN_LIST, PageLine};
 
 /// Bytes of lists that are read for an answer before it ends.
 const BYTES_MAX: u64 = 4 << 20;
@@ -101,7 +102,7 @@ fn packages(
         if !is_of_label || entry.captures == 0 && !is_taken_down {
             continue;
         }
-        let Some((location, member)) = crate::inputs::package_of(&entry.location) else {
+        let Some((location, member)) = inputs::package_of(&entry.location) else {
             continue;
         };
         let name = name_of_package(&entry, &member);

@@ -50,7 +50,6 @@ use ::rights::Groups;
 use weave::{DumpError, Snapshot, SnapshotError};
 
 use self::basis::Basis;
-pub(crate) use self::cdx::base_name_of;
 pub(crate) use self::permit::for_those_who_see_everything;
 use self::permit::permit;
 use crate::AskError;

@@ -1,7 +1,8 @@
 //! Finds where a record is.
 
 use extract::CaptureKind;
-use weave::{CaptureRow, Snapshot, SnapshotError, base_name};
+use format::file_name::base_name;
+use weave::{CaptureRow, Snapshot, SnapshotError};
 
 use super::basis::Basis;
 use super::key::AsAsked;

@@ -17,7 +17,7 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
     let (facts, facts_failure) = facts(open);
     Ok(StatusBody {
         archive: open.files.dir().display().to_string(),
-        version: crate::VERSION.to_owned(),
+        version: crate::version::VERSION.to_owned(),
         links_scope: open.settings.links,
         documents_scope: open.settings.documents,
         inputs: totals.inputs,

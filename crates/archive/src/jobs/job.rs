@@ -11,11 +11,11 @@ use weave::{InputId, InputState, LedgerEntry};
 
 use super::pace::{Pace, Sample};
 use crate::feed::SearchProgress;
-use crate::inputs::{PACKAGE_DIGEST, Skipped, Warning};
 use crate::question::{
     JobBody, JobStage, JobState, LedgerRow, LoadRequest, OptionalStage, QuarantineRow, SkippedFile, StageRow,
     UnreadRow,
 };
+use inputs::{PACKAGE_DIGEST, Skipped, Warning};
 
 /// Most defects that are listed. All are counted.
 const DEFECTS_MAX: usize = 1000;

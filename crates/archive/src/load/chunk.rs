@@ -3,19 +3,22 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use extract::Capture;
+use extract::{Capture, IndexLine};
 use flow::Item;
 use weave::{
-    ChangedPage, Digested as DigestedTo, EpochReport, IndexLine, InputId, InputProgress, InputState,
-    LedgerEntry, QuarantineEntry, Snapshot,
+    ChangedPage, Digested as DigestedTo, EpochReport, InputId, InputProgress, InputState, LedgerEntry,
+    QuarantineEntry, Snapshot,
 };
 
-use crate::inputs::{ContentDigest, Digesting, FileVersion, Found, Spool};
+use inputs::{ContentDigest, Digesting, FileVersion, Found, Spool};
 
 /// Memory of a record or capture in addition to its texts, in bytes.
 pub(super) const OVERHEAD_BYTES: u64 = 256;
 
-impl Item for Found {}
+/// An input as it was found, on its way into the pipeline.
+pub(super) struct Queued(pub(super) Found);
+
+impl Item for Queued {}
 
 /// An input whose content digest is known, or that of its beginning.
 pub(super) struct Digested {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::earlier::Earlier;
 use super::rate::Rate;
 use super::recycle::Recycled;
-use crate::inputs::SpoolRoom;
 use crate::jobs::Job;
 use crate::open_archive::OpenArchive;
+use inputs::SpoolRoom;
 
 /// What all stages of one load share.
 pub(super) struct Context {

@@ -21,7 +21,7 @@ use super::chunk::Digested;
 use super::context::Context;
 use super::interrupted::Interrupted;
 use super::quiet;
-use crate::inputs::{self, ContentDigest, Digesting, FileVersion, Found, FromStart, Place, Spool, Stat};
+use inputs::{ContentDigest, Digesting, FileVersion, Found, FromStart, Place, Spool, Stat};
 
 /// Stage `digest`.
 pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested>) -> StageResult {

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use weave::{InputId, InputState, LedgerEntry, Weave};
 
-use crate::inputs::{ContentDigest, Found, Place};
+use inputs::{ContentDigest, Found, Place};
 
 /// The inputs of earlier loads.
 pub(super) struct Earlier {
@@ -80,7 +80,7 @@ impl Earlier {
     /// Sizes of the inputs at an address, with or without `.open` at its end, that are shorter than `size`
     /// and have another digest than `digest`.
     pub(super) fn sizes_at(&self, address: &str, digest: &str, size: u64) -> Vec<u64> {
-        let location = weave::name_text(address.as_bytes());
+        let location = format::file_name::name_text(address.as_bytes());
         let own =
             |entry: &LedgerEntry| entry.location.strip_suffix(".open").unwrap_or(&entry.location) == location;
         let all = self.unfinished.iter().chain(&self.done);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use weave::LedgerEntry;
 
 use super::chunk::Growing;
-use crate::inputs::{Digesting, FileVersion};
+use inputs::{Digesting, FileVersion};
 
 /// Where a load was interrupted, as JSON in [`LedgerEntry::digesting`].
 #[derive(Debug, Serialize, Deserialize)]

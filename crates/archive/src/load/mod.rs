@@ -37,18 +37,18 @@ use std::time::Duration;
 
 use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 
-use self::chunk::{Chunk, Digested, Registered, Woven};
+use self::chunk::{Chunk, Digested, Queued, Registered, Woven};
 pub(crate) use self::chunk::{Extract, capture_bytes};
 use self::context::Context;
 use self::earlier::Earlier;
 use self::rate::Rate;
 use self::recycle::Recycled;
 pub(crate) use self::take_back::{forget_input, take_down_captures};
-use crate::inputs::{self, Found, SpoolRoom};
 use crate::jobs::Job;
 use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
+use inputs::{Found, SpoolRoom};
 
 /// An epoch closes at this age, so that what was read becomes visible soon.
 pub(crate) const EPOCH_AGE: Duration = Duration::from_secs(2);
@@ -112,9 +112,9 @@ pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadErr
     Ok(flushed?)
 }
 
-fn feed(context: &Context, feeder: Feeder<Found>, found: Vec<Found>) {
+fn feed(context: &Context, feeder: Feeder<Queued>, found: Vec<Found>) {
     for found in found {
-        if context.job.is_stopped() || feeder.send(found).is_err() {
+        if context.job.is_stopped() || feeder.send(Queued(found)).is_err() {
             return;
         }
     }
@@ -145,16 +145,16 @@ fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context 
     }
 }
 
-fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pipeline), FlowError> {
+fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Queued>, Pipeline), FlowError> {
     let memory = context.open.memory;
     let threads = threads(context.job.request.threads);
     let readers = threads.min(inputs).clamp(1, READERS_MAX);
     let few = |name| StageSettings::new(name).queue(4, u64::MAX);
-    let flow = Flow::<Found, Found>::new()
+    let flow = Flow::<Queued, Queued>::new()
         .ordered(
             few("digest").threads(readers),
             with(context, |context| {
-                move |found: Found, out: &mut Out<'_, Digested>| digest::digest(&context, found, out)
+                move |Queued(found), out: &mut Out<'_, Digested>| digest::digest(&context, found, out)
             }),
         )
         .stage(

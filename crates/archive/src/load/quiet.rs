@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::chunk::Growing;
 use super::context::Context;
-use crate::inputs::Place;
+use inputs::Place;
 
 /// A file changed this recently may still be written to.
 const RECENT: Duration = Duration::from_secs(5);

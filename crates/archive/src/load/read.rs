@@ -30,8 +30,8 @@ use super::context::Context;
 use super::counted::Counted;
 use super::while_reading::WhileReading;
 use super::{digest, quiet};
-use crate::exchanges::Exchanges;
-use crate::inputs::{self, Declared, FileVersion, Found, FromStart, PACKAGE_DIGEST, Place};
+use inputs::Exchanges;
+use inputs::{Declared, FileVersion, Found, FromStart, PACKAGE_DIGEST, Place};
 
 /// Most entries in a chunk.
 const ENTRIES_MAX: usize = 64;

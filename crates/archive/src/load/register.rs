@@ -22,7 +22,7 @@ use super::interrupted::Interrupted;
 use super::returning;
 use super::take_back::{self, Failure};
 use crate::crash;
-use crate::inputs::{self, Found, Spool};
+use inputs::{Found, Spool};
 
 /// Why an input cannot be read on if its file was replaced or rewritten.
 const OTHER_CONTENT: &str =

@@ -12,9 +12,9 @@ use weave::{Batch, InputId, KeptOut, LedgerEntry};
 use super::chunk::capture_bytes;
 use super::context::Context;
 use super::take_back::reread_at;
-use crate::cdx::Line;
-use crate::inputs::{self, IndexLines};
 use crate::kept_facts::WeaveError;
+use cdx::Line;
+use inputs::IndexLines;
 
 /// Why captures did not come back.
 #[derive(Debug, thiserror::Error)]

@@ -17,10 +17,10 @@ use warc::{Entry, Input, Reader, ReaderSettings};
 use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError, TakeDown, TookDown};
 
 use super::context::Context;
-use crate::exchanges::{self, Exchanges};
 use crate::kept_facts::WeaveError;
 use crate::open_archive::OpenArchive;
 use crate::record_outcome::extract_guarded;
+use inputs::Exchanges;
 
 /// Enough of a block to know what request it is, also of WAT.
 const REQUEST_BYTES: u64 = 1 << 16;
@@ -72,9 +72,8 @@ pub(super) fn to_early_answers(
     let mut settings = position_settings();
     settings.start_offset = entry.exchange_from;
     let reader = Reader::from_input(Box::new(input.clone()), &entry.location, settings);
-    let early = reader.and_then(|mut reader| {
-        exchanges::early_answers(&mut reader, (entry.exchange_from, entry.bytes_done))
-    });
+    let early = reader
+        .and_then(|mut reader| inputs::early_answers(&mut reader, (entry.exchange_from, entry.bytes_done)));
     let Some(early) = early.map_err(|error| Failure::Input(error.to_string()))? else {
         return Ok(());
     };

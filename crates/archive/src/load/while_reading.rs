@@ -14,8 +14,8 @@ use weave::Digested;
 
 use super::chunk::Growing;
 use super::interrupted::Interrupted;
-use crate::inputs::{Digesting, FileVersion};
 use crate::jobs::Job;
+use inputs::{Digesting, FileVersion};
 
 /// Bytes read at a time where they do not come from the reader.
 const BUFFER_BYTES: usize = 256 << 10;

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use weave::IndexLine;
+use extract::IndexLine;
 
 use crate::AskError;
-use crate::cdx::{Line, LineReader, line_text};
+use cdx::{Line, LineReader, line_text};
 
 /// Most of a line that an error repeats, in characters.
 const SHOWN_CHARS: usize = 200;
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str, skip_bad: bool) -> Result<PostedLines, AskError> 
                     let place = (
                         found.url_key.clone(),
                         found.fetch_time_ms,
-                        weave::base_name(&found.filename).to_owned(),
+                        format::file_name::base_name(&found.filename).to_owned(),
                         found.record_offset,
                     );
                     match by_place.get(&place) {

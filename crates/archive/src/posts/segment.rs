@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use super::PostError;
 use crate::AskError;
 use crate::crash;
-use crate::inputs::{Digesting, POSTED};
+use crate::own_inputs::POSTED;
+use inputs::Digesting;
 
 /// A segment gets no more lines when it would be longer than this: what is there is read and written again with each post.
 /// A post that is longer has a segment of its own.

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
-use crate::cdx::{CdxRow, Collapse, CollapseTime, Filter, MatchType, Order, Skipped};
+use cdx::{CdxRow, Collapse, CollapseTime, Filter, MatchType, Order, Skipped};
 
 /// Asks for captures.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CdxQuestion {
-    /// The URL or pattern, without its star (see [`crate::cdx::url_and_match`]). With `match_type` `exact` a
+    /// The URL or pattern, without its star (see [`cdx::url_and_match`]). With `match_type` `exact` a
     /// URL key works too.
     pub url: String,
     /// Ask for captures of all URLs; `url` and `match_type` do not count.

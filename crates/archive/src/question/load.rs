@@ -1,5 +1,6 @@
 //! Loads: asking for one, watching it, cancelling it.
 
+use inputs::LoadInput;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +52,7 @@ pub enum FactsPlace {
     Archive,
     /// Nowhere.
     None,
-    /// In another directory: its absolute path, in the form of [`crate::path_text`]. Or in a store: `s3://bucket/name`,
+    /// In another directory: its absolute path, in the form of [`inputs::path_text`]. Or in a store: `s3://bucket/name`,
     /// `store://bucket/name`.
     At(String),
 }
@@ -74,19 +75,6 @@ impl From<FactsPlace> for String {
             FactsPlace::At(path) => path,
         }
     }
-}
-
-/// One argument of a load. Paths are bytes, so both texts have the form of [`crate::path_text`]: a byte that
-/// is not part of valid UTF-8 is written as `\xNN`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct LoadInput {
-    /// The argument as the user wrote it. The ledger uses it as the name of a file.
-    #[schemars(example = &"crawl.warc.gz")]
-    pub name: String,
-    /// Absolute path or address (`scheme://...`). A path list that the user marked with `@` may have the mark
-    /// here too.
-    #[schemars(example = &"/data/crawl.warc.gz")]
-    pub path: String,
 }
 
 /// A stage that a load can leave out.
@@ -205,7 +193,7 @@ pub enum JobStage {
 /// A file in a folder that a load did not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedFile {
-    /// Name of the file as text (see [`LoadInput`]).
+    /// Name of the file as text (see [`LoadInput`](inputs::LoadInput)).
     pub name: String,
     /// What the file is, as far as it can be told.
     pub why: String,

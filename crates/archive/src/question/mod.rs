@@ -38,7 +38,7 @@ pub use self::{
     listed_pages::*, load::*, page::*, post::*, rebuild::*, record::*, report::*, rights::*, search::*,
     sight::*, status::*, suggest::*, takedown::*, trends::*,
 };
-pub use crate::cdx::{CdxRow, MatchType};
+pub use ::cdx::{CdxRow, MatchType};
 pub(crate) use dump::DumpRequest;
 pub(crate) use envelope::questions;
 pub use envelope::{Body, Question};

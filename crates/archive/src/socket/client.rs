@@ -128,7 +128,7 @@ impl Connection {
         };
         write_message(&mut connection.output, &Hello::ours())?;
         let hello: Hello = connection.read()?.message()?;
-        if hello.weft != crate::VERSION {
+        if hello.weft != crate::version::VERSION {
             return Err(ClientError::Version { found: hello.weft });
         }
         // From here on answers may take any time: a dump or a check reads the whole index.

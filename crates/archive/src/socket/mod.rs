@@ -34,7 +34,7 @@ struct Hello {
 impl Hello {
     fn ours() -> Hello {
         Hello {
-            weft: crate::VERSION.to_owned(),
+            weft: crate::version::VERSION.to_owned(),
             pid: std::process::id(),
         }
     }

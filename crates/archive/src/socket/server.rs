@@ -154,7 +154,7 @@ fn converse(stream: &UnixStream, answerer: &dyn Answerer) -> io::Result<()> {
     };
     let hello: Hello = frame.message()?;
     write_message(&mut output, &Hello::ours())?;
-    if hello.weft != crate::VERSION {
+    if hello.weft != crate::version::VERSION {
         return Ok(());
     }
     let mut holding = Holding {

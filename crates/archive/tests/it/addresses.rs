@@ -8,9 +8,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use archive::question::{
-    Body, InputState, JobBody, JobState, Ledger, LedgerBody, LoadInput, LoadRequest, Question, Record,
+    Body, InputState, JobBody, JobState, Ledger, LedgerBody, LoadRequest, Question, Record,
 };
-use archive::{Archive, InputSource, OpenSettings, Sources, Stat};
+use archive::{Archive, OpenSettings};
+use inputs::LoadInput;
+use inputs::{InputSource, Sources, Stat};
 use warc::{Compression, Draft, Input, Writer};
 
 use crate::data::{self, VIEWS, dump, load};

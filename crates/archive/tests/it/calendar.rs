@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use archive::question::{
-    Calendar, CalendarBody, CalendarDay, CalendarTime, CdxBody, CdxQuestion, CdxRow, JobState, LoadInput,
-    LoadRequest, MatchType,
+    Calendar, CalendarBody, CalendarDay, CalendarTime, CdxBody, CdxQuestion, CdxRow, JobState, LoadRequest,
+    MatchType,
 };
 use archive::{Archive, OpenSettings};
+use inputs::LoadInput;
 use warc::{Compression, Draft, Writer};
 
 const URL: &str = "http://a.example/news";

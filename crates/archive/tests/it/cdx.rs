@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use archive::cdx::{Collapse, Dialect, Filter, Order, Original, Skipped};
 use archive::question::{
-    Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, JobState, LoadInput, LoadRequest,
-    MatchType, Question, ResolveRevisits,
+    Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, JobState, LoadRequest, MatchType,
+    Question, ResolveRevisits,
 };
 use archive::{Archive, OpenSettings};
+use cdx::{Collapse, Dialect, Filter, Order, Original, Skipped};
+use inputs::LoadInput;
 use tempfile::TempDir;
 use warc::{Compression, Draft, Writer};
 

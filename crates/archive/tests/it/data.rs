@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use archive::question::{
-    Body, Dump, DumpFormat, JobBody, JobState, LoadInput, LoadRequest, Question, Status, StatusBody,
+    Body, Dump, DumpFormat, JobBody, JobState, LoadRequest, Question, Status, StatusBody,
 };
 use archive::{Archive, OpenSettings};
+use inputs::LoadInput;
 
 /// All views.
 pub(crate) const VIEWS: [&str; 9] = [
@@ -24,7 +25,7 @@ pub(crate) const VIEWS: [&str; 9] = [
 pub(crate) fn input(shared: &Path, name: &str) -> LoadInput {
     LoadInput {
         name: name.to_owned(),
-        path: archive::path_text(&shared.join(archive::path_of(name))),
+        path: inputs::path_text(&shared.join(inputs::path_of(name))),
     }
 }
 
@@ -45,7 +46,7 @@ pub(crate) fn write(dir: &Path, name: &str, records: &str) -> LoadInput {
     let path = dir.join(&name);
     std::fs::write(&path, records).unwrap();
     LoadInput {
-        path: archive::path_text(&path),
+        path: inputs::path_text(&path),
         name,
     }
 }

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::Subset;
-use archive::question::{Body, InputState, LoadInput, LoadRequest, OptionalStage, Page, PageBody, Question};
+use archive::question::{Body, InputState, LoadRequest, OptionalStage, Page, PageBody, Question};
+use export::Subset;
 use extract::{Belonging, Documents, Extracted, LinkScope, RequestFacts, Settings};
+use inputs::LoadInput;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sha2::{Digest, Sha256};
@@ -310,9 +311,7 @@ fn exports_bring_the_requests_that_keep_a_post_from_being_a_page() {
     assert!(pages.contains("Page") && !pages.contains("Thanks"), "{pages}");
     for with_requests in [false, true] {
         let mut out = Vec::new();
-        let exported = archive
-            .export_warc(&all, with_requests, &mut out, &mut |_| true)
-            .unwrap();
+        let exported = export::write_warc(&archive, &all, with_requests, &mut out, &mut |_| true).unwrap();
         assert_eq!(
             (exported.results, exported.related),
             (5, 1 + u64::from(with_requests))
@@ -328,7 +327,7 @@ fn exports_bring_the_requests_that_keep_a_post_from_being_a_page() {
         load(
             &again,
             &request(LoadInput {
-                path: archive::path_text(&path),
+                path: inputs::path_text(&path),
                 name: "again.warc.gz".into(),
             }),
         );
@@ -514,7 +513,7 @@ fn request_of((name, path): &(String, PathBuf), epoch_bytes: Option<u64>) -> Loa
     LoadRequest {
         inputs: vec![LoadInput {
             name: name.clone(),
-            path: archive::path_text(path),
+            path: inputs::path_text(path),
         }],
         stages_off: vec![OptionalStage::Search],
         epoch_bytes,

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use archive::question::{LoadInput, LoadRequest, SearchQuestion};
-use archive::{Archive, ExportError, ExportFormat};
+use archive::Archive;
+use archive::question::{LoadRequest, SearchQuestion};
+use export::{ExportError, ExportFormat};
+use inputs::LoadInput;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
 
@@ -38,7 +40,7 @@ fn loaded(dir: &Path) -> Archive {
     let request = LoadRequest {
         inputs: vec![LoadInput {
             name: "x.warc".into(),
-            path: archive::path_text(&path),
+            path: inputs::path_text(&path),
         }],
         ..LoadRequest::default()
     };
@@ -55,10 +57,16 @@ fn question(query: &str) -> SearchQuestion {
 
 fn written(archive: &Archive, format: ExportFormat) -> Vec<u8> {
     let (mut out, mut told) = (Vec::new(), Vec::new());
-    let exported = archive.export(&question("kestrel"), format, &mut out, &mut |done, total| {
-        told.push((done, total));
-        true
-    });
+    let exported = export::write_results(
+        &archive,
+        &question("kestrel"),
+        format,
+        &mut out,
+        &mut |done, total| {
+            told.push((done, total));
+            true
+        },
+    );
     let exported = exported.unwrap();
     assert_eq!(
         (exported.results, exported.left_out.len()),
@@ -126,7 +134,7 @@ fn all_results_are_written_in_every_format() {
     let request = LoadRequest {
         inputs: vec![LoadInput {
             name: "results.warc.gz".into(),
-            path: archive::path_text(&path),
+            path: inputs::path_text(&path),
         }],
         ..LoadRequest::default()
     };
@@ -134,14 +142,14 @@ fn all_results_are_written_in_every_format() {
     assert_eq!((job.captures, job.quarantined), (PAGES as u64, 0));
     let urls = |archive: &Archive| -> BTreeSet<String> {
         let mut out = Vec::new();
-        archive
-            .export(
-                &question("kestrel"),
-                ExportFormat::Jsonl,
-                &mut out,
-                &mut |_, _| true,
-            )
-            .unwrap();
+        export::write_results(
+            &archive,
+            &question("kestrel"),
+            ExportFormat::Jsonl,
+            &mut out,
+            &mut |_, _| true,
+        )
+        .unwrap();
         String::from_utf8(out)
             .unwrap()
             .lines()
@@ -156,11 +164,16 @@ fn what_cannot_be_copied_is_named_and_an_export_can_be_stopped() {
     let dir = tempfile::tempdir().unwrap();
     let archive = loaded(dir.path());
     let mut out = Vec::new();
-    let stopped = archive.export(&question("kestrel"), ExportFormat::Csv, &mut out, &mut |_, _| {
-        false
-    });
+    let stopped = export::write_results(
+        &archive,
+        &question("kestrel"),
+        ExportFormat::Csv,
+        &mut out,
+        &mut |_, _| false,
+    );
     assert!(matches!(stopped, Err(ExportError::Stopped(1000))), "{stopped:?}");
-    let nothing = archive.export(
+    let nothing = export::write_results(
+        &archive,
         &question("osprey"),
         ExportFormat::Csv,
         &mut Vec::new(),
@@ -168,7 +181,8 @@ fn what_cannot_be_copied_is_named_and_an_export_can_be_stopped() {
     );
     assert_eq!(nothing.unwrap().results, 0);
     std::fs::remove_file(dir.path().join("x.warc")).unwrap();
-    let exported = archive.export(
+    let exported = export::write_results(
+        &archive,
         &question("kestrel title:sum"),
         ExportFormat::Warc,
         &mut Vec::new(),

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use archive::question::SearchQuestion;
-use archive::{Archive, FactInput, FactLine, FromFacts, OneInput, Part, QuarantinedSpan, Sources};
+use archive::{Archive, FactInput, FactLine, FromFacts, OneInput, Part, QuarantinedSpan};
 use extract::LinkScope;
+use inputs::Sources;
 
 use crate::data::{self, assert_same, dumps, own};
 
@@ -20,7 +21,7 @@ const INPUTS: [&str; 5] = [
 fn lines(shared: &Path, names: &[&str]) -> Vec<FactLine> {
     let mut lines = Vec::new();
     for name in names {
-        let location = archive::path_text(&shared.join(name));
+        let location = inputs::path_text(&shared.join(name));
         let input = OneInput::open(&location, &Sources::default(), Path::new("/tmp")).unwrap();
         let mut parts = input.parts(LinkScope::All).unwrap();
         let (mut captures, mut quarantined) = (Vec::new(), Vec::new());

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use archive::question::{Dump, DumpFormat, GraphBy, GraphPart, LoadInput, LoadRequest};
-use archive::{Archive, Edge, GraphBuilder, GraphSelection};
+use archive::Archive;
+use archive::question::{Dump, DumpFormat, GraphBy, GraphPart, LoadRequest};
+use export::{Edge, GraphBuilder, GraphSelection};
+use inputs::LoadInput;
 use proptest::prelude::*;
 use rights::Groups;
 

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use archive::question::{LoadInput, LoadRequest};
+use archive::question::LoadRequest;
+use inputs::LoadInput;
 
 use crate::data::{dump, load, own};
 

@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
+use archive::Archive;
 use archive::question::{
-    Body, CdxBody, CdxQuestion, CdxRow, Forget, JobBody, LoadInput, LoadRequest, MatchType, Page, Quarantine,
-    Question, Record, TakeDown, Takes, UndoTakedown,
+    Body, CdxBody, CdxQuestion, CdxRow, Forget, JobBody, LoadRequest, MatchType, Page, Quarantine, Question,
+    Record, TakeDown, Takes, UndoTakedown,
 };
-use archive::{Archive, IndexForm, Subset};
+use export::{IndexForm, Subset};
+use inputs::LoadInput;
 use rights::Groups;
 
 use crate::data::{self, dump, input, load, own, request, status};
@@ -64,7 +66,7 @@ fn request_of(path: &Path) -> LoadRequest {
     LoadRequest {
         inputs: vec![LoadInput {
             name: path.file_name().unwrap().to_string_lossy().into_owned(),
-            path: archive::path_text(path),
+            path: inputs::path_text(path),
         }],
         ..LoadRequest::default()
     }
@@ -372,17 +374,13 @@ fn an_export_says_how_many_captures_have_no_record() {
         collection: None,
     };
     let mut out = Vec::new();
-    let index = archive
-        .export_index(&whole, IndexForm::Cdxj, &mut out, &mut |_| true)
-        .unwrap();
+    let index = export::write_index(&archive, &whole, IndexForm::Cdxj, &mut out, &mut |_| true).unwrap();
     assert_eq!((index.results, index.index_only, index.left_out.len()), (1, 2, 0));
     assert!(!String::from_utf8(out).unwrap().contains("com,example)/1 "));
-    let warc = archive
-        .export_warc(&whole, false, &mut Vec::new(), &mut |_| true)
-        .unwrap();
+    let warc = export::write_warc(&archive, &whole, false, &mut Vec::new(), &mut |_| true).unwrap();
     assert_eq!((warc.results, warc.index_only), (1, 2));
     let file = std::fs::File::create(root.path().join("x.wacz")).unwrap();
-    let wacz = archive.export_wacz(&whole, false, file, &mut |_| true).unwrap();
+    let wacz = export::write_wacz(&archive, &whole, false, file, &mut |_| true).unwrap();
     assert_eq!((wacz.results, wacz.index_only), (1, 2));
 }
 

@@ -3,10 +3,12 @@
 use std::fs;
 
 use archive::question::{
-    Body, Cancel, DumpFormat, InputState, Job, JobStage, Ledger, LedgerBody, LedgerRow, LoadInput,
-    LoadRequest, OptionalStage, Question, Record, View,
+    Body, Cancel, DumpFormat, InputState, Job, JobStage, Ledger, LedgerBody, LedgerRow, LoadRequest,
+    OptionalStage, Question, Record, View,
 };
-use archive::{Archive, AskError, ErrorCode, path_of};
+use archive::{Archive, AskError, ErrorCode};
+use inputs::LoadInput;
+use inputs::path_of;
 
 use crate::data::{self, dump, load, own, status};
 
@@ -44,7 +46,7 @@ fn an_input_is_found_by_what_it_goes_by() {
     fs::copy(shared.join("crawls/dupes.warc.gz"), &path).unwrap();
     let input = LoadInput {
         name: "crawls/2014/good.warc.gz".into(),
-        path: archive::path_text(&path),
+        path: inputs::path_text(&path),
     };
     let request = LoadRequest {
         inputs: vec![input],

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use archive::cdx::{Collapse, Field, Order};
 use archive::question::{
     Body, CdxBlocksQuestion, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
-    LoadInput, LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight,
-    Suggest, Top, Trends,
+    LoadRequest, MatchType, Outlinks, Page, Question, Record, SearchOrder, SearchQuestion, Sight, Suggest,
+    Top, Trends,
 };
 use archive::{Archive, AskError, DocumentScope, ErrorCode, OpenSettings};
+use cdx::{Collapse, Field, Order};
+use inputs::LoadInput;
 use rights::Groups;
 use sha1::{Digest as _, Sha1};
 
@@ -229,7 +230,7 @@ fn write_to(path: &Path, captures: &[Written]) -> LoadInput {
     std::fs::write(path, bytes).unwrap();
     LoadInput {
         name: path.file_name().unwrap().to_str().unwrap().to_owned(),
-        path: archive::path_text(path),
+        path: inputs::path_text(path),
     }
 }
 

@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use archive::question::{
-    Check, Inlinks, LinkRow, LoadInput, LoadRequest, Purge, TakeDown, Takedowns, Takes, UndoTakedown,
+    Check, Inlinks, LinkRow, LoadRequest, Purge, TakeDown, Takedowns, Takes, UndoTakedown,
 };
 use archive::{Archive, ErrorCode};
+use inputs::LoadInput;
 use rights::Groups;
 
 use crate::data::{self, load, open, own};

@@ -1,7 +1,8 @@
 //! How many near-duplicates are found: texts of real pages, with words planted that are others.
 
 use archive::Archive;
-use archive::question::{LoadInput, LoadRequest, Page, SearchOrder, SearchQuestion};
+use archive::question::{LoadRequest, Page, SearchOrder, SearchQuestion};
+use inputs::LoadInput;
 
 use crate::data::{self, load, own, request};
 
@@ -93,7 +94,7 @@ fn planted_near_duplicates_are_found_and_other_pages_are_not() {
         &LoadRequest {
             inputs: vec![LoadInput {
                 name: "planted.warc".into(),
-                path: archive::path_text(&path),
+                path: inputs::path_text(&path),
             }],
             ..LoadRequest::default()
         },

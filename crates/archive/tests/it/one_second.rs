@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use archive::question::{Body, CdxRow, LoadInput, LoadRequest, Page, PageBody, Question, Record};
+use archive::question::{Body, CdxRow, LoadRequest, Page, PageBody, Question, Record};
 use archive::{Archive, ErrorCode};
+use inputs::LoadInput;
 
 use crate::data::{ask, load, own};
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use archive::Archive;
 use archive::question::{Page, PageBody, Record, SearchQuestion, TakeDown, Takes};
-use archive::{Archive, Subset};
+use export::Subset;
 use rights::Groups;
 
 use crate::data::{self, load, own};
@@ -169,7 +170,7 @@ fn an_export_brings_the_original_of_the_version() {
         collection: None,
     };
     let mut out = Vec::new();
-    let exported = archive.export_warc(&subset, false, &mut out, &mut |_| true);
+    let exported = export::write_warc(&archive, &subset, false, &mut out, &mut |_| true);
     assert_eq!(exported.unwrap().results, 4);
     std::fs::write(dir.path().join("again.warc.gz"), out).unwrap();
     let again = crate::data::own(&dir.path().join("again"));

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use archive::question::{
-    Body, CdxBody, CdxQuestion, Check, Ledger, LedgerBody, LoadInput, LoadRequest, Post, PostedBody, Purge,
-    Question, TakeDown, Takes, Unpost,
+    Body, CdxBody, CdxQuestion, Check, Ledger, LedgerBody, LoadRequest, Post, PostedBody, Purge, Question,
+    TakeDown, Takes, Unpost,
 };
 use archive::{Archive, AskError, ErrorCode};
+use inputs::LoadInput;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use archive::Archive;
 use archive::question::{
-    Dump, DumpFormat, LoadInput, LoadRequest, Report, ReportBody, ReportDuplicates, ReportFailure,
-    ReportMonth, ReportRow, ReportStatus,
+    Dump, DumpFormat, LoadRequest, Report, ReportBody, ReportDuplicates, ReportFailure, ReportMonth,
+    ReportRow, ReportStatus,
 };
+use inputs::LoadInput;
 use proptest::prelude::*;
 use rights::Groups;
 

@@ -1,10 +1,10 @@
 //! Addresses whose letters differ in case have one key, and may be different pages.
 
 use archive::Archive;
-use archive::cdx::Order;
 use archive::question::{
     Calendar, CdxQuestion, Check, Diff, LoadRequest, MatchType, Page, Record, SearchQuestion,
 };
+use cdx::Order;
 
 use crate::data::{self, load, own};
 

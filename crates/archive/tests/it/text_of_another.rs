@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use archive::question::{
-    ConcordanceQuestion, Diff, LoadInput, LoadRequest, Page, Question, SearchQuestion, Suggest, Trends,
+    ConcordanceQuestion, Diff, LoadRequest, Page, Question, SearchQuestion, Suggest, Trends,
 };
 use archive::{Archive, DocumentScope, OpenSettings};
+use inputs::LoadInput;
 use rights::Groups;
 
 use crate::data::{self, load};
@@ -70,7 +71,7 @@ fn loaded(dir: &Path, inputs: &[(&str, &str)]) -> Archive {
         std::fs::write(dir.join(&name), records).unwrap();
         let request = LoadRequest {
             inputs: vec![LoadInput {
-                path: archive::path_text(&dir.join(&name)),
+                path: inputs::path_text(&dir.join(&name)),
                 name,
             }],
             collection: Some((*collection).to_owned()),

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use archive::question::{
-    Check, Diff, DiffChange, LoadInput, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown,
-    Takedowns, Takes, UndoTakedown,
+    Check, Diff, DiffChange, LoadRequest, Page, Purge, SearchHit, SearchQuestion, TakeDown, Takedowns, Takes,
+    UndoTakedown,
 };
 use archive::{Archive, ErrorCode};
+use inputs::LoadInput;
 use rights::Groups;
 
 use crate::data::{self, load, open, own};

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use archive::Interrupt;
 use archive::question::SearchQuestion;
-use archive::{Export, ExportFormat, Interrupt};
 use axum::body::Bytes;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use export::{Export, ExportFormat};
 
 use super::table::order_named;
 use crate::arguments::Arguments;

@@ -1,12 +1,12 @@
 //! The one table of the API: routing, the checks of parameters and the OpenAPI document all come from it.
 
-use archive::cdx::url_and_match;
 use archive::question::{
     CONTEXT_WORDS, Calendar, CdxQuestion, ConcordanceQuestion, Diff, Domain, DomainOrder, Domains, Inlinks,
     Job, Jobs, LINES_PER_PAGE, Ledger, LedgerState, ListedPages, MatchType, Outlinks, Page, Quarantine,
     Question, Record, Report, Rights, SearchOrder, SearchQuestion, Stages, Status, Suggest, Takedowns, Top,
     Trends,
 };
+use cdx::url_and_match;
 
 use super::cdx::post::Posting;
 use super::cdx::{COLLECTION_INDEX, Server};

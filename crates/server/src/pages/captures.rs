@@ -1,7 +1,7 @@
 //! Looks up captures of a URL, of all URLs that begin with it, of a host, or of a domain.
 
-use archive::cdx::{Order, url_and_match};
 use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
+use cdx::{Order, url_and_match};
 use maud::{Markup, html};
 
 use super::html::{Context, Html, Shown};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use archive::AskError;
 use archive::question::{GraphBy, GraphPart};
-use archive::{AskError, Edge, Graph, GraphBuilder, GraphError, GraphSelection, GraphTotals, Node};
+use export::{Edge, Graph, GraphBuilder, GraphError, GraphSelection, GraphTotals, Node};
 use look::network::{self, Line, NODES_MAX};
 use look::{Frame, Section};
 use maud::{Markup, html};

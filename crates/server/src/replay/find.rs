@@ -1,7 +1,7 @@
 //! Finds the capture that an address means.
 
-use archive::cdx::{MatchType, Order};
 use archive::question::{CaptureKind, CdxQuestion, CdxRow, Record, RecordBody};
+use cdx::{MatchType, Order};
 
 use super::content::{self, Opened};
 use crate::ask::Asker;

@@ -7,10 +7,10 @@
 use std::time::{Duration, Instant};
 
 use archive::SentRequest;
-use archive::cdx::{MatchType, Order};
 use archive::question::{CdxQuestion, CdxRow, Question, Record, RecordBody};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
+use cdx::{MatchType, Order};
 use replay::Address;
 
 use super::find;

@@ -8,10 +8,11 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use archive::question::RecordBody;
-use archive::{Interrupt, RecordError, Sources};
+use archive::{Interrupt, RecordError};
 use axum::body::Bytes;
 use data_encoding::BASE64;
 use extract::{PayloadReader, TextReader};
+use inputs::Sources;
 use listen::Place;
 use maud::{DOCTYPE, html};
 use warc::ReadError;

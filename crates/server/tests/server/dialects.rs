@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use archive::question::{JobState, LoadInput, LoadRequest};
+use archive::question::{JobState, LoadRequest};
 use axum::Router;
+use inputs::LoadInput;
 use server::ServerSettings;
 use tempfile::TempDir;
 use warc::{Compression, Draft, Writer};

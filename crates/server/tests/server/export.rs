@@ -73,11 +73,11 @@ async fn results_come_as_a_parquet_file() {
         ..Default::default()
     };
     let mut expected = Vec::new();
-    let format = archive::ExportFormat::Parquet;
-    loaded
-        .archive
-        .export(&question, format, &mut expected, &mut |_, _| true)
-        .unwrap();
+    let format = export::ExportFormat::Parquet;
+    export::write_results(&loaded.archive, &question, format, &mut expected, &mut |_, _| {
+        true
+    })
+    .unwrap();
     assert_eq!(found, expected);
     let rows = self::rows(found);
     assert_eq!(rows.len(), 20);

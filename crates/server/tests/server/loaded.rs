@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::question::{JobBody, JobState, LoadInput, LoadRequest};
+use archive::question::{JobBody, JobState, LoadRequest};
 use archive::{Archive, OpenSettings};
+use inputs::LoadInput;
 use tempfile::TempDir;
 
 /// An archive in a folder of its own.

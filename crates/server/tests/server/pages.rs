@@ -545,7 +545,7 @@ async fn the_navigation_folds_without_script() {
 #[tokio::test]
 async fn captures_of_one_url_come_newest_first() {
     let router = router(|question| match question {
-        Question::Cdx(cdx) if cdx.order == archive::cdx::Order::Reverse => sample(question),
+        Question::Cdx(cdx) if cdx.order == cdx::Order::Reverse => sample(question),
         _ => Err(error(ErrorCode::Unavailable)),
     });
     assert_eq!(get(&router, "/captures?url=http://a/").await.status, 200);

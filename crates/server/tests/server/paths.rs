@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use archive::question::{LoadInput, LoadRequest};
+use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
+use inputs::LoadInput;
 use server::ServerSettings;
 
 use crate::port::{Running, with_replay};

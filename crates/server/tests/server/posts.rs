@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::net::SocketAddr;
 
-use archive::question::{LoadInput, LoadRequest};
+use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
+use inputs::LoadInput;
 use rights::Groups;
 use server::{Posts, ServerSettings};
 use tempfile::TempDir;
@@ -153,7 +154,7 @@ fn what_is_loaded_is_not_deleted_and_the_answer_says_so() {
     let request = LoadRequest {
         inputs: vec![LoadInput {
             name: "loaded.cdx".into(),
-            path: archive::path_text(&index),
+            path: inputs::path_text(&index),
         }],
         ..LoadRequest::default()
     };

@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use archive::question::{LoadInput, LoadRequest};
+use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode};
+use inputs::LoadInput;
 use rights::{Bearer, Groups, TokensFile};
 use server::{GroupsHeader, ServerSettings};
 use tower::ServiceExt;
@@ -56,7 +57,7 @@ impl Place {
         let request = LoadRequest {
             inputs: vec![LoadInput {
                 name: "crawl.warc".into(),
-                path: archive::path_text(&warc),
+                path: inputs::path_text(&warc),
             }],
             ..LoadRequest::default()
         };

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use archive::question::{LoadInput, LoadRequest};
+use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use inputs::LoadInput;
 use server::ServerSettings;
 use tower::ServiceExt;
 
@@ -63,7 +64,7 @@ impl Scene {
         let request = LoadRequest {
             inputs: vec![LoadInput {
                 name: "crawl.warc".into(),
-                path: archive::path_text(&warc),
+                path: inputs::path_text(&warc),
             }],
             ..LoadRequest::default()
         };

@@ -236,7 +236,7 @@ async fn requests_for_a_load_have_their_schema() {
     let document = get(&router(sample), "/api/v1/openapi.json").await.json();
     let schema = &document["components"]["schemas"]["LoadRequest"];
     let load = archive::question::LoadRequest {
-        inputs: vec![archive::question::LoadInput {
+        inputs: vec![inputs::LoadInput {
             name: "crawl.warc.gz".into(),
             path: "/data/crawl.warc.gz".into(),
         }],

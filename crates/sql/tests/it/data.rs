@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use archive::question::{JobState, LoadInput, LoadRequest, View};
+use archive::question::{JobState, LoadRequest, View};
 use archive::{Archive, OpenSettings};
 use files::{Catalogue, CatalogueSettings, Progress, ScanSettings};
+use inputs::LoadInput;
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 use sql::{Database, QuerySettings, Settings, SqlError};
 use tempfile::TempDir;
@@ -56,7 +57,7 @@ impl Place {
 
     /// Loads inputs as `weft load` does that is given absolute paths: these are their names.
     pub(crate) fn load_by_path(&self, archive: &Archive, inputs: &[PathBuf]) {
-        self.load_as(archive, inputs, |path| archive::path_text(path), None);
+        self.load_as(archive, inputs, |path| inputs::path_text(path), None);
     }
 
     fn load_as(
@@ -68,7 +69,7 @@ impl Place {
     ) {
         let input = |path: &PathBuf| LoadInput {
             name: name(path),
-            path: archive::path_text(path),
+            path: inputs::path_text(path),
         };
         let request = LoadRequest {
             inputs: inputs.iter().map(input).collect(),

@@ -97,9 +97,9 @@ fn row(path: &Path, metadata: &Metadata) -> String {
         .ok()
         .map(|time| time.duration_since(UNIX_EPOCH).unwrap());
     [
-        archive::path_text(path),
-        archive::path_text(path.parent().unwrap()),
-        archive::path_text(Path::new(name)),
+        inputs::path_text(path),
+        inputs::path_text(path.parent().unwrap()),
+        inputs::path_text(Path::new(name)),
         match () {
             () if is_file => "file",
             () if is_link => "symlink",
@@ -127,7 +127,7 @@ fn row(path: &Path, metadata: &Metadata) -> String {
             .map(|time| time.as_micros().to_string())
             .unwrap_or_default(),
         match is_link {
-            true => archive::path_text(&fs::read_link(path).unwrap()),
+            true => inputs::path_text(&fs::read_link(path).unwrap()),
             false => String::new(),
         },
         metadata.ino().to_string(),
@@ -221,10 +221,7 @@ async fn conditions_on_paths_give_what_they_give_without_help() {
     place.scan(&other);
     let database = place.database();
     let mut conditions = Vec::new();
-    let paths: Vec<String> = walked(&tree)
-        .keys()
-        .map(|path| archive::path_text(path))
-        .collect();
+    let paths: Vec<String> = walked(&tree).keys().map(|path| inputs::path_text(path)).collect();
     for (n, path) in paths.iter().enumerate() {
         let quoted = path.replace('\'', "''");
         let cut: String = path.chars().take(path.chars().count() - n % 5).collect();
@@ -369,7 +366,7 @@ async fn files_on_disk_are_joined_with_what_was_loaded() {
         .lines()
         .map(|line| line.split('\t').next().unwrap())
         .collect();
-    assert_eq!(missing, [archive::path_text(&crawls.join("new.warc.gz"))]);
+    assert_eq!(missing, [inputs::path_text(&crawls.join("new.warc.gz"))]);
     let counted = ask(&database, question("Captures of each crawl file")).await;
     let counted: BTreeMap<&str, &str> = counted
         .lines()
@@ -383,7 +380,7 @@ async fn files_on_disk_are_joined_with_what_was_loaded() {
     assert_eq!(counted.len(), 3, "{counted:?}");
     assert_eq!(counted[missing[0]], "0");
     for path in &loaded {
-        let path = archive::path_text(path);
+        let path = inputs::path_text(path);
         let captures = ask(
             &database,
             &format!("SELECT count(*) FROM captures WHERE warc_filename = '{path}'"),

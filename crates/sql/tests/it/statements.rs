@@ -200,7 +200,7 @@ async fn facts_are_where_the_archive_says_or_the_settings() {
     assert!(error.to_string().contains(expected_words), "{error}");
 
     let mut settings = sql::Settings::default();
-    settings.facts = Some(archive::path_text(&place.path("moved")));
+    settings.facts = Some(inputs::path_text(&place.path("moved")));
     let database = sql::Database::new(&place.path("archive"), &settings).unwrap();
     assert_eq!(ask(&database, count).await, expected);
 }

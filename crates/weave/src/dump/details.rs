@@ -13,8 +13,9 @@ use crate::error::DumpError;
 use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
-use crate::views::index_lines::{self, IndexLine};
+use crate::views::index_lines;
 use crate::views::{captures, texts, version_row};
+use extract::IndexLine;
 
 /// Columns that are dumped for comparison only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

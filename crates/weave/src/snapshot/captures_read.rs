@@ -7,7 +7,8 @@ use crate::ids::InputId;
 use crate::rows::{CaptureRow, KeyRange};
 use crate::tables::Table;
 use crate::views::captures;
-use crate::views::index_lines::{self, Covering, IndexLine};
+use crate::views::index_lines::{self, Covering};
+use extract::IndexLine;
 
 /// Row keys of captures from `from` on, up to but without `to`.
 pub(super) struct Span {

@@ -9,9 +9,10 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 use super::support::progress;
 use crate::{
-    Batch, CaptureRow, Epoch, IndexLine, InputId, InputState, KeyRange, LedgerEntry, Selector, Settings,
-    TakeBack, TakeDown, Weave,
+    Batch, CaptureRow, Epoch, InputId, InputState, KeyRange, LedgerEntry, Selector, Settings, TakeBack,
+    TakeDown, Weave,
 };
+use extract::IndexLine;
 
 /// 2014-01-26T20:06:24Z
 const TIME_MS: i64 = 1_390_766_784_000;
@@ -54,7 +55,7 @@ fn line(capture: &Capture, filename: &str, offset: u64) -> IndexLine {
 type Shown = (String, i64, String, u64, bool);
 
 fn shown(row: &CaptureRow) -> Shown {
-    let name = crate::base_name(&row.input_name).to_owned();
+    let name = format::file_name::base_name(&row.input_name).to_owned();
     (
         row.url_key.clone(),
         row.fetch_time_ms.div_euclid(1000),
@@ -80,7 +81,7 @@ impl Plain {
         }
         for (_, l) in &self.lines {
             let second = l.fetch_time_ms.div_euclid(1000);
-            let file = crate::base_name(&l.filename).to_owned();
+            let file = format::file_name::base_name(&l.filename).to_owned();
             let is_covered = self.captures.iter().any(|(input, c)| {
                 let same = (&c.url_key, c.fetch_time_ms.div_euclid(1000)) == (&l.url_key, second);
                 let place = (name(*input), c.offset) == (file.clone(), l.record_offset);
@@ -96,7 +97,7 @@ impl Plain {
 
 fn check(weave: &Weave, plain: &Plain) {
     let snapshot = weave.snapshot();
-    let name = |id: InputId| crate::base_name(&snapshot.input(id).unwrap().input).to_owned();
+    let name = |id: InputId| format::file_name::base_name(&snapshot.input(id).unwrap().input).to_owned();
     let expected = plain.shown(name);
     let mut walk = snapshot.captures_and_lines(KeyRange::All, false, None);
     let (mut rows, mut cursors) = (Vec::new(), Vec::new());

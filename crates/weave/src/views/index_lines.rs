@@ -8,7 +8,7 @@
 //! it names the same place. So it does not matter which is loaded first, the index or the file, and a line is shown again when the
 //! capture has left.
 
-use extract::CaptureKind;
+use extract::IndexLine;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codec::{self, Corrupt, Reader};
@@ -16,13 +16,13 @@ use crate::cut::{Cut, Rows};
 use crate::epoch::Arrival;
 use crate::error::SnapshotError;
 use crate::ids::InputId;
-use crate::name::base_name;
 use crate::rows::CaptureRow;
 use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::url_code;
 use crate::views::captures::{self, Stored};
 use crate::write::Write;
+use format::file_name::base_name;
 
 /// Of a capture.
 const ROW_VERSION: u8 = 1;
@@ -30,61 +30,15 @@ const ROW_VERSION: u8 = 1;
 /// Of an alias: as a capture, and its target behind.
 const ALIAS_ROW_VERSION: u8 = 2;
 
-/// Declared type of a revisit, in indexes as in captures.
-const REVISIT: &str = "warc/revisit";
-
-/// A capture as an index tells of it, or an alias (`@alias` of OutbackCDX): a URL whose captures are those of another one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexLine {
-    /// URL key of `url`, not the key that the index has: other tools make others.
-    pub url_key: String,
-    /// Milliseconds since 1970; indexes have whole seconds.
-    pub fetch_time_ms: i64,
-    /// As archived.
-    pub url: String,
-    /// Declared type.
-    pub mime: String,
-    /// HTTP status, 0 if there is none.
-    pub status: u16,
-    /// Payload digest in the form of [`extract::Capture::digest`]; `-` if there is none.
-    pub digest: String,
-    /// The file that has the record, as the index names it.
-    pub filename: String,
-    /// First byte of the record in that file.
-    pub record_offset: u64,
-    /// Bytes of the record as stored; 0 where the index does not say.
-    pub record_length: u64,
-    /// First byte of the line in the index, decompressed.
-    pub offset: u64,
-    /// Bytes of the line, with its end.
-    pub length: u64,
-    /// Of an alias, the URL that `url` stands for; then the time is [`IndexLine::ALIAS_TIME_MS`], and there is neither file
-    /// nor digest.
-    pub alias_of: Option<String>,
+/// Whether both lines name one place: an offset in a file of the same name (the last part counts).
+pub fn is_same_place(line: &IndexLine, other: &IndexLine) -> bool {
+    place_of(line) == place_of(other)
 }
 
-impl IndexLine {
-    /// The time of aliases, the end of the year 9999: later than any capture, so that takedowns of what is older pass them over.
-    pub const ALIAS_TIME_MS: i64 = 253_402_300_799_000;
-
-    /// What the record is, as far as an index says.
-    pub fn kind(&self) -> CaptureKind {
-        match self.mime.as_str() {
-            REVISIT => CaptureKind::Revisit,
-            _ => CaptureKind::Response,
-        }
-    }
-
-    /// Whether both name one place: an offset in a file of the same name (the last part counts).
-    pub fn is_at_place_of(&self, other: &IndexLine) -> bool {
-        place_of(self) == place_of(other)
-    }
-
-    /// Whether a capture with a record, of the same URL key and second, is what the line tells of.
-    pub fn tells_of(&self, capture: &CaptureRow) -> bool {
-        let is_there = place_of(self) == (file_name(&capture.input_name), capture.offset);
-        is_there || is_known(&self.digest) && (&self.url, &self.digest) == (&capture.url, &capture.digest)
-    }
+/// Whether a line describes a capture with a record, of the same URL key and second.
+pub fn describes(line: &IndexLine, capture: &CaptureRow) -> bool {
+    let is_there = place_of(line) == (file_name(&capture.input_name), capture.offset);
+    is_there || is_known(&line.digest) && (&line.url, &line.digest) == (&capture.url, &capture.digest)
 }
 
 impl Arrival for IndexLine {

@@ -14,7 +14,8 @@ use crate::epoch::EpochReport;
 use crate::error::ApplyError;
 use crate::ids::InputId;
 use crate::tables::Table;
-use crate::views::index_lines::{self, IndexLine};
+use crate::views::index_lines;
+use extract::IndexLine;
 
 /// Lines that one input has no longer.
 #[derive(Debug, Clone)]

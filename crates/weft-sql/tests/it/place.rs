@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use archive::question::{LoadInput, LoadRequest};
+use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
 use files::{Catalogue, CatalogueSettings, Progress, ScanSettings};
+use inputs::LoadInput;
 use tempfile::TempDir;
 
 /// A folder with an archive of a small made-up web.
@@ -35,7 +36,7 @@ impl Place {
         let request = LoadRequest {
             inputs: vec![LoadInput {
                 name: "web.warc.gz".into(),
-                path: archive::path_text(&web),
+                path: inputs::path_text(&web),
             }],
             ..LoadRequest::default()
         };

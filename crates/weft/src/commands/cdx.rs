@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use archive::cdx::{Collapse, Dialect, Filter, Order, cdxj_line, url_and_match};
 use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow, MatchType};
+use cdx::{Collapse, Dialect, Filter, Order, cdxj_line, url_and_match};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 

@@ -5,8 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use archive::question::{LoadInput, LoadRequest};
+use archive::question::LoadRequest;
 use archive::{Archive, OpenSettings};
+use inputs::LoadInput;
 use making::demo::{self, Web};
 use server::{ReplaySettings, ServerSettings};
 

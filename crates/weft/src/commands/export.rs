@@ -8,7 +8,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use archive::{Archive, Exported, IndexForm, Subset};
+use archive::Archive;
+use export::{Exported, IndexForm, Subset};
 
 use super::search::export::{bar, report};
 use crate::ask;
@@ -179,8 +180,12 @@ impl To {
             let file = |name: &str| Ok::<_, std::io::Error>(BufWriter::new(File::create(making.join(name))?));
             let [mut members, mut second, mut places] =
                 [file("cdx-00000.gz")?, file("cluster.idx")?, file("cluster.loc")?];
-            let exported =
-                archive.export_zipnum(subset, [&mut members, &mut second, &mut places], progress)?;
+            let exported = export::write_zipnum(
+                &archive,
+                subset,
+                [&mut members, &mut second, &mut places],
+                progress,
+            )?;
             for file in [members, second, places] {
                 synced(file)?;
             }
@@ -189,12 +194,12 @@ impl To {
         }
         let (part, file) = PartFile::begin(self.path())?;
         let exported = if self.wacz.is_some() {
-            archive.export_wacz(subset, with_requests, file, progress)?
+            export::write_wacz(&archive, subset, with_requests, file, progress)?
         } else {
             let mut out = BufWriter::new(file);
             let exported = match &self.warc {
-                Some(_) => archive.export_warc(subset, with_requests, &mut out, progress)?,
-                None => archive.export_index(subset, self.index_form(), &mut out, progress)?,
+                Some(_) => export::write_warc(&archive, subset, with_requests, &mut out, progress)?,
+                None => export::write_index(&archive, subset, self.index_form(), &mut out, progress)?,
             };
             synced(out)?;
             exported

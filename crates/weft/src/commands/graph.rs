@@ -5,8 +5,9 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use archive::Archive;
 use archive::question::{GraphBy, GraphPart};
-use archive::{Archive, Graph, GraphBuilder, GraphFormat, GraphSelection, GraphTotals};
+use export::{Graph, GraphBuilder, GraphFormat, GraphSelection, GraphTotals};
 use serde::Serialize;
 
 use super::search::export::bar;

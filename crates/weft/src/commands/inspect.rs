@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Context as _;
-use archive::{PackagePart, Sources, is_package, package_parts};
+use inputs::{PackagePart, Sources, is_package, package_parts};
 use serde_json::json;
 use warc::{Entry, Input as _, Reader, ReaderSettings};
 

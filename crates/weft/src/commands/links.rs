@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use archive::LinksCsv;
 use archive::question::{Answer, Ask, Inlinks, LinkRow, LinksBody, Outlinks};
+use export::LinksCsv;
 
 use crate::ask;
 use crate::context::Context;

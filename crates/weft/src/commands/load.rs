@@ -17,13 +17,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use archive::question::{
-    Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadInput, LoadRequest,
-    OptionalStage,
+    Answer, Body, DocumentScope, FactsPlace, JobBody, JobState, LinkScope, LoadRequest, OptionalStage,
 };
-use archive::{
-    Archive, FoundInput, OpenSettings, Sources, found_inputs, is_address, path_of, path_text, without_secrets,
-};
+use archive::{Archive, OpenSettings};
 use clap::ValueEnum;
+use inputs::LoadInput;
+use inputs::{FoundInput, Sources, found_inputs, is_address, path_of, path_text, without_secrets};
 use store::{Retention, RetentionMode};
 
 use crate::ask;

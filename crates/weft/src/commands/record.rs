@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
 use archive::question::{CaptureKind, Record, RecordBody};
-use archive::{Interrupt, RecordError, Sources};
+use archive::{Interrupt, RecordError};
+use inputs::Sources;
 use warc::{Input as _, OpenRecord, ReadError};
 
 use self::part::{Part, write_headers, write_payload, write_record_head};
@@ -68,7 +69,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         return Ok(Outcome::Done);
     };
     let place = &answer.body;
-    let sources = context.remote_inputs.sources().of_archive(&context.archive);
+    let sources = context
+        .remote_inputs
+        .sources()
+        .with_own(archive::own_inputs(&context.archive));
     match &args.out {
         None => write_part(place, &sources, &args.part, &mut context.out.of_strangers())?,
         Some(path) => {

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use archive::question::{LedgerRow, LedgerState, TakedownRulesBody, TakedownRulesQuestion};
-use archive::{Archive, LeaveOut, OneInput, Redaction, RedactionCounts, Sources, TakedownRules, path_text};
+use archive::{Archive, OneInput, TakedownRules};
+use export::{LeaveOut, Redaction, RedactionCounts};
 use indicatif::ProgressBar;
+use inputs::{Sources, path_text};
 use serde::Serialize;
 
 use crate::ask;

@@ -273,7 +273,7 @@ fn announce(
             "replay": server.replay_url(),
             "store": store,
             "s3": s3,
-            "watch": args.watch.iter().map(|dir| archive::path_text(dir)).collect::<Vec<_>>(),
+            "watch": args.watch.iter().map(|dir| inputs::path_text(dir)).collect::<Vec<_>>(),
         }))?;
     } else {
         let url = context.out.style.address(&server.url());
@@ -289,7 +289,7 @@ fn announce(
             writeln!(context.out, "{}", gateway.said())?;
         }
         for dir in &args.watch {
-            let dir = clean(&archive::path_text(dir));
+            let dir = clean(&inputs::path_text(dir));
             writeln!(context.out, "crawl files that appear in {dir} are loaded")?;
         }
     }

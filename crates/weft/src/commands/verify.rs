@@ -106,7 +106,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         mut notes,
     } = archive.ask(Check {})?.body;
     let rows = ledger_rows(&archive, None)?;
-    let sources = context.remote_inputs.sources().of_archive(&context.archive);
+    let sources = context
+        .remote_inputs
+        .sources()
+        .with_own(archive::own_inputs(&context.archive));
     let kept_out = kept_out(&archive)?;
     let load = |manner| {
         let how = How {

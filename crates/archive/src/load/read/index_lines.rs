@@ -8,8 +8,8 @@ use warc::Defect;
 use weave::QuarantineEntry;
 
 use super::{End, Reading};
-use crate::cdx::Line;
-use crate::inputs::{IndexLines, NumberedLine};
+use cdx::Line;
+use inputs::{IndexLines, NumberedLine};
 
 /// Most lines in a chunk.
 const LINES_MAX: u64 = 1024;

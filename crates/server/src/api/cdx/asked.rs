@@ -1,10 +1,10 @@
 //! What a request to a CDX address asks for.
 
-use archive::cdx::{
+use archive::question::{CdxQuestion, ResolveRevisits};
+use cdx::{
     BLOCK_ROWS, Collapse, CollapseTime, Column, Dialect, Field, Filter, FilterError, Form, MatchType, Order,
     page_number, page_size, url_and_match,
 };
-use archive::question::{CdxQuestion, ResolveRevisits};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;

@@ -4,9 +4,9 @@
 //! first and which the last, and leads to the rest where `limit` left captures out. The links are to the archived pages; where this
 //! server shows none, to their URLs, as pywb's are.
 
-use archive::cdx::Dialect;
 use archive::question::CdxRow;
 use axum::http::request::Parts;
+use cdx::Dialect;
 
 use super::asked::Asked;
 use crate::memento::{self, Places, date};

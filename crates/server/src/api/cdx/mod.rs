@@ -22,12 +22,12 @@ mod send;
 mod stage;
 mod xml;
 
-use archive::cdx::{Dialect, Order};
 use archive::question::{CdxQuestion, Record};
 use axum::Json;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use cdx::{Dialect, Order};
 use serde_json::json;
 
 use super::table::Endpoint;

@@ -3,10 +3,10 @@
 //! A ZipNum cluster says in it where each block lies in its files. Here captures are in no such file, so part, offset and length count
 //! captures: the list itself, the captures before the block, and those in it.
 
-use archive::cdx::{BLOCK_ROWS, Dialect, text_line};
 use archive::question::CdxQuestion;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use cdx::{BLOCK_ROWS, Dialect, text_line};
 use serde_json::json;
 
 use super::after_the_last;
@@ -48,7 +48,7 @@ pub(super) async fn lines(state: &State, asked: &Asked) -> Result<Response, Fail
         // There is a first page of a list without captures.
         let Some(first) = rows.first() else { break };
         let length = if is_last { rows.len() } else { BLOCK_ROWS };
-        let key = text_line(&archive::cdx::Field::PUBLIC[..2], first);
+        let key = text_line(&cdx::Field::PUBLIC[..2], first);
         let offset = number * BLOCK_ROWS;
         match asked.output {
             Output::Rows(form) if is_json(asked, form.media()) => {

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use archive::cdx::{Order, Writer};
 use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow};
 use axum::body::{Body as Content, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
+use cdx::{Order, Writer};
 
 use super::asked::{Asked, Output, Take};
 use super::links::{LINK_FORMAT, Links};

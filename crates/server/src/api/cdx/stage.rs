@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use archive::cdx::{Collapse, Skipped};
 use archive::question::CdxRow;
+use cdx::{Collapse, Skipped};
 
 use super::asked::Asked;
 

@@ -2,10 +2,10 @@
 //!
 //! `urlquery` lists the captures of one URL, `prefixquery` the URLs that begin so, each with its first and its last capture.
 
-use archive::cdx::{Field, MatchType, Order};
 use archive::question::{CdxBody, CdxQuestion, CdxRow};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use cdx::{Field, MatchType, Order};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 

@@ -4,8 +4,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use archive::question::{InputState, LedgerRow, LedgerState, Status, StatusBody};
-use archive::{Archive, OpenError, OpenSettings, is_address, is_local_member, path_of};
+use archive::{Archive, OpenError, OpenSettings};
 use cache::{SETTINGS_FILE, Settings};
+use inputs::{is_address, is_local_member, path_of};
 
 use super::finding::Finding;
 use crate::ask;

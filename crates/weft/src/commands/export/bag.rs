@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
-use archive::Bagged;
+use export::Bagged;
 
 use crate::ask;
 use crate::commands::search::export::bar;
@@ -25,8 +25,7 @@ pub(super) fn run(collection: Option<&str>, path: &Path, context: &mut Context) 
         !stop.asked()
     };
     let part = PartFile::begin_folder(path)?;
-    let bagged = archive
-        .export_bag(collection, part.making(), &mut progress)
+    let bagged = export::write_bag(&archive, collection, part.making(), &mut progress)
         .map_err(anyhow::Error::new)
         .and_then(|bagged| {
             part.finish()?;

@@ -1,7 +1,8 @@
 //! The captures of pages that a search finds, and of what a browser loads for them.
 
 use archive::question::{Record, SearchBody, SearchHit, SearchOrder, SearchQuestion};
-use archive::{Archive, AskError, Chosen, ErrorCode, ExportError, LeftOut};
+use archive::{Archive, AskError, ErrorCode};
+use export::{Chosen, ExportError, LeftOut};
 use indicatif::ProgressBar;
 use server::check_page;
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use archive::{Sources, is_address, path_of, path_text};
+use inputs::{Sources, is_address, path_of, path_text};
 
 use crate::ask::path_typed;
 

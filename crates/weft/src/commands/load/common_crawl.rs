@@ -11,10 +11,10 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use archive::cdx::{MatchType, url_and_match};
+use cdx::{MatchType, url_and_match};
 use clap::ValueEnum;
-use common_crawl::{Crawl, CrawlError, Fetched, Filtered, Kind, Line};
 use data_encoding::HEXLOWER;
+use inputs::common_crawl::{Crawl, CrawlError, Fetched, Filtered, Kind, Line};
 use sha2::{Digest as _, Sha256};
 use urlkey::KeyRange;
 use warc::{Compression, Draft, Writer};
@@ -195,7 +195,7 @@ impl Fetching<'_> {
         let name = self.crawl.name();
         let cluster = self.crawl.cluster();
         let input = open(&cluster).with_context(|| format!("read {cluster}: is there a crawl {name}?"))?;
-        let blocks = common_crawl::blocks(&*input, &cluster, &self.selection.ranges)?;
+        let blocks = inputs::common_crawl::blocks(&*input, &cluster, &self.selection.ranges)?;
         fs::create_dir_all(&self.dir).with_context(|| format!("make {}", self.dir.display()))?;
         let (mut left, mut lines, mut files) = (limit, Vec::new(), Vec::new());
         let all = blocks.len();
@@ -206,7 +206,7 @@ impl Fetching<'_> {
             self.go_on()?;
             let address = self.crawl.in_indexes(&block.file);
             let input = open(&address).with_context(|| format!("read {address}"))?;
-            let mut found = common_crawl::lines(&*input, &address, &block, &self.selection.ranges)?;
+            let mut found = inputs::common_crawl::lines(&*input, &address, &block, &self.selection.ranges)?;
             let is_cut = found.len() as u64 > left;
             found.truncate(usize::try_from(left).unwrap_or(usize::MAX));
             left -= found.len() as u64;
@@ -248,11 +248,16 @@ impl Fetching<'_> {
         }
     }
 
-    fn fetch(&self, lines: &[Line], file: &Path, open: &common_crawl::Open<'_>) -> anyhow::Result<()> {
+    fn fetch(
+        &self,
+        lines: &[Line],
+        file: &Path,
+        open: &inputs::common_crawl::Open<'_>,
+    ) -> anyhow::Result<()> {
         let name = self.crawl.name();
         let mut told = 0;
         self.make(file, |out| {
-            common_crawl::fetch(
+            inputs::common_crawl::fetch(
                 self.crawl,
                 lines,
                 open,
@@ -276,7 +281,11 @@ impl Fetching<'_> {
     }
 
     /// Reads the WAT or WET files that have the captures of these lines.
-    fn filter_all(&self, lines: &[Line], open: &common_crawl::Open<'_>) -> anyhow::Result<Vec<PathBuf>> {
+    fn filter_all(
+        &self,
+        lines: &[Line],
+        open: &inputs::common_crawl::Open<'_>,
+    ) -> anyhow::Result<Vec<PathBuf>> {
         let (name, kind) = (self.crawl.name(), self.kind);
         let paths = kind.paths(lines);
         progress_line(&format!(
@@ -304,7 +313,7 @@ impl Fetching<'_> {
                         }
                         !self.stop.asked()
                     };
-                    common_crawl::filter(input, &address, ranges, out, goes_on).map(drop)
+                    inputs::common_crawl::filter(input, &address, ranges, out, goes_on).map(drop)
                 })?;
             }
             files.push(file);

@@ -13,11 +13,12 @@ use std::io::{self, Write as _};
 use std::path::{Component, Path};
 
 use anyhow::{Context as _, bail};
-use archive::question::{LoadInput, LoadRequest};
-use archive::{FoundInput, found_inputs, is_address, is_local_member, path_of};
+use archive::question::LoadRequest;
 use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
+use inputs::LoadInput;
+use inputs::{FoundInput, found_inputs, is_address, is_local_member, path_of};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use store::{Condition, Key, Meta, Protect, Protection, Put, Retention, Store, StoreError, bucket};

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use archive::Archive;
-use archive::question::{Forget, LedgerRow, LedgerState, LoadInput, LoadRequest};
+use archive::question::{Forget, LedgerRow, LedgerState, LoadRequest};
+use inputs::LoadInput;
 
 use crate::commands::status::ledger_rows;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use archive::question::SearchQuestion;
-use archive::{ExportFormat, Exported};
+use export::{ExportFormat, Exported};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::ask;
@@ -54,8 +54,7 @@ pub(super) fn run(
             }
             let (part, file) = PartFile::begin(path)?;
             let mut out = BufWriter::new(file);
-            let exported = archive
-                .export(question, format, &mut out, &mut progress)
+            let exported = export::write_results(&archive, question, format, &mut out, &mut progress)
                 .map_err(anyhow::Error::new)
                 .and_then(|exported| {
                     let file = out.into_inner().map_err(|error| error.into_error())?;
@@ -72,7 +71,7 @@ pub(super) fn run(
                 );
                 return Err(WrongUse(no_text).into());
             }
-            archive.export(question, format, &mut context.out, &mut progress)?
+            export::write_results(&archive, question, format, &mut context.out, &mut progress)?
         }
     };
     bar.finish_and_clear();

@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 
 use ::files::{FileSeen, Format, Note, Progress, Watch, WatchError, WatchSettings};
 use anyhow::Context as _;
-use archive::question::{InputState, JobBody, JobState, LedgerRow, LoadInput, LoadRequest};
-use archive::{Archive, path_text};
+use archive::Archive;
+use archive::question::{InputState, JobBody, JobState, LedgerRow, LoadRequest};
+use inputs::LoadInput;
+use inputs::path_text;
 
 use crate::commands::files::{CATALOGUE, said_of_watch};
 use crate::commands::status::ledger_rows;
@@ -266,7 +268,7 @@ impl Loader {
             if *stamp != now {
                 (*stamp, *since) = (now, system::now());
             }
-            let wanted = match archive::is_unfinished_package(path) {
+            let wanted = match inputs::is_unfinished_package(path) {
                 true => QUIET_UNFINISHED,
                 false => QUIET,
             };

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use archive::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
+use export::{FixityCheck, FixityCsv, FixityOutcome, check_fixity};
 use serde::Serialize;
 
 use crate::ask;
@@ -58,7 +58,10 @@ pub(super) fn run(path: &Path, context: &mut Context) -> anyhow::Result<Outcome>
 fn write(file: File, context: &Context) -> anyhow::Result<Checked> {
     let archive = ask::open(context)?;
     let rows = ledger_rows(&archive, None)?;
-    let sources = context.remote_inputs.sources().of_archive(&context.archive);
+    let sources = context
+        .remote_inputs
+        .sources()
+        .with_own(archive::own_inputs(&context.archive));
     let (bar, stop) = (bar(true), Stop::listen()?);
     bar.set_length(rows.iter().map(|row| row.size).sum());
     let mut csv = FixityCsv::new(BufWriter::new(file))?;

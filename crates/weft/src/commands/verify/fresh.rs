@@ -7,11 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use archive::question::{
-    Dump, DumpFormat, FactsPlace, InputState, JobBody, JobState, LedgerRow, LoadInput, LoadRequest,
-    OptionalStage, StatusBody,
+    Dump, DumpFormat, FactsPlace, InputState, JobBody, JobState, LedgerRow, LoadRequest, OptionalStage,
+    StatusBody,
 };
-use archive::{Archive, OpenSettings, Sources, TakedownRules, path_text};
+use archive::{Archive, OpenSettings, TakedownRules};
 use data_encoding::HEXLOWER;
+use inputs::LoadInput;
+use inputs::{Sources, path_text};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Context as _;
-use archive::{Sources, path_text};
 use conserve::check::{Checker, Finding, rules};
+use inputs::{Sources, path_text};
 use serde::Serialize;
 
 use crate::commands::inspect::{Piece, files, package_note, pieces};

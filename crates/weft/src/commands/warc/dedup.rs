@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use archive::path_text;
 use conserve::dedup::{self, Deduplicated};
+use inputs::path_text;
 use serde::Serialize;
 use warc::Compression;
 

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use archive::path_text;
 use conserve::recompress::{self, Recompressed};
+use inputs::path_text;
 use serde::Serialize;
 
 use super::out::{CompressionArgs, Progress, check_out, size_bytes};

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use archive::path_text;
 use conserve::repair::{self, Mend, Piece, Repaired, quarantine_paths};
+use inputs::path_text;
 use serde::Serialize;
 
 use super::out::{CompressionArgs, Progress, check_out, size_bytes};

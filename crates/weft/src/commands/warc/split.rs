@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use archive::path_text;
 use conserve::split::{self, By, How, Split};
+use inputs::path_text;
 use serde::Serialize;
 
 use super::out::{CompressionArgs, Progress, check_out_dir, size_bytes};

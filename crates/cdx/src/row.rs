@@ -1,0 +1,130 @@
+//! A capture as a CDX look-up returns it.
+
+use std::collections::BTreeSet;
+
+use extract::CaptureKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One capture, with the fields of CDXJ.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CdxRow {
+    /// Sort key of the URL.
+    #[schemars(example = &"com,example)/")]
+    pub url_key: String,
+    /// Capture time in UTC, 14 digits (`YYYYMMDDhhmmss`).
+    #[schemars(example = &"20140126200624")]
+    pub timestamp: String,
+    /// Capture time in ISO 8601, with milliseconds.
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
+    pub fetch_time: String,
+    /// The URL as the record has it.
+    #[schemars(example = &"http://example.com/")]
+    pub url: String,
+    /// Media type; `unk` if the capture declares none.
+    #[schemars(example = &"text/html")]
+    pub mime: String,
+    /// HTTP status, 0 if the capture has none.
+    pub status: u16,
+    /// Method of the request, as its record says; empty if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(example = &"GET")]
+    pub method: String,
+    /// Payload digest that the record declares; if it declares none, the payload's SHA-1 in Base32.
+    #[schemars(example = &"OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB")]
+    pub digest: String,
+    /// Length of the stored record in bytes.
+    pub length: u64,
+    /// Offset in bytes at which the record begins in its input.
+    pub offset: u64,
+    /// The input's name, or only its last part if the question asked for `base_names`.
+    #[schemars(example = &"iana.warc.gz")]
+    pub filename: String,
+    /// The input's label, empty if it has none.
+    #[schemars(example = &"news")]
+    pub collection: String,
+    /// Type of the record that the capture comes from.
+    pub kind: CaptureKind,
+    /// Whether an index alone tells of the capture: its record is not loaded, and `filename` is as the index has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub index_only: bool,
+    /// What only some look-ups ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub computed: Option<Box<Computed>>,
+}
+
+/// Columns that are computed for one answer, where they are asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Computed {
+    /// Where the payload of a revisit is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original: Option<Original>,
+    /// What was left out behind the capture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Skipped>,
+    /// How many captures with the same digest came before it in the answer.
+    #[serde(skip)]
+    pub duplicates: Option<u64>,
+}
+
+/// The record that has the payload of a revisit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Original {
+    /// Length of the stored record in bytes.
+    pub length: u64,
+    /// Offset in bytes at which it begins in its input.
+    pub offset: u64,
+    /// The input's name, as in [`CdxRow::filename`].
+    pub filename: String,
+}
+
+/// Captures between two that are returned, which filters or collapsing left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Their number.
+    pub count: u64,
+    /// Time of the last one, 14 digits; empty if there is none.
+    pub last_timestamp: String,
+    /// With `count_digests` of a look-up: their digests, and that of the capture that they
+    /// are behind; [`Skipped::DIGESTS_MAX`] at most.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub digests: BTreeSet<String>,
+}
+
+impl Skipped {
+    /// Most digests that are told apart behind one capture: a megabyte.
+    pub const DIGESTS_MAX: usize = 10_000;
+
+    /// Adds a digest, if there is room for it.
+    pub fn add_digest(&mut self, digest: &str) {
+        if self.digests.len() < Self::DIGESTS_MAX && !self.digests.contains(digest) {
+            self.digests.insert(digest.to_owned());
+        }
+    }
+
+    /// Adds the captures that were left out behind these.
+    pub fn add(&mut self, more: &Skipped) {
+        self.count += more.count;
+        if !more.last_timestamp.is_empty() {
+            self.last_timestamp.clone_from(&more.last_timestamp);
+        }
+        for digest in &more.digests {
+            self.add_digest(digest);
+        }
+    }
+}
+
+impl CdxRow {
+    /// Identifies the capture among all captures of its URL, even those of the same millisecond:
+    /// `<offset>,<filename>`.
+    pub fn name(&self) -> String {
+        format!("{},{}", self.offset, self.filename)
+    }
+
+    /// The computed columns, to fill in.
+    pub fn computed_mut(&mut self) -> &mut Computed {
+        self.computed.get_or_insert_default()
+    }
+}

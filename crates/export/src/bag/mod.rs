@@ -1,0 +1,255 @@
+//! The files of a collection as a bag (BagIt 1.0, RFC 8493): byte for byte as they were loaded, with manifests.
+//!
+//! Invariants:
+//! - a file is in the bag only if it has the digest that the ledger has of it, taken of the very bytes that were written;
+//! - no file of which anything is taken down is in the bag; what is taken down while it is made makes it fail;
+//! - a bag is whole or not there: it is made in a folder with another name by whoever asks, and gets its name at the end.
+
+mod names;
+mod tags;
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use serde::Serialize;
+use sha2_with_state::{Digest, Sha256, Sha512};
+
+use self::names::Names;
+use archive::question::{InputState, Ledger, LedgerRow};
+use archive::{Archive, AskError};
+use inputs::FromStart;
+
+/// Rows of the ledger asked for at a time.
+const ROWS_AT_ONCE: usize = 1000;
+
+/// Bytes copied at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Why there is no bag.
+#[derive(Debug, thiserror::Error)]
+pub enum BagError {
+    /// The archive did not answer.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// There is nothing to put into it.
+    #[error("{of} has no file that can be put into a bag{}", why(.left_out))]
+    Nothing {
+        /// What was asked for.
+        of: String,
+        /// What there was, and why it was left out.
+        left_out: Vec<FileLeftOut>,
+    },
+    /// A file of the bag cannot be written.
+    #[error("write {}: {source}", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
+    /// Something of a file was taken down while the bag was made.
+    #[error("something of {0} was taken down meanwhile; make the bag again, without it")]
+    TakenDown(String),
+    /// Whoever asked has ended it.
+    #[error("stopped; there is no bag")]
+    Stopped,
+}
+
+/// Why the first file was left out, for messages.
+fn why(left_out: &[FileLeftOut]) -> String {
+    left_out
+        .first()
+        .map(|first| format!(": {}: {}", first.name, first.why))
+        .unwrap_or_default()
+}
+
+/// What a bag has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Bagged {
+    /// Files below `data/`.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files that are not in it, and why.
+    pub left_out: Vec<FileLeftOut>,
+}
+
+/// A file that is not in a bag.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FileLeftOut {
+    /// Its name in the ledger.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A file that was put into a bag.
+struct Payload {
+    /// Its path in the bag, from `data/` on.
+    path: String,
+    sha256: String,
+    sha512: String,
+    /// Its row of the ledger is found again by these.
+    name: String,
+    digest: String,
+}
+
+/// Makes a bag of the files of a collection, or of all, in `folder`, which must not exist. `progress` is told how many bytes were
+/// copied of how many, and gives whether to go on.
+///
+/// # Errors
+/// [`BagError`]; what was made until then stays for the caller to remove.
+pub fn write_bag(
+    archive: &Archive,
+    collection: Option<&str>,
+    folder: &Path,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Bagged, BagError> {
+    let mut bagged = Bagged::default();
+    let mut rows = Vec::new();
+    for row in files_of(archive, collection)? {
+        match left_out(&row) {
+            None => rows.push(row),
+            Some(why) => bagged.left_out.push(FileLeftOut { name: row.input, why }),
+        }
+    }
+    let data = folder.join("data");
+    fs::create_dir_all(&data).map_err(failed(&data))?;
+    let all_bytes = rows.iter().map(|row| row.size).sum();
+    let (mut names, mut payload) = (Names::default(), Vec::new());
+    for row in rows {
+        let path = names.path_of(&row);
+        let file = folder.join(&path);
+        let before = bagged.bytes;
+        let copied = copy_into_bag(archive, &row, &file, &mut |bytes| {
+            progress(before + bytes, all_bytes)
+        })?;
+        match copied {
+            Ok((sha256, sha512)) => {
+                bagged.files += 1;
+                bagged.bytes += row.size;
+                payload.push(Payload {
+                    path,
+                    sha256,
+                    sha512,
+                    name: row.input,
+                    digest: row.digest,
+                });
+            }
+            Err(why) => {
+                names::remove(folder, &file).map_err(failed(&file))?;
+                bagged.left_out.push(FileLeftOut { name: row.input, why });
+            }
+        }
+    }
+    if payload.is_empty() {
+        return Err(BagError::Nothing {
+            of: tags::described(collection),
+            left_out: bagged.left_out,
+        });
+    }
+    check_none_taken_down(archive, collection, &payload)?;
+    tags::write(folder, collection, &mut payload, &bagged)?;
+    Ok(bagged)
+}
+
+/// Rows of the ledger, of a collection or all.
+fn files_of(archive: &Archive, collection: Option<&str>) -> Result<Vec<LedgerRow>, AskError> {
+    let (mut rows, mut after) = (Vec::new(), None);
+    loop {
+        let question = Ledger {
+            after,
+            limit: ROWS_AT_ONCE,
+            ..Ledger::default()
+        };
+        let body = archive.ask(question)?.body;
+        let of_collection = |row: &LedgerRow| collection.is_none_or(|wanted| row.collection == wanted);
+        rows.extend(body.rows.into_iter().filter(of_collection));
+        match body.next {
+            Some(next) => after = Some(next),
+            None => return Ok(rows),
+        }
+    }
+}
+
+/// Copies an input; gives its SHA-256 and SHA-512, or why it is not what was loaded.
+fn copy_into_bag(
+    archive: &Archive,
+    row: &LedgerRow,
+    path: &Path,
+    goes_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Result<(String, String), String>, BagError> {
+    let input = match archive.sources().open(&row.location) {
+        Ok(input) => input,
+        Err(error) => return Ok(Err(format!("it cannot be read: {error}"))),
+    };
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(failed(parent))?;
+    }
+    let mut file = File::create_new(path).map_err(failed(path))?;
+    let mut content = FromStart::of(input);
+    let (mut sha256, mut sha512) = (Sha256::new(), Sha512::new());
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let count = match content.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Ok(Err(format!("it cannot be read: {error}"))),
+        };
+        sha256.update(&piece[..count]);
+        sha512.update(&piece[..count]);
+        file.write_all(&piece[..count]).map_err(failed(path))?;
+        if !goes_on(content.position) {
+            return Err(BagError::Stopped);
+        }
+    }
+    file.sync_all().map_err(failed(path))?;
+    let (sha256, sha512) = (
+        HEXLOWER.encode(&sha256.finalize()),
+        HEXLOWER.encode(&sha512.finalize()),
+    );
+    let is_same = content.position == row.size && row.digest == format!("sha256:{sha256}");
+    Ok(match is_same {
+        true => Ok((sha256, sha512)),
+        false => Err("its content has changed since it was loaded".to_owned()),
+    })
+}
+
+/// What was taken down since the ledger was read must not leave with the bag.
+fn check_none_taken_down(
+    archive: &Archive,
+    collection: Option<&str>,
+    payload: &[Payload],
+) -> Result<(), BagError> {
+    let rows = files_of(archive, collection)?;
+    for file in payload {
+        let now = rows
+            .iter()
+            .find(|row| (&row.input, &row.digest) == (&file.name, &file.digest));
+        if now.is_none_or(|row| left_out(row).is_some()) {
+            return Err(BagError::TakenDown(file.name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Why an input is not put into a bag, if it is not.
+fn left_out(row: &LedgerRow) -> Option<String> {
+    const REDACT: &str = "weft redact writes a copy without that";
+    match &row.state {
+        InputState::TakenDown => Some("it is taken down".to_owned()),
+        _ if row.taken_down > 0 => Some(format!("something of it is taken down; {REDACT}")),
+        InputState::Done => None,
+        state => Some(format!("it was not loaded to its end ({state})")),
+    }
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> BagError + '_ {
+    |source| BagError::Write {
+        path: path.to_owned(),
+        source,
+    }
+}

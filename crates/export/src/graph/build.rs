@@ -1,0 +1,189 @@
+//! From parts to a graph.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+use std::path::{Path, PathBuf};
+
+use weave::Sorter;
+
+use super::row::{self, Edge, Node};
+use super::spool::{Spool, SpoolWriter, scratch};
+use super::{Graph, GraphError, GraphSelection, GraphTotals};
+use crate::results::AskBy;
+use archive::AskError;
+use archive::question::GraphPart;
+
+/// A graph on its way.
+pub struct GraphBuilder {
+    question: GraphPart,
+    dir: PathBuf,
+    edges: Sorter,
+    ended: bool,
+    totals: GraphTotals,
+}
+
+impl GraphBuilder {
+    /// Of the links that `question` asks for, from its cursor on. `scratch` is a directory for temporary files, which have no names.
+    pub fn new(question: GraphPart, scratch: &Path) -> GraphBuilder {
+        GraphBuilder {
+            question,
+            dir: scratch.to_owned(),
+            edges: Sorter::new(scratch),
+            ended: false,
+            totals: GraphTotals::default(),
+        }
+    }
+
+    /// Pages gone through so far, of the time and collection asked for.
+    pub fn pages(&self) -> u64 {
+        self.totals.pages
+    }
+
+    /// Whether all links are in it.
+    pub fn is_complete(&self) -> bool {
+        self.ended
+    }
+
+    /// Adds the next part; `false` where there is none.
+    ///
+    /// # Errors
+    /// [`GraphError`].
+    pub fn next(&mut self, ask: &AskBy<'_>) -> Result<bool, GraphError> {
+        if self.ended {
+            return Ok(false);
+        }
+        let answer = ask(self.question.clone().into())?.to::<GraphPart>()?;
+        let mut encoded = Vec::new();
+        for edge in &answer.body.edges {
+            Edge::encode(edge, &mut encoded);
+            self.edges.push(&encoded).map_err(scratch(&self.dir))?;
+            self.totals.links += edge.links;
+        }
+        if self.totals.epoch_last == 0 {
+            self.totals.epoch_first = answer.epoch;
+        }
+        self.totals.epoch_last = answer.epoch;
+        self.totals.pages += answer.body.pages;
+        match answer.body.next {
+            // An answer that leads to itself would be added up for ever.
+            Some(next) if self.question.after.as_ref() == Some(&next) => {
+                Err(AskError::internal("the parts of the graph lead to themselves again").into())
+            }
+            Some(next) => {
+                self.question.after = Some(next);
+                Ok(true)
+            }
+            None => {
+                self.ended = true;
+                Ok(true)
+            }
+        }
+    }
+
+    /// The graph of the parts that were added.
+    ///
+    /// # Errors
+    /// [`GraphError::Scratch`].
+    pub fn finish(self, selection: GraphSelection) -> Result<Graph, GraphError> {
+        let dir = self.dir;
+        let mut ends = Sorter::new(&dir);
+        let mut edges = SpoolWriter::new(&dir);
+        let sorted = self.edges.finish().map_err(scratch(&dir))?;
+        let mut encoded = Vec::new();
+        for edge in row::merged(sorted, Edge::decode, Edge::is_like, Edge::add) {
+            let edge = edge.map_err(scratch(&dir))?;
+            if edge.links < selection.links_min {
+                continue;
+            }
+            edge.put(&mut encoded);
+            edges.push(&encoded)?;
+            for node in ends_of(&edge) {
+                node.put(&mut encoded);
+                ends.push(&encoded).map_err(scratch(&dir))?;
+            }
+        }
+        let (nodes, kept) = nodes(ends, &dir, selection.nodes_max)?;
+        let mut graph = Graph {
+            by: self.question.by,
+            nodes,
+            edges: edges.finish()?,
+            kept,
+            totals: self.totals,
+        };
+        count(&mut graph)?;
+        Ok(graph)
+    }
+}
+
+/// What an edge adds to its nodes.
+fn ends_of(edge: &Edge) -> Vec<Node> {
+    let source = Node {
+        name: edge.source.clone(),
+        ..Node::default()
+    };
+    if edge.is_within() {
+        return vec![Node {
+            links_within: edge.links,
+            ..source
+        }];
+    }
+    let target = Node {
+        name: edge.target.clone(),
+        links_in: edge.links,
+        ..Node::default()
+    };
+    vec![
+        Node {
+            links_out: edge.links,
+            ..source
+        },
+        target,
+    ]
+}
+
+/// All nodes, and the names of the largest ones if not all are wanted.
+fn nodes(
+    ends: Sorter,
+    dir: &Path,
+    nodes_max: Option<usize>,
+) -> Result<(Spool, Option<HashSet<String>>), GraphError> {
+    let mut nodes = SpoolWriter::new(dir);
+    // The smallest on top: it gives way to a larger one.
+    let mut largest: BinaryHeap<Reverse<(u64, Reverse<String>)>> = BinaryHeap::new();
+    let sorted = ends.finish().map_err(scratch(dir))?;
+    let mut encoded = Vec::new();
+    for node in row::merged(sorted, Node::decode, |a, b| a.name == b.name, Node::add) {
+        let node = node.map_err(scratch(dir))?;
+        node.put(&mut encoded);
+        nodes.push(&encoded)?;
+        if let Some(nodes_max) = nodes_max {
+            largest.push(Reverse((node.links(), Reverse(node.name))));
+            if largest.len() > nodes_max {
+                largest.pop();
+            }
+        }
+    }
+    let names = largest.into_iter().map(|Reverse((_, Reverse(name)))| name);
+    let kept = nodes_max.map(|_| names.collect());
+    Ok((nodes.finish()?, kept))
+}
+
+fn count(graph: &mut Graph) -> Result<(), GraphError> {
+    let mut totals = graph.totals;
+    graph.for_each_node(&mut |_| {
+        totals.nodes += 1;
+        Ok(())
+    })?;
+    graph.for_each_edge(&mut |edge| {
+        match edge.is_within() {
+            true => totals.links_within += edge.links,
+            false => {
+                totals.edges += 1;
+                totals.links_between += edge.links;
+            }
+        }
+        Ok(())
+    })?;
+    graph.totals = totals;
+    Ok(())
+}

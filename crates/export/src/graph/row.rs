@@ -1,0 +1,178 @@
+//! Edges and nodes as rows that sort by name: names, each with a NUL behind it, then numbers of 8 bytes, big-endian.
+
+use std::io;
+
+use archive::question::GraphEdge;
+
+/// Links from one node to another, or to itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Edge {
+    /// The node that the links are on.
+    pub source: String,
+    /// The node that they lead to.
+    pub target: String,
+    /// Rows of the view `links` between the two.
+    pub links: u64,
+    /// Pages of the source that have such links.
+    pub pages: u64,
+    /// When the earliest of these pages was captured, in milliseconds since 1970.
+    pub first_ms: i64,
+    /// When the latest of these pages was captured, in milliseconds since 1970.
+    pub last_ms: i64,
+}
+
+impl Edge {
+    /// Whether the links are of a node to itself.
+    pub fn is_within(&self) -> bool {
+        self.source == self.target
+    }
+
+    pub(super) fn encode(edge: &GraphEdge, row: &mut Vec<u8>) {
+        row.clear();
+        put_name(&edge.source, row);
+        put_name(&edge.target, row);
+        put_numbers(
+            [edge.links, edge.pages, edge.first_ms as u64, edge.last_ms as u64],
+            row,
+        );
+    }
+
+    pub(super) fn decode(row: &[u8]) -> Edge {
+        let (names, [links, pages, first, last]) = split(row);
+        let mut names = names.split(|&byte| byte == 0).map(name);
+        Edge {
+            source: names.next().unwrap_or_default(),
+            target: names.next().unwrap_or_default(),
+            links,
+            pages,
+            first_ms: first as i64,
+            last_ms: last as i64,
+        }
+    }
+
+    /// Adds another part of the same edge.
+    pub(super) fn add(&mut self, other: &Edge) {
+        self.links += other.links;
+        self.pages += other.pages;
+        self.first_ms = self.first_ms.min(other.first_ms);
+        self.last_ms = self.last_ms.max(other.last_ms);
+    }
+
+    pub(super) fn is_like(&self, other: &Edge) -> bool {
+        (&self.source, &self.target) == (&other.source, &other.target)
+    }
+
+    pub(super) fn put(&self, row: &mut Vec<u8>) {
+        row.clear();
+        put_name(&self.source, row);
+        put_name(&self.target, row);
+        put_numbers(
+            [self.links, self.pages, self.first_ms as u64, self.last_ms as u64],
+            row,
+        );
+    }
+}
+
+/// A domain or host with its links.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Links from it to others.
+    pub links_out: u64,
+    /// Links from others to it.
+    pub links_in: u64,
+    /// Links from it to itself.
+    pub links_within: u64,
+}
+
+impl Node {
+    /// Links from and to others: what makes it large.
+    pub fn links(&self) -> u64 {
+        self.links_out + self.links_in
+    }
+
+    pub(super) fn put(&self, row: &mut Vec<u8>) {
+        row.clear();
+        put_name(&self.name, row);
+        put_numbers([self.links_out, self.links_in, self.links_within], row);
+    }
+
+    pub(super) fn decode(row: &[u8]) -> Node {
+        let (names, [links_out, links_in, links_within]) = split(row);
+        Node {
+            name: names
+                .split(|&byte| byte == 0)
+                .next()
+                .map(name)
+                .unwrap_or_default(),
+            links_out,
+            links_in,
+            links_within,
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Node) {
+        self.links_out += other.links_out;
+        self.links_in += other.links_in;
+        self.links_within += other.links_within;
+    }
+}
+
+/// A NUL ends a name: in a name of strangers it is replaced.
+fn put_name(name: &str, row: &mut Vec<u8>) {
+    match name.contains('\0') {
+        true => row.extend_from_slice(name.replace('\0', "\u{fffd}").as_bytes()),
+        false => row.extend_from_slice(name.as_bytes()),
+    }
+    row.push(0);
+}
+
+fn put_numbers<const N: usize>(numbers: [u64; N], row: &mut Vec<u8>) {
+    for number in numbers {
+        row.extend_from_slice(&number.to_be_bytes());
+    }
+}
+
+/// Names and numbers of a row, which was written here.
+fn split<const N: usize>(row: &[u8]) -> (&[u8], [u64; N]) {
+    let (names, numbers) = row.split_at(row.len().saturating_sub(N * 8));
+    let mut numbers = numbers
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|bytes| u64::from_be_bytes(*bytes));
+    (names, std::array::from_fn(|_| numbers.next().unwrap_or(0)))
+}
+
+fn name(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Adds up neighbours that are of one edge or node.
+pub(super) fn merged<R>(
+    rows: impl Iterator<Item = io::Result<Vec<u8>>>,
+    decode: fn(&[u8]) -> R,
+    is_like: fn(&R, &R) -> bool,
+    add: fn(&mut R, &R),
+) -> impl Iterator<Item = io::Result<R>> {
+    let mut rows = rows.map(move |row| row.map(|row| decode(&row)));
+    let mut held = None;
+    std::iter::from_fn(move || {
+        loop {
+            match (rows.next(), held.take()) {
+                (None, held) => return held.map(Ok),
+                (Some(Err(error)), _) => return Some(Err(error)),
+                (Some(Ok(row)), None) => held = Some(row),
+                (Some(Ok(row)), Some(mut before)) if is_like(&before, &row) => {
+                    add(&mut before, &row);
+                    held = Some(before);
+                }
+                (Some(Ok(row)), Some(before)) => {
+                    held = Some(row);
+                    return Some(Ok(before));
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,210 @@
+//! Which records a redacted copy leaves out.
+//!
+//! What a crawler derives from a page belongs to it: text, pictures and lists under an address that has the page's behind a scheme
+//! (`urn:text:http://...`), or that name the page in a field. The lookup of a host (`dns:`) goes with its last capture, and what
+//! tells of a crawl as a whole (`file:`) with the last capture of the file.
+
+use std::collections::HashSet;
+
+use extract::{Documents, LinkScope, Settings};
+use warc::{Headers, Kind, Record};
+
+use super::{Fate, LeaveOut};
+use archive::RecordOutcome;
+
+/// Fields by which a record names others that it belongs to, by their ids.
+const NAMING: [&str; 3] = [CONCURRENT, "WARC-Refers-To", "WARC-Segment-Origin-ID"];
+
+const CONCURRENT: &str = "WARC-Concurrent-To";
+
+/// What is known of a record until all are read.
+#[derive(Debug)]
+pub(super) struct Decided {
+    pub(super) fate: Fate,
+    is_capture: bool,
+    belongs: Belongs,
+    id: Option<Box<str>>,
+    names: Vec<Name>,
+    /// It says that it is a copy of what goes, by its URL.
+    names_url: bool,
+}
+
+/// To what a record belongs beside those that it names.
+#[derive(Debug, PartialEq, Eq)]
+enum Belongs {
+    /// It is content of this host.
+    Content(Box<str>),
+    /// It is a lookup of this host.
+    Lookup(Box<str>),
+    /// It tells of the whole file.
+    File,
+    /// Nothing else.
+    Nothing,
+}
+
+/// A record that another names.
+#[derive(Debug)]
+struct Name {
+    id: Box<str>,
+    concurrent: bool,
+}
+
+/// What becomes of a record by itself.
+pub(super) fn decide(record: &Record, leave_out: LeaveOut<'_>) -> Decided {
+    let settings = Settings {
+        links: LinkScope::External,
+        text: false,
+        documents: Documents::NONE,
+    };
+    let headers = &record.headers;
+    let target = headers.get("WARC-Target-URI").unwrap_or_default();
+    let time = time_of(headers.get("WARC-Date"));
+    let by_header = || Some((extract::named_url_key(target)?, time));
+    let derived = || Some((extract::named_url_key(extract::derived_from(target)?)?, time));
+    // The file's own description, which no takedown selects.
+    let stays = record.kind == Kind::Warcinfo;
+    let capture = match RecordOutcome::of(record, String::new(), &settings) {
+        RecordOutcome::Capture(capture) if !stays => Some((capture.url_key, capture.fetch_time_ms)),
+        _ => None,
+    };
+    let is_capture = capture.is_some();
+    let is_content = matches!(record.kind, Kind::Response | Kind::Resource | Kind::Revisit);
+    let key = capture.as_ref().map(|(key, _)| key.clone());
+    // What no load could use is content of its host, too.
+    let key = key.or_else(|| extract::named_url_key(target).filter(|_| is_content));
+    let belongs = match key {
+        Some(key) => Belongs::Content((*urlkey::host_of_key(&key)).into()),
+        None => belongs(target),
+    };
+    let referred = headers.get("WARC-Refers-To-Target-URI");
+    let referred = referred.and_then(extract::named_url_key);
+    let referred = referred.map(|key| (key, time_of(headers.get("WARC-Refers-To-Date"))));
+    // A capture of another URL that refers to one which goes is a page of its own. All else is derived from what it refers to; of
+    // the same fetch, unless it says another time.
+    let derived_by_field = match (&referred, is_capture) {
+        (Some((key, refers_to)), false) if extract::named_url_key(target).is_none() => Some((
+            key.clone(),
+            if *refers_to == i64::MAX { time } else { *refers_to },
+        )),
+        _ => None,
+    };
+    // What a load could not use has the same bytes nevertheless, and so has the request for it: their own header counts.
+    let named = [capture, by_header(), derived(), derived_by_field];
+    let selects = |(key, time): &(String, i64)| {
+        let rules = leave_out.rules;
+        rules
+            .takes_down(key.as_bytes(), *time, leave_out.collection)
+            .is_some()
+    };
+    let selected = !stays && (leave_out.whole || named.iter().flatten().any(selects));
+    Decided {
+        fate: if selected { Fate::Selected } else { Fate::Stays },
+        is_capture: is_capture || stays,
+        belongs: if stays { Belongs::Nothing } else { belongs },
+        id: headers.get("WARC-Record-ID").map(bare),
+        names: names(headers),
+        names_url: referred.is_some_and(|referred| selects(&referred)),
+    }
+}
+
+/// To what a record of an address belongs that is no capture.
+fn belongs(target: &str) -> Belongs {
+    let target = target.trim().trim_start_matches('<').trim_end_matches('>');
+    let scheme = |name: &str| {
+        let beginning = target.get(..name.len())?;
+        beginning
+            .eq_ignore_ascii_case(name)
+            .then(|| &target[name.len()..])
+    };
+    if let Some(host) = scheme("dns:") {
+        let key = urlkey::url_key(&format!("http://{}/", host.trim_start_matches('/')));
+        return key.map_or(Belongs::Nothing, |key| {
+            Belongs::Lookup((*urlkey::host_of_key(&key)).into())
+        });
+    }
+    match scheme("file:") {
+        Some(_) => Belongs::File,
+        None => Belongs::Nothing,
+    }
+}
+
+/// A time that no rule reaches, where there is none.
+fn time_of(date: Option<&str>) -> i64 {
+    date.and_then(warc::parse_date).map_or(i64::MAX, |date| date.ms)
+}
+
+fn names(headers: &Headers) -> Vec<Name> {
+    let fields = headers.iter().filter_map(|(name, value)| {
+        let field = NAMING.iter().find(|naming| name.eq_ignore_ascii_case(naming))?;
+        Some(Name {
+            id: bare(value),
+            concurrent: *field == CONCURRENT,
+        })
+    });
+    fields.collect()
+}
+
+/// An id without blanks and angle brackets.
+fn bare(id: &str) -> Box<str> {
+    id.trim().trim_start_matches('<').trim_end_matches('>').into()
+}
+
+/// Lets records that are no captures go with those that go. Returns how many stay that refer to one that goes.
+pub(super) fn concerned(records: &mut [Decided]) -> u64 {
+    let mut gone: HashSet<Box<str>> = HashSet::new();
+    let mut named: HashSet<Box<str>> = HashSet::new();
+    let selected = records.iter().filter(|record| record.fate == Fate::Selected);
+    for record in selected {
+        gone.extend(record.id.clone());
+        let concurrent = record.names.iter().filter(|name| name.concurrent);
+        named.extend(concurrent.map(|name| name.id.clone()));
+    }
+    lookups_and_files(records);
+    for record in records.iter().filter(|record| record.fate == Fate::Concerned) {
+        gone.extend(record.id.clone());
+    }
+    loop {
+        let before = gone.len();
+        let may_go = records
+            .iter_mut()
+            .filter(|record| record.fate == Fate::Stays && !record.is_capture);
+        for record in may_go {
+            let is_named = record.id.as_ref().is_some_and(|id| named.contains(id));
+            if is_named || record.names.iter().any(|name| gone.contains(&name.id)) {
+                record.fate = Fate::Concerned;
+                gone.extend(record.id.clone());
+            }
+        }
+        // What names one that went only now may stand before it.
+        if gone.len() == before {
+            break;
+        }
+    }
+    let stays = records.iter().filter(|record| record.fate == Fate::Stays);
+    let naming =
+        stays.filter(|record| record.names_url || record.names.iter().any(|name| gone.contains(&name.id)));
+    naming.count() as u64
+}
+
+/// Lets lookups go of hosts whose captures all go, and what tells of the file when all captures go.
+fn lookups_and_files(records: &mut [Decided]) {
+    let (mut staying, mut leaving) = (HashSet::new(), HashSet::new());
+    for record in &*records {
+        if let Belongs::Content(host) = &record.belongs {
+            match record.fate {
+                Fate::Stays => staying.insert(host.clone()),
+                Fate::Selected | Fate::Concerned => leaving.insert(host.clone()),
+            };
+        }
+    }
+    for record in records.iter_mut().filter(|record| record.fate == Fate::Stays) {
+        let goes = match &record.belongs {
+            Belongs::Lookup(host) => leaving.contains(host) && !staying.contains(host),
+            Belongs::File => staying.is_empty() && !leaving.is_empty(),
+            Belongs::Content(_) | Belongs::Nothing => false,
+        };
+        if goes {
+            record.fate = Fate::Concerned;
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Captures as an index of another tool.
+
+use std::io::Write;
+
+use super::Subset;
+use super::zipnum::{Block, ZipNum};
+use crate::results::{ExportError, Exported};
+use archive::Archive;
+use cdx::{Column, Dialect, Form, Writer};
+
+/// Columns of an index with nine of them.
+const CDX9: &str = "urlkey,timestamp,url,mime,status,digest,redirect,offset,filename";
+
+/// The name of the file that [`Archive::export_zipnum`] makes members in.
+pub(super) const PART: &str = "cdx-00000.gz";
+
+/// What an index is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexForm {
+    /// `urlkey timestamp {json}` a line.
+    Cdxj,
+    /// Nine columns, with a line of their letters first.
+    Cdx9,
+    /// Eleven columns, with a line of their letters first.
+    Cdx11,
+}
+
+impl IndexForm {
+    fn head(self) -> &'static str {
+        match self {
+            IndexForm::Cdxj => "",
+            IndexForm::Cdx9 => " CDX N b a m s k r V g\n",
+            IndexForm::Cdx11 => " CDX N b a m s k r M S V g\n",
+        }
+    }
+
+    fn writer(self) -> Writer {
+        match self {
+            IndexForm::Cdxj => Writer::new(Form::Cdxj, Dialect::Pywb, None, &[]),
+            IndexForm::Cdx9 => Writer::new(Form::Text, Dialect::Pywb, Some(Column::list(CDX9)), &[]),
+            IndexForm::Cdx11 => Writer::new(Form::Text, Dialect::Pywb, None, &[]),
+        }
+    }
+}
+
+/// Writes an index of captures, sorted, inputs by the last part of their names. `progress` is told how many captures
+/// are written, and gives whether to go on.
+///
+/// # Errors
+/// [`ExportError`].
+pub fn write_index(
+    archive: &Archive,
+    subset: &Subset,
+    form: IndexForm,
+    out: &mut dyn Write,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Exported, ExportError> {
+    let (mut writer, mut exported) = (form.writer(), Exported::default());
+    out.write_all(form.head().as_bytes())
+        .map_err(ExportError::Output)?;
+    let index_only = subset.for_each(&|question| archive.ask(question), true, progress, &mut |row| {
+        exported.results += 1;
+        let line = writer.rows(std::slice::from_ref(&row));
+        out.write_all(line.as_bytes()).map_err(ExportError::Output)
+    })?;
+    out.flush().map_err(ExportError::Output)?;
+    exported.index_only = index_only;
+    Ok(exported)
+}
+
+/// Writes captures as a ZipNum cluster, as pywb reads it: `members` is its file `cdx-00000.gz`, `second` its
+/// `cluster.idx`, `places` its `cluster.loc`.
+///
+/// # Errors
+/// [`ExportError`].
+pub fn write_zipnum(
+    archive: &Archive,
+    subset: &Subset,
+    [members, second, places]: [&mut dyn Write; 3],
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Exported, ExportError> {
+    let mut exported = Exported::default();
+    let mut zipnum = ZipNum::new(members, second, cluster_line);
+    let index_only = subset.for_each(&|question| archive.ask(question), true, progress, &mut |row| {
+        exported.results += 1;
+        zipnum.push(&row).map_err(ExportError::Output)
+    })?;
+    zipnum.finish().map_err(ExportError::Output)?;
+    let place = format!("{PART}\t{PART}\n");
+    places
+        .write_all(place.as_bytes())
+        .and_then(|()| places.flush())
+        .map_err(ExportError::Output)?;
+    exported.index_only = index_only;
+    Ok(exported)
+}
+
+fn cluster_line(block: &Block) -> String {
+    let Block {
+        place,
+        offset,
+        length,
+        number,
+        ..
+    } = block;
+    format!("{place}\t{PART}\t{offset}\t{length}\t{number}\n")
+}

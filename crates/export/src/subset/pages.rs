@@ -1,0 +1,249 @@
+//! The lists of pages of a package that is written: what the packages list that captures come from, and of captures from elsewhere all
+//! that are HTML and succeeded.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::sorted_rows::SortedRows;
+use crate::results::{AskBy, ExportError};
+use archive::question::{ListedPages, ListedPagesProblem};
+use cdx::CdxRow;
+use inputs::{MAIN_LIST, package_of};
+
+/// Pages asked for at a time.
+const PAGES_AT_ONCE: usize = 1000;
+
+/// Divides the parts of a row; none of them has it.
+const DIVIDER: u8 = 0;
+
+/// What a row is about, in the order in which those of one capture come.
+const CAPTURE: u8 = b'c';
+const LISTED: u8 = b'm';
+const LISTED_EXTRA: u8 = b'x';
+
+/// Captures that were written, and what is listed of them.
+#[derive(Default)]
+pub(super) struct Pages {
+    /// Packages that captures come from, with whether they list pages of captures.
+    packages: Vec<Package>,
+    numbers: BTreeMap<String, u32>,
+    rows: SortedRows,
+    has_text: bool,
+    /// Whether captures stay in the list that are HTML, but are not listed by their package.
+    keeps_unlisted: bool,
+}
+
+struct Package {
+    location: String,
+    lists: bool,
+}
+
+/// The lists, as files.
+pub(super) struct PageFiles {
+    pub(super) main: BufWriter<File>,
+    /// Pages that lists beside `pages.jsonl` have.
+    pub(super) extra: Option<BufWriter<File>>,
+}
+
+impl Pages {
+    /// None as yet. `keeps_unlisted` says whether captures that are HTML are listed even if their package lists others.
+    pub(super) fn new(keeps_unlisted: bool) -> Pages {
+        Pages {
+            keeps_unlisted,
+            ..Pages::default()
+        }
+    }
+
+    /// Takes a capture that was written, from this location, and what is to be listed of it where no package lists pages.
+    pub(super) fn push(
+        &mut self,
+        row: &CdxRow,
+        name: &str,
+        location: &str,
+        page: Option<Value>,
+    ) -> io::Result<()> {
+        let package = package_of(location).map(|(package, _)| package);
+        let number = package.map_or(Ok(u32::MAX), |package| self.number(package))?;
+        let page = page.map_or_else(String::new, |page| page.to_string());
+        let place = [&row.url_key, &row.fetch_time, name];
+        self.rows
+            .push(joined(place, CAPTURE, &[&number.to_be_bytes(), page.as_bytes()]))
+    }
+
+    fn number(&mut self, package: String) -> io::Result<u32> {
+        if let Some(number) = self.numbers.get(&package) {
+            return Ok(*number);
+        }
+        let number = u32::try_from(self.packages.len()).map_err(io::Error::other)?;
+        self.packages.push(Package {
+            location: package.clone(),
+            lists: false,
+        });
+        self.numbers.insert(package, number);
+        Ok(number)
+    }
+
+    /// Reads what the packages list. Gives what cannot be used of it.
+    pub(super) fn read_lists(
+        &mut self,
+        ask: &AskBy<'_>,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<String>, ExportError> {
+        let mut problems = Vec::new();
+        for at in 0..self.packages.len() {
+            let mut question = ListedPages {
+                input: Some(self.packages[at].location.clone()),
+                whole: true,
+                limit: PAGES_AT_ONCE,
+                ..ListedPages::default()
+            };
+            loop {
+                if !goes_on() {
+                    return Err(ExportError::Stopped(0));
+                }
+                let body = ask(question.clone().into())?.to::<ListedPages>()?.body;
+                problems.extend(body.problems.iter().map(told));
+                for row in body.rows {
+                    let (Some(capture), Some(listed)) = (row.capture, row.listed) else {
+                        continue;
+                    };
+                    self.packages[at].lists = true;
+                    self.listed(&capture, row.list == MAIN_LIST, listed)
+                        .map_err(ExportError::Output)?;
+                }
+                match body.next {
+                    Some(next) => question.after = Some(next),
+                    None => break,
+                }
+            }
+        }
+        Ok(problems)
+    }
+
+    fn listed(&mut self, capture: &CdxRow, is_main: bool, listed: Map<String, Value>) -> io::Result<()> {
+        self.has_text |= is_main && listed.contains_key("text");
+        let kind = if is_main { LISTED } else { LISTED_EXTRA };
+        let place = [&capture.url_key, &capture.fetch_time, &*capture.name()];
+        self.rows.push(joined(
+            place,
+            kind,
+            &[Value::Object(listed).to_string().as_bytes()],
+        ))
+    }
+
+    /// Writes the lists.
+    pub(super) fn finish(self) -> io::Result<PageFiles> {
+        let mut head = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
+        if self.has_text {
+            head["hasText"] = true.into();
+        }
+        let mut files = PageFiles {
+            main: BufWriter::new(tempfile::tempfile()?),
+            extra: None,
+        };
+        writeln!(files.main, "{head}")?;
+        let mut rows = self.rows.finish()?;
+        let mut of_capture = OfCapture::default();
+        while let Some(row) = rows.pop()? {
+            let Some((place, kind, rest)) = divided(&row) else {
+                continue;
+            };
+            if of_capture.place != place {
+                let before = std::mem::replace(&mut of_capture, OfCapture::at(place));
+                before.write(&mut files)?;
+            }
+            match (kind, rest.split_first_chunk::<4>()) {
+                (CAPTURE, Some((number, page))) => {
+                    let package = self.packages.get(u32::from_be_bytes(*number) as usize);
+                    let is_left = package.is_some_and(|package| package.lists) && !self.keeps_unlisted;
+                    of_capture.is_written = true;
+                    of_capture.unlisted = if is_left { Vec::new() } else { page.to_vec() };
+                }
+                // Of several lists, or lines, the first counts.
+                _ if of_capture.listed.is_none() => of_capture.listed = Some((kind, rest.to_vec())),
+                _ => {}
+            }
+        }
+        of_capture.write(&mut files)?;
+        Ok(files)
+    }
+}
+
+/// What the rows of one capture say.
+#[derive(Default)]
+struct OfCapture {
+    place: Vec<u8>,
+    /// Listed pages may be of captures that are not among those written.
+    is_written: bool,
+    unlisted: Vec<u8>,
+    listed: Option<(u8, Vec<u8>)>,
+}
+
+impl OfCapture {
+    fn at(place: &[u8]) -> OfCapture {
+        OfCapture {
+            place: place.to_owned(),
+            ..OfCapture::default()
+        }
+    }
+
+    fn write(self, files: &mut PageFiles) -> io::Result<()> {
+        let (out, line) = match self.listed {
+            _ if !self.is_written => return Ok(()),
+            Some((LISTED_EXTRA, line)) => (files.extra()?, line),
+            Some((_, line)) => (&mut files.main, line),
+            None if self.unlisted.is_empty() => return Ok(()),
+            None => (&mut files.main, self.unlisted),
+        };
+        out.write_all(&line)?;
+        out.write_all(b"\n")
+    }
+}
+
+impl PageFiles {
+    fn extra(&mut self) -> io::Result<&mut BufWriter<File>> {
+        if self.extra.is_none() {
+            let mut file = BufWriter::new(tempfile::tempfile()?);
+            let head = json!({"format": "json-pages-1.0", "id": "extra", "title": "Extra Pages"});
+            writeln!(file, "{head}")?;
+            return Ok(self.extra.insert(file));
+        }
+        self.extra
+            .as_mut()
+            .ok_or_else(|| io::Error::other("the file is there"))
+    }
+}
+
+fn joined(place: [&str; 3], kind: u8, rest: &[&[u8]]) -> Vec<u8> {
+    let mut row = Vec::new();
+    for part in place {
+        row.extend(part.as_bytes());
+        row.push(DIVIDER);
+    }
+    row.push(kind);
+    rest.iter().for_each(|part| row.extend(*part));
+    row
+}
+
+/// Place, kind and the rest of a row.
+fn divided(row: &[u8]) -> Option<(&[u8], u8, &[u8])> {
+    let dividers = row.iter().enumerate().filter(|(_, byte)| **byte == DIVIDER);
+    let (end, _) = dividers.take(3).last()?;
+    let (place, rest) = row.split_at(end + 1);
+    let (kind, rest) = rest.split_first()?;
+    Some((place, *kind, rest))
+}
+
+fn told(problem: &ListedPagesProblem) -> String {
+    let ListedPagesProblem {
+        package, list, line, ..
+    } = problem;
+    let place = match line {
+        0 => format!("{package} {list}"),
+        line => format!("{package} {list} line {line}"),
+    };
+    format!("{}: {}", place.trim_end(), problem.what)
+}

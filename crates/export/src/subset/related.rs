@@ -1,0 +1,262 @@
+//! Records of requests and metadata that belong to captures which were copied (`WARC-Concurrent-To`, `WARC-Refers-To`).
+//!
+//! No index has them, so the files that the captures are in are read once more, in order. Writers put such records beside their captures,
+//! some before and some behind; an export has all of them behind all captures.
+//!
+//! Invariants:
+//! - a record is copied only if it is of the URL of a capture that was copied: what is hidden or taken down brings none;
+//! - memory is bounded by [`WINDOW`] records that wait for their capture, by eight bytes for each id of a capture in the file at hand, and
+//!   by the rows of [`SortedRows`].
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Write};
+
+use warc::{Entry, Kind, Reader, ReaderSettings, Record};
+
+use super::sorted_rows::{Rows, SortedRows};
+use crate::results::{ExportError, copy_raw};
+use inputs::Sources;
+
+/// Most records between a record and the capture behind it that it belongs to.
+const WINDOW: usize = 64;
+
+/// Captures that were copied.
+#[derive(Default)]
+pub(super) struct Copied {
+    /// Their inputs.
+    locations: Vec<String>,
+    numbers: HashMap<String, u32>,
+    places: SortedRows,
+    /// Requests that were copied with their captures, by input and offset.
+    there: HashSet<(String, u64)>,
+}
+
+/// What the records that belong to captures came to.
+#[derive(Debug, Default)]
+pub(super) struct Related {
+    pub(super) records: u64,
+    /// Inputs that could not be read, and why.
+    pub(super) problems: Vec<String>,
+}
+
+impl Copied {
+    /// Takes the place of a capture.
+    pub(super) fn push(&mut self, location: &str, offset: u64) -> io::Result<()> {
+        let number = match self.numbers.get(location) {
+            Some(number) => *number,
+            None => {
+                let number = u32::try_from(self.locations.len()).map_err(io::Error::other)?;
+                self.locations.push(location.to_owned());
+                self.numbers.insert(location.to_owned(), number);
+                number
+            }
+        };
+        self.places.push(row(number, offset))
+    }
+
+    /// Takes note of a request that is copied already.
+    pub(super) fn has(&mut self, location: &str, offset: u64) {
+        self.there.insert((location.to_owned(), offset));
+    }
+
+    /// Copies the records that belong to them. `goes_on` is asked between records.
+    pub(super) fn write(
+        self,
+        sources: &Sources,
+        out: &mut dyn Write,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Related, ExportError> {
+        let mut related = Related::default();
+        let mut places = self.places.finish().map_err(ExportError::Output)?;
+        for (number, location) in (0..).zip(&self.locations) {
+            let mut of_input = OfInput {
+                sources,
+                location,
+                number,
+                places: &mut places,
+                there: &self.there,
+                window: Window::default(),
+                related: &mut related,
+            };
+            let read = of_input.copy(out, goes_on)?;
+            // Those behind the place where reading ended.
+            while of_input.next_offset().is_some() {
+                of_input.places.pop().map_err(ExportError::Output)?;
+            }
+            if let Err(why) = read {
+                let what = "requests and metadata in it are not known";
+                related.problems.push(format!("{location}: {what}: {why}"));
+            }
+        }
+        Ok(related)
+    }
+}
+
+/// A row that sorts by input, then offset.
+fn row(number: u32, offset: u64) -> Vec<u8> {
+    [&number.to_be_bytes()[..], &offset.to_be_bytes()[..]].concat()
+}
+
+/// Reads one input.
+struct OfInput<'a> {
+    sources: &'a Sources,
+    location: &'a str,
+    number: u32,
+    places: &'a mut Rows,
+    there: &'a HashSet<(String, u64)>,
+    window: Window,
+    related: &'a mut Related,
+}
+
+impl OfInput<'_> {
+    /// Copies records; the inner error says why the input cannot be read.
+    fn copy(
+        &mut self,
+        out: &mut dyn Write,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Result<(), String>, ExportError> {
+        let opened = self.sources.open(self.location);
+        let input = match opened {
+            Ok(input) => input,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let mut settings = ReaderSettings::default();
+        settings.body_bytes_max = 0;
+        let mut reader = match Reader::from_input(Box::new(input.clone()), self.location, settings) {
+            Ok(reader) => reader,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        loop {
+            if !goes_on() {
+                return Err(ExportError::Stopped(self.related.records));
+            }
+            let record = match reader.next_entry() {
+                Ok(Some(Entry::Record(record))) => record,
+                Ok(Some(_)) => continue,
+                Ok(None) => break,
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            let is_capture = self.take_place(record.span.offset)?;
+            for offset in self.window.take(&record, is_capture) {
+                if self.there.contains(&(self.location.to_owned(), offset)) {
+                    continue;
+                }
+                let copied = match warc::raw_from(input.clone(), self.location, offset) {
+                    Ok(raw) => copy_raw(raw, out)?,
+                    Err(error) => Err(error.to_string()),
+                };
+                match copied {
+                    Ok(()) => self.related.records += 1,
+                    Err(why) => {
+                        let what = format!("{}: the record at offset {offset}: {why}", self.location);
+                        self.related.problems.push(what);
+                    }
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Offset of the next capture of this input.
+    fn next_offset(&self) -> Option<u64> {
+        let (number, offset) = self.places.peek()?.split_first_chunk::<4>()?;
+        let offset = offset.try_into().map_or(0, u64::from_be_bytes);
+        (u32::from_be_bytes(*number) == self.number).then_some(offset)
+    }
+
+    /// Whether a capture that was copied begins here. Those before it are passed over.
+    fn take_place(&mut self, offset: u64) -> Result<bool, ExportError> {
+        let mut is_capture = false;
+        while self.next_offset().is_some_and(|next| next <= offset) {
+            is_capture |= self.next_offset() == Some(offset);
+            self.places.pop().map_err(ExportError::Output)?;
+        }
+        Ok(is_capture)
+    }
+}
+
+/// The last records that were read.
+#[derive(Default)]
+struct Window {
+    /// Ids of captures that were copied, and of what belongs to them, each with its URL, as hashes.
+    known: HashSet<u64>,
+    /// Records of requests and metadata that belong to none of those.
+    waiting: VecDeque<Waiting>,
+}
+
+struct Waiting {
+    offset: u64,
+    url: String,
+    /// Its own id, and those that it refers to.
+    ids: Vec<String>,
+}
+
+impl Window {
+    /// Takes the next record. Gives the offsets of the records that are known now to belong to captures.
+    fn take(&mut self, record: &Record, is_capture: bool) -> Vec<u64> {
+        let Some(url) = record.target() else {
+            return Vec::new();
+        };
+        if is_capture {
+            for id in ids(record) {
+                self.known.insert(hash(&id, url));
+            }
+        } else if matches!(record.kind, Kind::Request | Kind::Metadata) {
+            self.waiting.push_back(Waiting {
+                offset: record.span.offset,
+                url: url.to_owned(),
+                ids: ids(record),
+            });
+        } else {
+            return Vec::new();
+        }
+        let offsets = self.take_known();
+        if self.waiting.len() > WINDOW {
+            self.waiting.pop_front();
+        }
+        offsets
+    }
+
+    /// Takes out what belongs to captures, and what belongs to that.
+    fn take_known(&mut self) -> Vec<u64> {
+        let mut offsets = Vec::new();
+        loop {
+            let is_known = |waiting: &Waiting| {
+                let mut ids = waiting.ids.iter();
+                ids.any(|id| self.known.contains(&hash(id, &waiting.url)))
+            };
+            let Some(at) = self.waiting.iter().position(is_known) else {
+                offsets.sort_unstable();
+                return offsets;
+            };
+            let Some(Waiting { offset, url, ids }) = self.waiting.remove(at) else {
+                return offsets;
+            };
+            offsets.push(offset);
+            for id in ids {
+                self.known.insert(hash(&id, &url));
+            }
+        }
+    }
+}
+
+/// An id and a URL in eight bytes. Of a million ids, two are taken for the same with a chance of one in forty million.
+fn hash(id: &str, url: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (id, url).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The id of a record, and those that it names as concurrent or refers to.
+fn ids(record: &Record) -> Vec<String> {
+    let fields = ["WARC-Record-ID", "WARC-Concurrent-To", "WARC-Refers-To"];
+    // A revisit refers to the record that it repeats, which is another capture's.
+    let fields = &fields[..if record.kind == Kind::Metadata { 3 } else { 2 }];
+    let named = |name: &str| fields.iter().any(|field| field.eq_ignore_ascii_case(name));
+    let values = record.headers.iter().filter(|(name, _)| named(name));
+    values
+        .take(16)
+        .map(|(_, value)| value.trim().to_owned())
+        .collect()
+}

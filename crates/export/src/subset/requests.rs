@@ -1,0 +1,81 @@
+//! Where the requests of captures are that answer another method than GET.
+//!
+//! No index has them, so an input that has such captures is read once, when the first of them is copied. Memory is bounded by the
+//! number of such captures.
+
+use std::collections::HashMap;
+
+use warc::{Entry, RawRecord, Reader, ReaderSettings};
+
+use inputs::Exchanges;
+use inputs::Sources;
+
+/// Enough of a block to know what request it is, also of WAT.
+const REQUEST_BYTES: u64 = 1 << 16;
+
+#[derive(Default)]
+pub(super) struct Requests {
+    /// Of each input offsets of requests by offsets of answers, or why it cannot be read.
+    of_inputs: HashMap<String, Result<HashMap<u64, u64>, String>>,
+}
+
+impl Requests {
+    /// The offset of the request of a capture; an error in words.
+    pub(super) fn of(&mut self, sources: &Sources, location: &str, offset: u64) -> Result<u64, String> {
+        if !self.of_inputs.contains_key(location) {
+            self.of_inputs
+                .insert(location.to_owned(), read(sources, location));
+        }
+        match self.of_inputs.get(location) {
+            Some(Ok(requests)) => requests
+                .get(&offset)
+                .copied()
+                .ok_or("it is not there any more".to_owned()),
+            Some(Err(why)) => Err(why.clone()),
+            None => Err("the input was not read".to_owned()),
+        }
+    }
+
+    /// The record of a request, and its offset again.
+    pub(super) fn open(
+        &self,
+        sources: &Sources,
+        location: &str,
+        offset: u64,
+    ) -> Result<(RawRecord, u64), String> {
+        let input = sources.open(location).map_err(|error| error.to_string())?;
+        let raw = warc::raw_from(input, location, offset).map_err(|error| error.to_string())?;
+        Ok((raw, offset))
+    }
+}
+
+fn read(sources: &Sources, location: &str) -> Result<HashMap<u64, u64>, String> {
+    let input = sources.open(location).map_err(|error| error.to_string())?;
+    let mut settings = ReaderSettings::default();
+    settings.body_bytes_max = REQUEST_BYTES;
+    let mut reader =
+        Reader::from_input(Box::new(input), location, settings).map_err(|error| error.to_string())?;
+    let (mut exchanges, mut requests) = (Exchanges::default(), HashMap::new());
+    loop {
+        let (next, is_end) = match reader.next_entry().map_err(|error| error.to_string())? {
+            Some(entry) => {
+                exchanges.push(entry);
+                (exchanges.pop(), false)
+            }
+            None => (exchanges.pop_at_end(), true),
+        };
+        let mut next = next;
+        if is_end && next.is_none() {
+            return Ok(requests);
+        }
+        while let Some((entry, sent_by)) = next {
+            if let Entry::Record(record) = entry {
+                if !matches!(sent_by.method.as_str(), "" | "GET") {
+                    requests.insert(record.span.offset, sent_by.offset);
+                }
+                reader.recycle(record);
+            }
+            next = exchanges.pop();
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Names of inputs: a path is bytes, rows hold those bytes, and everything above the rows reads text.
+//!
+//! The text of a name is the name itself where that is UTF-8. A byte that is not part of UTF-8 stands as `\xNN`, and a
+//! backslash that would be read so stands as `\x5c`. So no two names have the same text, and the bytes can always be
+//! had back from it.
+
+use std::fmt::Write as _;
+
+/// Bytes of `\xNN`.
+const ESCAPE_BYTES: usize = 4;
+
+/// The text of a name.
+pub fn name_text(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        let valid = chunk.valid();
+        for (at, c) in valid.char_indices() {
+            // Left alone, it would come back as the byte that it spells.
+            if c == '\\' && escaped_byte(&valid.as_bytes()[at..]).is_some() {
+                text.push_str("\\x5c");
+            } else {
+                text.push(c);
+            }
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// The name that has this text: the inverse of [`name_text`].
+pub fn name_bytes(text: &str) -> Vec<u8> {
+    let mut name = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        match escaped_byte(rest) {
+            Some(byte) => {
+                name.push(byte);
+                rest = &rest[ESCAPE_BYTES..];
+            }
+            None => {
+                name.push(first);
+                rest = after;
+            }
+        }
+    }
+    name
+}
+
+/// The last part of the name of a file: of a path or an address. In the address of a web server the part after a question
+/// mark is removed, because it may be a signature.
+pub fn base_name(name: &str) -> &str {
+    let is_web = name.starts_with("http://") || name.starts_with("https://");
+    let path = match name.split_once('?') {
+        Some((path, _)) if is_web => path,
+        _ => name,
+    };
+    match path.rsplit_once('/') {
+        Some((_, base)) if !base.is_empty() => base,
+        _ => path,
+    }
+}
+
+/// Replaces a name by its [`base_name`].
+pub fn keep_base_name(name: &mut String) {
+    // A signature after the path is removed too, so the base name need not be at the end.
+    if base_name(name).len() < name.len() {
+        *name = base_name(name).to_owned();
+    }
+}
+
+/// The byte that `\xNN` at the start of `text` spells.
+fn escaped_byte(text: &[u8]) -> Option<u8> {
+    let [b'\\', b'x', high, low, ..] = text else {
+        return None;
+    };
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    Some((digit(high)? << 4 | digit(low)?) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_that_are_text_stay_as_they_are() {
+        for name in ["a.warc.gz", "é/ä ö.warc", "a\\b", "\\x4", "\\xzz", "x\n\t", ""] {
+            assert_eq!(name_text(name.as_bytes()), name);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_escaped() {
+        assert_eq!(name_text(b"caf\xe9.warc"), "caf\\xe9.warc");
+        assert_eq!(name_text(b"caf\\xe9.warc"), "caf\\x5cxe9.warc");
+        assert_eq!(name_text(b"\\x\xff"), "\\x\\xff");
+    }
+
+    #[test]
+    fn base_names_are_what_replay_looks_for() {
+        for (name, base) in [
+            ("crawls/2014/iana.warc.gz", "iana.warc.gz"),
+            ("iana.warc.gz", "iana.warc.gz"),
+            ("s3://bucket/crawls/a b?.warc", "a b?.warc"),
+            ("https://example.org/x/iana.warc.gz?sig=a/b", "iana.warc.gz"),
+            ("crawls/", "crawls/"),
+        ] {
+            assert_eq!(base_name(name), base, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_comes_back(name in proptest::collection::vec(
+            prop_oneof![Just(b'\\'), Just(b'x'), Just(b'4'), Just(b'f'), any::<u8>()], 0..24)) {
+            prop_assert_eq!(name_bytes(&name_text(&name)), name);
+        }
+    }
+}

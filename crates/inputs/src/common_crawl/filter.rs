@@ -1,0 +1,65 @@
+//! WAT and WET files, of which the index does not say where their records are: they are read whole, and what is wanted is kept.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::Arc;
+
+use urlkey::KeyRange;
+use warc::{Entry, Input, Reader, ReaderSettings};
+
+use super::block::Line;
+use super::crawl::{Kind, beside};
+use super::{CrawlError, read_exact};
+
+/// What a file came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Filtered {
+    /// Records of the file.
+    pub read: u64,
+    /// Records that were kept.
+    pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Writes the records of a file whose URLs have keys in `ranges`. `goes_on` is asked after each record of the file.
+///
+/// # Errors
+/// [`CrawlError`]; some records may have been written already.
+pub fn filter(
+    input: Arc<dyn Input>,
+    address: &str,
+    ranges: &[KeyRange],
+    out: &mut dyn Write,
+    goes_on: &mut dyn FnMut(Filtered) -> bool,
+) -> Result<Filtered, CrawlError> {
+    let mut settings = ReaderSettings::default();
+    settings.body_bytes_max = 0;
+    let mut reader = Reader::from_input(Box::new(Arc::clone(&input)), address, settings)?;
+    let mut filtered = Filtered::default();
+    while let Some(entry) = reader.next_entry()? {
+        let Entry::Record(record) = entry else { continue };
+        filtered.read += 1;
+        let key = record.target().and_then(|url| urlkey::url_key(url).ok());
+        if key.is_some_and(|key| ranges.iter().any(|range| range.contains(&key))) {
+            let length = usize::try_from(record.span.length).unwrap_or(usize::MAX);
+            let bytes = read_exact(&*input, address, record.span.offset, length)?;
+            out.write_all(&bytes).map_err(CrawlError::Output)?;
+            filtered.records += 1;
+            filtered.bytes += record.span.length;
+        }
+        reader.recycle(record);
+        if !goes_on(filtered) {
+            return Err(CrawlError::Stopped);
+        }
+    }
+    Ok(filtered)
+}
+
+impl Kind {
+    /// The paths of the files in which records of this kind are, for captures; those without such a file (robots.txt, failures)
+    /// are left out.
+    pub fn paths(self, lines: &[Line]) -> BTreeSet<String> {
+        lines.iter().filter_map(|line| beside(&line.path, self)).collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! Content digests of inputs. Digests of some prefixes are computed in the same pass: an input that was
+//! loaded while it grew, or was renamed since, is recognised by the digest of its first bytes.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+
+use sha2_with_state::digest::common::hazmat::SerializableState;
+use sha2_with_state::{Digest, Sha256};
+
+/// Bytes read at a time.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Digest of the bytes that an input had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentDigest {
+    /// Bytes of the input.
+    pub size: u64,
+    /// `sha256:<hex>` of these bytes. Of an input that is digested while it is read: of its beginning, as
+    /// [`weave::digest_of_beginning`] has it.
+    pub digest: String,
+    /// Digest of the first `n` bytes, for every requested `n` that the input reaches.
+    pub prefixes: HashMap<u64, String>,
+}
+
+/// A digest being computed, from front to back.
+#[derive(Clone, Default)]
+pub struct Digesting {
+    hasher: Sha256,
+    /// Bytes taken so far.
+    position: u64,
+}
+
+impl Digesting {
+    /// Takes the next bytes.
+    pub fn take(&mut self, piece: &[u8]) {
+        self.hasher.update(piece);
+        self.position += piece.len() as u64;
+    }
+
+    /// Bytes taken so far.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Digest of the bytes taken so far.
+    pub fn digest(&self) -> String {
+        text(&self.hasher.clone().finalize())
+    }
+
+    /// What [`Digesting::of_state`] goes on from.
+    pub fn state(&self) -> Vec<u8> {
+        self.hasher.serialize().to_vec()
+    }
+
+    /// Goes on after `position` bytes whose digest is `digest`. `None` if this is not their state.
+    pub fn of_state(state: &[u8], position: u64, digest: &str) -> Option<Digesting> {
+        let hasher = Sha256::deserialize(state.try_into().ok()?).ok()?;
+        let digesting = Digesting { hasher, position };
+        (digesting.digest() == digest).then_some(digesting)
+    }
+
+    /// Takes `content` to its end. Calls `each` with every piece. Returns the digests of those beginnings of
+    /// the given sizes that are reached.
+    pub fn take_all(
+        &mut self,
+        mut content: impl Read,
+        sizes: &[u64],
+        mut each: impl FnMut(&[u8]),
+    ) -> io::Result<HashMap<u64, String>> {
+        let mut sizes: Vec<u64> = sizes.to_vec();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut sizes = sizes.into_iter().peekable();
+        let mut prefixes = HashMap::new();
+        let mut buffer = vec![0; BUFFER_BYTES];
+        loop {
+            // Stop short at the next prefix, so that its digest can be taken exactly there.
+            while let Some(reached) = sizes.next_if(|wanted| *wanted <= self.position) {
+                prefixes.insert(reached, self.digest());
+            }
+            let room = sizes.peek().map_or(BUFFER_BYTES as u64, |wanted| {
+                (wanted - self.position).min(BUFFER_BYTES as u64)
+            });
+            let count = match content.read(&mut buffer[..room as usize]) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if count == 0 {
+                return Ok(prefixes);
+            }
+            self.take(&buffer[..count]);
+            each(&buffer[..count]);
+        }
+    }
+}
+
+/// Digests `content` to its end, and its prefixes of the given sizes. Calls `each` with every piece.
+pub fn digest(content: impl Read, sizes: &[u64], each: impl FnMut(&[u8])) -> io::Result<ContentDigest> {
+    let mut digesting = Digesting::default();
+    let prefixes = digesting.take_all(content, sizes, each)?;
+    Ok(ContentDigest {
+        size: digesting.position(),
+        digest: digesting.digest(),
+        prefixes,
+    })
+}
+
+/// A digest in the form that the ledger has.
+pub fn text(sha256: &[u8]) -> String {
+    format!("sha256:{}", data_encoding::HEXLOWER.encode(sha256))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_taken_up_where_it_was_stored() {
+        let bytes: Vec<u8> = (0..1000_u32).map(|number| number as u8).collect();
+        let whole = digest(&bytes[..], &[], |_| {}).unwrap().digest;
+        for at in [0, 1, 63, 64, 65, 500, 1000] {
+            let mut begun = Digesting::default();
+            begun.take(&bytes[..at]);
+            let (state, position, digest) = (begun.state(), begun.position(), begun.digest());
+            let mut rest = Digesting::of_state(&state, position, &digest).unwrap();
+            rest.take(&bytes[at..]);
+            assert_eq!((rest.position(), rest.digest()), (1000, whole.clone()), "at {at}");
+            assert!(Digesting::of_state(&state, position, &whole).is_none() || at == 1000);
+            assert!(Digesting::of_state(&state[1..], position, &digest).is_none());
+        }
+    }
+}

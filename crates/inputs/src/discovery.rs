@@ -1,0 +1,259 @@
+//! Goes through the arguments of a load: files, folders, patterns and path lists. Addresses are in `address`.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::found::{Declared, Found, Place};
+use super::package::{Elsewhere, is_member, is_package_list_name, is_package_name, without_secrets};
+use super::path::{address_of, address_text, path_of, path_text};
+use super::skipped::{PATH_LIST, Skipped};
+use super::source::{Sources, is_address};
+use super::{file, glob, list};
+use crate::LoadInput;
+
+/// The file of a ZipNum cluster that says where blocks of its parts are.
+const CLUSTER: &str = "cluster.idx";
+
+/// Said of a second address that is the same without its secrets.
+const SAME_WITHOUT_SECRETS: &str = "another address of this load differs from it only in its password, signature, token or key, none of \
+     which is stored: load files that only these tell apart one at a time, under other names";
+
+/// A declared digest that is another one than is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Name of what it is about.
+    pub name: String,
+    /// What was found and what was expected.
+    pub detail: String,
+}
+
+/// Everything that the arguments of a load mean.
+#[derive(Debug)]
+pub struct Discovery<'a> {
+    /// Inputs, in the order of the arguments.
+    pub found: Vec<Found>,
+    /// Files in folders, or that match patterns, but are not archive files.
+    pub skipped: Vec<Skipped>,
+    /// What packages and lists say that is not so, although all of what they hold can be used.
+    pub warnings: Vec<Warning>,
+    /// Whether path lists are expanded without a mark. They are if only lists were named, because nothing
+    /// else can be meant.
+    pub(super) expands_lists: bool,
+    pub(super) sources: &'a Sources,
+    /// Resolved paths, and addresses, that were taken already.
+    pub(super) seen: HashSet<PathBuf>,
+    /// Addresses with secrets in them, by what is left without.
+    given: HashMap<String, String>,
+    /// Where lists of packages may lead beside their own origin.
+    pub(super) elsewhere: Elsewhere,
+    /// How many lists of packages lead here, each named by the one before.
+    pub(super) lists_deep: usize,
+}
+
+/// Expands folders, globs and path lists.
+pub fn discover<'a>(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &'a Sources) -> Discovery<'a> {
+    let mut discovery = Discovery {
+        found: Vec::new(),
+        skipped: Vec::new(),
+        warnings: Vec::new(),
+        expands_lists: inputs.iter().all(is_list),
+        sources,
+        seen: HashSet::new(),
+        given: HashMap::new(),
+        elsewhere: Elsewhere::new(allow_elsewhere),
+        lists_deep: 0,
+    };
+    for input in inputs {
+        discovery.argument(input);
+    }
+    discovery
+}
+
+/// Whether an argument is a path list, by its mark or its name.
+fn is_list(input: &LoadInput) -> bool {
+    input.name.starts_with('@') || list::is_path_list(Path::new(&input.path))
+}
+
+impl Discovery<'_> {
+    pub(super) fn skip(&mut self, name: String, why: &'static str) {
+        self.skipped.push(Skipped { name, why });
+    }
+
+    /// An address without what opens it, which is remembered. `None` if another one of this load is the same without: which of
+    /// them is meant could not be told any more, so that is told.
+    pub(super) fn plain(&mut self, address: &str) -> Option<String> {
+        let plain = without_secrets(address);
+        if plain == address {
+            return Some(plain);
+        }
+        let given = self
+            .given
+            .entry(plain.clone())
+            .or_insert_with(|| address.to_owned());
+        if given.as_str() != address {
+            // Not under the address itself, which is that of the other one.
+            let name = format!("{} (once more)", address_text(&plain));
+            self.no_object(&name, SAME_WITHOUT_SECRETS.to_owned());
+            return None;
+        }
+        self.sources.remember(address);
+        Some(plain)
+    }
+
+    fn argument(&mut self, input: &LoadInput) {
+        let marked = input.name.strip_prefix('@');
+        let path = match marked {
+            Some(_) => input.path.strip_prefix('@').unwrap_or(&input.path),
+            None => &input.path,
+        };
+        if is_address(path) {
+            let Some(address) = address_of(path) else {
+                return self.no_object(path, "an address is UTF-8".to_owned());
+            };
+            let Some(address) = self.plain(&address) else {
+                return;
+            };
+            return match is_member(&address) {
+                _ if marked.is_some() => self.address_list(&address),
+                true => self.member_address(&without_secrets(&input.name), &address),
+                false => self.address(&address),
+            };
+        }
+        let path = path_of(path);
+        if let Some(name) = marked {
+            return self.list(&path_of(name), &path);
+        }
+        let name = path_of(&input.name);
+        if !path.exists() && glob::is_pattern(path.as_os_str().as_bytes()) {
+            return self.glob(&name, &path);
+        }
+        self.named(&name, &path);
+    }
+
+    /// Takes what an argument or a glob means. A path list among other files was most likely matched by a
+    /// pattern, of the shell or ours, so its entries are not loaded.
+    fn named(&mut self, name: &Path, path: &Path) {
+        if !(list::is_path_list(path) && path.is_file()) {
+            self.listed(name, path);
+        } else if self.expands_lists {
+            self.list(name, path);
+        } else {
+            self.skip(path_text(name), PATH_LIST);
+        }
+    }
+
+    /// Takes an entry of a path list. A list in a list is treated as a plain file.
+    fn listed(&mut self, name: &Path, path: &Path) {
+        if path.is_dir() && path.join(CLUSTER).is_file() {
+            self.cluster(name, path);
+        } else if path.is_dir() {
+            self.folder(name, path);
+        } else if path.file_name().is_some_and(|file| file == CLUSTER) {
+            let parent = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
+            self.cluster(&parent(name), &parent(path));
+        } else {
+            self.file(path_text(name), path);
+        }
+    }
+
+    /// Takes a file named explicitly or by a glob or list. It gets an entry whatever it is.
+    pub(super) fn file(&mut self, name: String, path: &Path) {
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if !self.seen.insert(real) {
+            return;
+        }
+        let (size, problem) = match fs::metadata(path) {
+            Ok(metadata) => match file::irregular(metadata.file_type()) {
+                None => (metadata.len(), None),
+                Some(what) => (0, Some(file::not_regular(what))),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => (0, Some("no such file".to_owned())),
+            Err(error) => (0, Some(format!("cannot be read: {error}"))),
+        };
+        if problem.is_none() && is_package_name(path.as_os_str().as_bytes()) {
+            return self.package(&name, &path_text(path));
+        }
+        let place = Place::File(path.to_owned());
+        if problem.is_none()
+            && is_package_list_name(path.as_os_str().as_bytes())
+            && self.package_list(&name, &place)
+        {
+            return;
+        }
+        self.found.push(Found {
+            name,
+            place,
+            size,
+            problem,
+            declared: Declared::default(),
+        });
+    }
+
+    pub(super) fn problem(&mut self, name: String, path: &Path, problem: String) {
+        self.found.push(Found {
+            name,
+            place: Place::File(path.to_owned()),
+            size: 0,
+            problem: Some(problem),
+            declared: Declared::default(),
+        });
+    }
+
+    fn glob(&mut self, name: &Path, path: &Path) {
+        let expanded = match glob::expand(name, path) {
+            Ok(expanded) => expanded,
+            Err(error) => return self.problem(path_text(name), path, error.to_string()),
+        };
+        if expanded.matches.is_empty() && expanded.unlisted.is_empty() {
+            self.problem(path_text(name), path, "no file matches".to_owned());
+        }
+        for (name, path, error) in expanded.unlisted {
+            self.problem(path_text(&name), &path, format!("cannot be listed: {error}"));
+        }
+        for (name, path) in expanded.matches {
+            self.named(&name, &path);
+        }
+    }
+
+    /// Takes the entries of a path list, which are relative to the list's folder, absolute, or addresses.
+    fn list(&mut self, name: &Path, path: &Path) {
+        let entries = match file::open_stream(path).and_then(list::read) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.problem(
+                    path_text(name),
+                    path,
+                    format!("cannot be read as a path list: {error}"),
+                );
+            }
+        };
+        let beside = |path: &Path, entry: &Path| path.parent().unwrap_or(Path::new("")).join(entry);
+        let entries: Vec<list::Entry> = entries
+            .into_iter()
+            .filter_map(|entry| match entry {
+                list::Entry::Address(address) => self.plain(&address).map(list::Entry::Address),
+                path => Some(path),
+            })
+            .collect();
+        let addresses = entries.iter().filter_map(|entry| match entry {
+            list::Entry::Address(address) => Some(address.as_str()),
+            list::Entry::Path(_) => None,
+        });
+        let mut looked = self.look_at_all(addresses);
+        for entry in &entries {
+            match entry {
+                list::Entry::Path(entry) => self.listed(&beside(name, entry), &beside(path, entry)),
+                // A second line with the same address finds nothing, because the first one has taken the
+                // answer.
+                list::Entry::Address(address) => {
+                    if let Some(looked) = looked.remove(address.as_str()) {
+                        self.looked(address, looked);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Inputs that are indexes of other tools: known by their names, read line by line.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use flate2::bufread::MultiGzDecoder;
+use warc::{Defect, Input};
+
+use super::source::FromStart;
+use super::without_bom;
+use cdx::{Line, LineReader};
+
+/// Longest line that is read, in bytes. URLs end long before.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// What begins a gzip file (RFC 1952).
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Whether a file, by its name or address, is an index: `.cdx` or `.cdxj`, maybe `.gz`, or `cdx-` with digits and `.gz`, as
+/// parts of ZipNum clusters are called.
+pub fn is_index_name(name: &str) -> bool {
+    let name = format::file_name::base_name(name).to_ascii_lowercase();
+    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let has_extension = plain.ends_with(".cdx") || plain.ends_with(".cdxj");
+    // Records fetched by such a part have names that begin like it: `cdx-00000-324.warc.gz`.
+    let number = plain.strip_prefix("cdx-").filter(|_| name.ends_with(".gz"));
+    let is_part = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    has_extension || number.is_some_and(is_part)
+}
+
+/// A line, and where it stands in the index, decompressed.
+pub struct NumberedLine {
+    /// Counted from 1.
+    pub number: u64,
+    /// First byte of the line, decompressed.
+    pub offset: u64,
+    /// Bytes, with the line's end.
+    pub length: u64,
+    /// The line, read.
+    pub line: Line,
+}
+
+/// The lines of an index, in order.
+pub struct IndexLines {
+    reader: Box<dyn BufRead + Send>,
+    /// Bytes of the input that are read.
+    bytes_read: Arc<AtomicU64>,
+    lines: LineReader,
+    number: u64,
+    offset: u64,
+    buffer: Vec<u8>,
+}
+
+impl IndexLines {
+    /// Reads the lines of an index, which may be compressed with gzip.
+    ///
+    /// # Errors
+    /// The input cannot be read.
+    pub fn open(input: Arc<dyn Input>) -> io::Result<IndexLines> {
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let counted = Counted {
+            input: FromStart::of(input),
+            bytes_read: bytes_read.clone(),
+        };
+        let mut reader = BufReader::with_capacity(BUFFER_BYTES, counted);
+        let is_gzip = reader.fill_buf()?.starts_with(&GZIP_MAGIC);
+        let reader: Box<dyn BufRead + Send> = match is_gzip {
+            true => Box::new(BufReader::with_capacity(
+                BUFFER_BYTES,
+                MultiGzDecoder::new(reader),
+            )),
+            false => Box::new(reader),
+        };
+        Ok(IndexLines {
+            reader,
+            bytes_read,
+            lines: LineReader::default(),
+            number: 0,
+            offset: 0,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// How many lines were read.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Bytes of the input that are read; some of them may be of lines that come next.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Relaxed)
+    }
+
+    /// The next line; `None` at the end.
+    ///
+    /// # Errors
+    /// The input cannot be read or decompressed. There is nothing to go on with behind that.
+    pub fn next_line(&mut self) -> io::Result<Option<NumberedLine>> {
+        self.buffer.clear();
+        let mut bounded = (&mut self.reader).take(LINE_BYTES_MAX);
+        let mut length = bounded.read_until(b'\n', &mut self.buffer)? as u64;
+        if length == 0 {
+            return Ok(None);
+        }
+        let is_whole = self.buffer.ends_with(b"\n") || length < LINE_BYTES_MAX;
+        let line = match is_whole {
+            true => {
+                let line = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+                self.lines.read(match self.number {
+                    0 => without_bom(line),
+                    _ => line,
+                })
+            }
+            false => {
+                length += self.pass_line()?;
+                Line::Bad(Defect::new(
+                    "index-line-length",
+                    format!("found a line of {length} bytes, expected at most {LINE_BYTES_MAX}"),
+                ))
+            }
+        };
+        self.number += 1;
+        let numbered = NumberedLine {
+            number: self.number,
+            offset: self.offset,
+            length,
+            line,
+        };
+        self.offset += length;
+        Ok(Some(numbered))
+    }
+
+    /// Passes over the rest of a line; gives its bytes.
+    fn pass_line(&mut self) -> io::Result<u64> {
+        let mut passed = 0;
+        loop {
+            self.buffer.clear();
+            let mut bounded = (&mut self.reader).take(LINE_BYTES_MAX);
+            let bytes = bounded.read_until(b'\n', &mut self.buffer)? as u64;
+            passed += bytes;
+            if bytes == 0 || self.buffer.ends_with(b"\n") {
+                return Ok(passed);
+            }
+        }
+    }
+}
+
+/// Counts what is read.
+struct Counted {
+    input: FromStart,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.input.read(into)?;
+        self.bytes_read.fetch_add(bytes as u64, Relaxed);
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn indexes_are_known_by_their_names() {
+        for name in [
+            "x.cdx",
+            "/a/index.cdxj",
+            "x.CDX.gz",
+            "s3://b/x.cdxj.gz",
+            "cdx-00000.gz",
+            "https://h/cdx-00012.gz?sig=a/b",
+        ] {
+            assert!(is_index_name(name), "{name}");
+        }
+        for name in [
+            "x.warc.gz",
+            "cdx",
+            "cdx-00000",
+            "cdx-.gz",
+            "cdx-00000-324.warc.gz",
+            "x.cdx.warc",
+            "cluster.idx",
+            "x.gz",
+        ] {
+            assert!(!is_index_name(name), "{name}");
+        }
+    }
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &[(u64, u64, u64)]) {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut lines = IndexLines::open(Arc::new(file)).unwrap();
+        let mut found = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            found.push((line.number, line.offset, line.length));
+        }
+        assert_eq!(found, expected);
+        assert_eq!(lines.bytes_read(), bytes.len() as u64);
+    }
+
+    #[test]
+    fn lines_are_numbered_whatever_the_compression() {
+        let expected = [(1, 0, 2), (2, 2, 1), (3, 3, 3)];
+        check(b"a\n\nbcd", &expected);
+        check(&gzip("a\n\nbcd"), &expected);
+        // Members as ZipNum has them.
+        check(&[gzip("a\n"), gzip("\nbcd")].concat(), &expected);
+        check(b"", &[]);
+    }
+
+    #[test]
+    fn a_line_without_end_costs_itself_alone() {
+        let long = "x".repeat(3 * LINE_BYTES_MAX as usize);
+        let text = format!("{long}\nb\n");
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let mut lines = IndexLines::open(Arc::new(file)).unwrap();
+        let first = lines.next_line().unwrap().unwrap();
+        assert!(matches!(first.line, Line::Bad(_)));
+        assert_eq!(first.length, long.len() as u64 + 1);
+        assert_eq!(lines.next_line().unwrap().unwrap().offset, first.length);
+        assert!(lines.next_line().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_damaged_member_is_an_error_and_no_end() {
+        let mut bytes = gzip(&"a line\n".repeat(10_000));
+        bytes.truncate(bytes.len() / 2);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes).unwrap();
+        let mut lines = IndexLines::open(Arc::new(file)).unwrap();
+        let error = loop {
+            match lines.next_line() {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("a cut member is taken for whole"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

@@ -1,0 +1,104 @@
+//! Finds the inputs that the arguments of a load mean: files, and objects that an [`InputSource`] reaches.
+//!
+//! Invariants:
+//! - a file, glob or path list that leads nowhere gives an entry with a problem; everything in a folder is an
+//!   entry or is listed as skipped. Nothing is dropped silently;
+//!  - paths are bytes; names and locations are their text ([`path_text`]);
+//! - no two entries name the same file (links are resolved); the first mention wins;
+//! - entries are in the order of the arguments, and within a folder or glob in the order of names.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod address;
+pub mod common_crawl;
+mod digest;
+mod discovery;
+mod exchanges;
+mod file;
+mod folder;
+mod found;
+mod glob;
+mod index_file;
+mod known;
+mod list;
+mod load_input;
+mod package;
+mod path;
+mod secrets;
+mod skipped;
+mod source;
+mod spool;
+
+use std::io::Read;
+
+pub use digest::{ContentDigest, Digesting, digest, text as digest_text};
+pub use discovery::{Warning, discover};
+pub use exchanges::{Exchanges, SentBy, early_answers};
+pub use file::{FileVersion, open_file};
+pub use found::{Declared, Found, Place};
+pub use index_file::{IndexLines, NumberedLine, is_index_name};
+pub use known::KnownDigests;
+pub use load_input::LoadInput;
+pub use package::{ListedPage, MAIN_LIST, Packages, PageLine, PageLines, package_of};
+pub use package::{
+    PackagePart, is_local_member, is_package, is_unfinished_package, package_parts, without_secrets,
+};
+pub use path::{path_of, path_text};
+pub use skipped::Skipped;
+pub use source::FromStart;
+pub use source::{InputSource, Sources, Stat, is_address};
+pub use spool::{Spool, SpoolRoom};
+
+/// A declared digest is not that of the content.
+pub const PACKAGE_DIGEST: &str = "package-digest";
+
+/// A byte order mark in UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// An input as a load would find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundInput {
+    /// Name of the input in the ledger.
+    pub name: String,
+    /// Absolute path or address (the text of it, see [`path_text`]).
+    pub location: String,
+    /// Bytes, as far as that is known before reading; 0 if there is a problem.
+    pub size: u64,
+    /// A value that changes whenever the content does, if the source of an address has one.
+    pub validator: Option<String>,
+    /// Why the input cannot be read.
+    pub problem: Option<String>,
+}
+
+/// Finds the inputs that the arguments of a load mean. Folders, patterns and path lists are expanded; lists of packages lead to
+/// their own origin, and to the places of `allow_elsewhere`.
+pub fn found_inputs(inputs: &[LoadInput], allow_elsewhere: &[String], sources: &Sources) -> Vec<FoundInput> {
+    let found = discover(inputs, allow_elsewhere, sources).found.into_iter();
+    found
+        .map(|found| FoundInput {
+            location: found.place.location(),
+            validator: match &found.place {
+                Place::File(_) => None,
+                Place::Address(_, stat) => stat.validator.clone(),
+            },
+            name: found.name,
+            size: found.size,
+            problem: found.problem,
+        })
+        .collect()
+}
+
+/// What follows a byte order mark (UTF-8), which some editors write before all text.
+pub fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BOM).unwrap_or(bytes)
+}
+
+/// Whether an input begins like records. Also true if it cannot be read.
+pub fn may_hold_records(content: impl Read, name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    warc::is_record_file_name(name.as_bytes()) || warc::begins_like_records(content).unwrap_or(true)
+}
+
+#[cfg(test)]
+mod tests;

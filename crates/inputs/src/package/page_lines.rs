@@ -1,0 +1,289 @@
+//! Lists of pages of a package (`pages/pages.jsonl`, `pages/extraPages.jsonl` and others of that form): a JSON object a line.
+//!
+//! Invariants:
+//! - memory is bounded by one line of [`LINE_BYTES_MAX`], however long lines are;
+//! - a line that cannot be used is given with its place and why, and reading goes on behind it.
+
+use std::io::{self, BufRead, Read};
+
+use serde_json::{Map, Value};
+
+use super::super::without_bom;
+
+/// Longest line that is read, in bytes. The text of a page may be in it.
+const LINE_BYTES_MAX: u64 = 4 << 20;
+
+/// The list of the pages that a crawl was for.
+pub const MAIN_LIST: &str = "pages/pages.jsonl";
+
+/// Whether a member of a package is a list of pages by its name.
+pub(crate) fn is_page_list(member: &str) -> bool {
+    let name = member.strip_prefix("pages/");
+    name.is_some_and(|name| name.ends_with(".jsonl") && !name.contains('/'))
+}
+
+/// A page as it is listed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedPage {
+    /// As listed.
+    pub url: String,
+    /// Its key.
+    pub url_key: String,
+    /// Milliseconds since 1970.
+    pub fetch_time_ms: i64,
+    /// The whole JSON object.
+    pub object: Map<String, Value>,
+}
+
+impl ListedPage {
+    /// A field that is text.
+    pub fn text(&self, field: &str) -> Option<&str> {
+        self.object.get(field).and_then(Value::as_str)
+    }
+}
+
+/// A line, and where it stands in the list, unpacked.
+#[derive(Debug)]
+pub struct PageLine {
+    /// Counted from 1.
+    pub number: u64,
+    /// First byte of the line.
+    pub offset: u64,
+    /// The page, or why it cannot be used; `None` of an empty line, and of the one that says what the list is.
+    pub page: Result<Option<ListedPage>, String>,
+}
+
+/// The lines of a list, in order.
+pub struct PageLines<R> {
+    reader: R,
+    /// Lines that were read.
+    number: u64,
+    /// Where the next line begins.
+    offset: u64,
+    buffer: Vec<u8>,
+}
+
+impl<R: BufRead> PageLines<R> {
+    /// Reads on from where `number` lines end, `offset` bytes behind the beginning of the list.
+    pub(crate) fn at(reader: R, offset: u64, number: u64) -> PageLines<R> {
+        PageLines {
+            reader,
+            number,
+            offset,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Where the next line begins, and how many were read.
+    pub fn position(&self) -> (u64, u64) {
+        (self.offset, self.number)
+    }
+
+    /// What it is read from.
+    pub(super) fn into_reader(self) -> R {
+        self.reader
+    }
+
+    /// The next line; `None` at the end.
+    ///
+    /// # Errors
+    /// The list cannot be read.
+    pub fn next_line(&mut self) -> io::Result<Option<PageLine>> {
+        self.buffer.clear();
+        let offset = self.offset;
+        let mut bounded = (&mut self.reader).take(LINE_BYTES_MAX);
+        let mut length = bounded.read_until(b'\n', &mut self.buffer)? as u64;
+        if length == 0 {
+            return Ok(None);
+        }
+        let is_whole = self.buffer.ends_with(b"\n") || length < LINE_BYTES_MAX;
+        if !is_whole {
+            length += self.pass_line()?;
+        }
+        self.number += 1;
+        self.offset += length;
+        let page = match is_whole {
+            true if offset == 0 => page_of(without_bom(&self.buffer)),
+            true => page_of(&self.buffer),
+            false => Err(format!("found {length} bytes, expected at most {LINE_BYTES_MAX}")),
+        };
+        Ok(Some(PageLine {
+            number: self.number,
+            offset,
+            page,
+        }))
+    }
+
+    /// Passes over the rest of a line; gives its bytes.
+    fn pass_line(&mut self) -> io::Result<u64> {
+        let mut passed = 0;
+        loop {
+            let piece = self.reader.fill_buf()?;
+            let end = piece.iter().position(|byte| *byte == b'\n');
+            let bytes = end.map_or(piece.len(), |at| at + 1);
+            self.reader.consume(bytes);
+            passed += bytes as u64;
+            if end.is_some() || bytes == 0 {
+                return Ok(passed);
+            }
+        }
+    }
+}
+
+/// The page of a line; `None` if it is none of a page.
+fn page_of(line: &[u8]) -> Result<Option<ListedPage>, String> {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let object = match serde_json::from_slice(line) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => return Err("found no JSON object".to_owned()),
+        Err(error) => return Err(format!("found no JSON: {error}")),
+    };
+    let Some(url) = object.get("url").and_then(Value::as_str) else {
+        return match object.contains_key("format") {
+            true => Ok(None),
+            false => Err("found no url".to_owned()),
+        };
+    };
+    let url_key = urlkey::url_key(url).map_err(|error| format!("found the url {url:?}: {error}"))?;
+    let ts = object.get("ts");
+    let Some(fetch_time_ms) = ts.and_then(ms_of) else {
+        let found = ts.unwrap_or(&Value::Null);
+        return Err(format!(
+            "found the ts {found}, expected a time as 2020-10-07T21:22:36Z"
+        ));
+    };
+    Ok(Some(ListedPage {
+        url: url.to_owned(),
+        url_key,
+        fetch_time_ms,
+        object,
+    }))
+}
+
+/// A time (RFC 3339, or 14 digits); old tools wrote milliseconds since 1970.
+fn ms_of(ts: &Value) -> Option<i64> {
+    match ts {
+        Value::String(text) => warc::parse_date(text).map(|date| date.ms),
+        Value::Number(number) => number.as_i64(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `(number, offset, url or beginning of the reason)` of each line.
+    #[track_caller]
+    fn check(text: &[u8], expected: &[(u64, u64, &str)]) {
+        let mut lines = PageLines::at(text, 0, 0);
+        let mut expected = expected.iter();
+        while let Some(line) = lines.next_line().unwrap() {
+            let told = match line.page {
+                Ok(None) => continue,
+                Ok(Some(page)) => page.url,
+                Err(why) => why,
+            };
+            let (number, offset, begins) = expected.next().expect("no more lines");
+            assert_eq!((line.number, line.offset), (*number, *offset), "{told}");
+            assert!(told.starts_with(begins), "{told}, expected {begins}");
+        }
+        assert_eq!(expected.next(), None);
+        assert_eq!(lines.position().0, text.len() as u64);
+    }
+
+    #[test]
+    fn pages_and_damage_are_told_with_their_places() {
+        let text = concat!(
+            "{\"format\": \"json-pages-1.0\", \"id\": \"pages\"}\n",
+            "{\"url\": \"http://a.example/\", \"ts\": \"2020-10-07T21:22:36Z\"}\r\n",
+            "\n",
+            "{\"url\": \"http://a.example/\", \"ts\": 1602105756000}\n",
+            "{\"url\": \"http://a.ex",
+        );
+        check(
+            text.as_bytes(),
+            &[
+                (2, 44, "http://a.example/"),
+                (4, 105, "http://a.example/"),
+                (5, 155, "found no JSON: EOF"),
+            ],
+        );
+        for (line, why) in [
+            ("[]", "found no JSON object"),
+            ("{}", "found no url"),
+            (r#"{"url": 3, "ts": "2020"}"#, "found no url"),
+            (r#"{"url": "http://a.example/"}"#, "found the ts null"),
+            (r#"{"url": "http://a.example/", "ts": "x"}"#, "found the ts \"x\""),
+            (r#"{"url": "//", "ts": "2020"}"#, "found the url"),
+            ("\u{0}\u{1}", "found no JSON"),
+        ] {
+            check(line.as_bytes(), &[(1, 0, why)]);
+        }
+        check(b"", &[]);
+    }
+
+    #[test]
+    fn a_line_without_end_costs_itself_alone() {
+        let mut text = vec![b'x'; 2 * LINE_BYTES_MAX as usize + 5];
+        text.extend(b"\n{\"url\": \"http://a.example/\", \"ts\": \"2020\"}");
+        let behind = 2 * LINE_BYTES_MAX + 6;
+        check(
+            &text,
+            &[(1, 0, "found 8388614 bytes"), (2, behind, "http://a.example/")],
+        );
+    }
+
+    #[test]
+    fn reading_goes_on_at_any_line() {
+        let text = b"{\"url\": \"http://a.example/\", \"ts\": \"2020\"}\n{\"url\": \"http://b.example/\", \"ts\": \"2021\"}\n";
+        let mut lines = PageLines::at(&text[..], 0, 0);
+        let first = lines.next_line().unwrap().unwrap();
+        assert_eq!(first.page.unwrap().unwrap().fetch_time_ms, 1_577_836_800_000);
+        let (offset, number) = lines.position();
+        let mut lines = PageLines::at(&text[offset as usize..], offset, number);
+        let second = lines.next_line().unwrap().unwrap();
+        assert_eq!((second.number, second.offset), (2, offset));
+    }
+
+    /// All lines as `(number, offset, page or reason)`, and the places behind each of them.
+    fn all_lines(text: &[u8], offset: u64, number: u64) -> (Vec<String>, Vec<(u64, u64)>) {
+        let mut lines = PageLines::at(text, offset, number);
+        let (mut told, mut places) = (Vec::new(), vec![lines.position()]);
+        while let Some(line) = lines.next_line().unwrap() {
+            told.push(format!("{line:?}"));
+            places.push(lines.position());
+        }
+        (told, places)
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_a_list_holds_each_byte_is_in_one_line_and_reading_goes_on_at_each(
+            pieces in proptest::collection::vec("\\PC{0,6}|\n|\r\n|\\{\"url\": \"http://a.example/\", \"ts\": \"2020\"\\}|[\\x00-\\x1f]", 0..20)
+        ) {
+            let text = pieces.concat().into_bytes();
+            let (told, places) = all_lines(&text, 0, 0);
+            let (end, lines) = *places.last().unwrap();
+            proptest::prop_assert_eq!(end, text.len() as u64);
+            proptest::prop_assert_eq!(lines, told.len() as u64);
+            for (read, (offset, number)) in places.iter().enumerate() {
+                let rest = all_lines(&text[*offset as usize..], *offset, *number).0;
+                proptest::prop_assert_eq!(&rest[..], &told[read..]);
+            }
+        }
+    }
+
+    #[test]
+    fn lists_are_known_by_their_names() {
+        assert!(is_page_list(MAIN_LIST) && is_page_list("pages/extraPages.jsonl"));
+        assert!(
+            !is_page_list("pages/x.json")
+                && !is_page_list("pages/a/x.jsonl")
+                && !is_page_list("x/pages.jsonl")
+        );
+    }
+}
